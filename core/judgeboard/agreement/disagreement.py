@@ -116,17 +116,9 @@ def disagreement_page(
 ) -> DisagreementPage:
     """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
 
-    Args:
-        connection: An open transaction.
-        version_id: The judge version.
-        grade: The grade.
-        query_types: Only these; all if empty.
-        reviewer_id: Only this person's grades count.
-        direction: Only answers that the judge grades higher (``too_kind``) or lower than people.
-        cell: Only answers in this (row, column) of the picture, even those that do not differ.
-        offset: Number of rows to skip, the worst first.
-        limit: Number of rows to return; only their texts are loaded.
-        source: The result of `PairSource.open` for this reviewer, if loaded already.
+    With ``reviewer_id`` only this person's grades count. ``direction`` selects answers that the judge grades higher
+    (``too_kind``) or lower than people, ``cell`` those in a (row, column) of the picture, even if they do not differ.
+    ``source`` is `PairSource.open` for this reviewer, if loaded already.
     """
     source = source or PairSource.open(connection, reviewer_id)
     rules = rules_in_force(connection)

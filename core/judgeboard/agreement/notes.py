@@ -180,16 +180,8 @@ def notes(
 ) -> tuple[Note, ...]:
     """Return the caveats of a judge version (``title``) compared with people, the most serious first.
 
-    Args:
-        title: The judge version.
-        statistics: Its statistics.
-        pairs: Its rating pairs.
-        things: The rated items, in the plural.
-        cut_at: Below this groundedness an answer without a label counts as hallucinated.
-        picked: Ids, ascending, of responses that were graded on a flag of a selective rule (``flag_worth``).
-        judged_again: Responses that this version judged more than once.
-        others: Title and pairs of unrelated judge versions, for the same grade.
-        luck: The note on its slices.
+    Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked`` are ids, ascending, of
+    responses that were graded on a flag of a selective rule. ``others`` are unrelated judge versions on the same grade.
     """
     if statistics.n < MIN_PAIRS:
         return ()

@@ -135,12 +135,9 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge may replace a person, on all items.
 
-    Args:
-        judge: Verdict on each item, coded as ``people.values``; NaN if there is no usable one.
-        people: One column per person.
-        epsilon: How much worse than a person the judge may be, 0 to 1 (``EPSILONS``).
-        small: What to do with a person with fewer than 30 usable items.
-        measure: How nearness is measured; None means labels for unordered categories, else scores.
+    ``judge`` has a verdict on each item, coded as ``people.values``, NaN without a usable one. ``epsilon`` (0 to 1) is
+    how much worse than a person it may be. ``small`` is for people with fewer than 30 usable items. A ``measure`` of
+    None means labels for unordered categories, else scores.
     """
     (test,) = _tested([(judge, people)], epsilon, small, measure)
     return test

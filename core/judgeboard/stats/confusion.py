@@ -129,40 +129,21 @@ class TableShare:
         return ratio(*self.counts(tables))
 
 
-def exact_agreement(k: int) -> TableShare:
-    """Return the share of pairs to which people and judge gave the same of ``k`` categories."""
-    return at_most_apart(k, 0)
-
-
 def at_most_apart(k: int, steps: int) -> TableShare:
     """Return the share of pairs at most ``steps`` apart on an ordered scale of ``k`` categories."""
     apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
     return TableShare(apart <= steps, np.ones((k, k), dtype=np.bool_), "no pairs")
 
 
-def sensitivity(k: int, bad: int) -> TableShare:
-    """Return the share that the judge calls bad of what people call bad."""
-    people, judge = _sides(k, bad)
-    return TableShare(people & judge, people, "people found no bad answer here")
-
-
-def specificity(k: int, bad: int) -> TableShare:
-    """Return the share that the judge calls good of what people call good."""
-    people, judge = _sides(k, bad)
-    return TableShare(~people & ~judge, ~people, "people found no good answer here")
-
-
-def precision(k: int, bad: int) -> TableShare:
-    """Return the share that people call bad of what the judge calls bad."""
-    people, judge = _sides(k, bad)
-    return TableShare(people & judge, judge, "the judge called no answer bad here")
-
-
-def _sides(k: int, bad: int) -> tuple[BoolArray, BoolArray]:
-    """Return the cells that people call bad (a row) and those that the judge calls bad (a column)."""
+def detection_shares(k: int, bad: int) -> dict[str, TableShare]:
+    """Return the shares of correct verdicts by name, with one of ``k`` categories called bad."""
     people, judge = np.zeros((k, k), dtype=np.bool_), np.zeros((k, k), dtype=np.bool_)
     people[bad, :] = judge[:, bad] = True
-    return people, judge
+    return {
+        "sensitivity": TableShare(people & judge, people, "people found no bad answer here"),
+        "specificity": TableShare(~people & ~judge, ~people, "people found no good answer here"),
+        "precision": TableShare(people & judge, judge, "the judge called no answer bad here"),
+    }
 
 
 def macro_precision(tables: FloatArray) -> FloatArray:

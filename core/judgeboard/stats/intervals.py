@@ -218,12 +218,8 @@ def jackknifed(
 ) -> Estimate:
     """Return the ``statistic`` of the summed rows, with its interval by evidence group on Fisher's z scale.
 
-    Args:
-        sums: What each row adds, shape (rows, d).
-        statistic: From sums of shape (..., d) to values of shape (...), NaN if undefined; defined on all rows.
-        groups: The evidence group of each row.
-        n: The n of the estimate.
-        alike: The reason for no interval if the statistic is 1.
+    ``sums`` is what each row adds, shape (rows, d). The statistic takes sums of shape (..., d) and returns values of
+    shape (...), NaN if undefined. ``alike`` is the reason for no interval if it is 1.
     """
     total = sums.sum(axis=0)
     value = float(statistic(total))
