@@ -180,8 +180,8 @@ def notes(
 ) -> tuple[Note, ...]:
     """Return the caveats of a judge version (``title``) compared with people, the most serious first.
 
-    Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked`` are ids, ascending, of
-    responses that were graded on a flag of a selective rule. ``others`` are unrelated judge versions on the same grade.
+    Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked`` are ids, ascending,
+    of answers that were graded on a flag of a selective rule. ``others`` are unrelated judge versions on this grade.
     """
     if statistics.n < MIN_PAIRS:
         return ()

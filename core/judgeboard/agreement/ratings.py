@@ -192,11 +192,9 @@ class AnswerRatings:
     aspect = None
     revealed = 0
 
-    def __init__(
-        self, connection: Connection, grade: str, human: Human = "gold", *, source: PairSource | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, grade: str, *, source: PairSource | None = None) -> None:
         self._connection = connection
-        self.source = source or PairSource.open(connection, None, human, grade)
+        self.source = source or PairSource.open(connection, grade=grade)
         self.scale = self.source.scale(grade)
         self.human = self.source.human
 

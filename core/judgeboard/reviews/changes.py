@@ -17,7 +17,7 @@ from judgeboard.reviews.checks import (
     check_own,
     check_same,
     checked_key,
-    checked_seconds,
+    checked_request,
     checked_text,
 )
 from judgeboard.reviews.decisions import LONGEST_ID, VERBS, new_review, shortened, store_review
@@ -145,10 +145,10 @@ def edit(
             others who have reviewed since), it is an adjudication, or it is of a pair.
         BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flag, response = lock_reviewed(connection, review_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if response is None:
             raise DecisionRefused("A review of a pair cannot be edited: undo it and review the pair again.")
         if stored is not None:
@@ -166,11 +166,8 @@ def edit(
             flag_id=review.flag_id,
             queue_item_id=item_id,
             stage=review.stage,
-            reviewer_id=reviewer.id,
-            seconds=spent,
             replaces=review_id,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         details = {"edited": review_id, "flag": review.flag_id, "decision": decision}
         new_id = store_review(connection, "edit", new, reviewer, **details)
@@ -178,7 +175,7 @@ def edit(
             lease = lease_of(connection, item_id, reviewer.id)
             if lease is not None and lease.review_id == review_id:
                 use_lease(connection, lease.id, new_id)
-        state, _ = update_states(connection, item_id, flag, at)
+        state, _ = update_states(connection, item_id, flag, request.at)
         return Edited(new_id, response.id, review.flag_id, state, repeated=False)
 
 

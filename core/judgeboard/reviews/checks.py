@@ -3,7 +3,8 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -37,6 +38,20 @@ def checked_seconds(seconds: float | None) -> float | None:
     if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_LOOK):
         raise BadInput(f"the time spent is a number of seconds from 0 to {LONGEST_LOOK:,}")
     return seconds
+
+
+class Request(NamedTuple):
+    """The columns of a review that its request gives, checked."""
+
+    request_key: str
+    seconds: float | None
+    at: datetime
+    reviewer_id: int
+
+
+def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> Request:
+    """Return the columns of a review that ``reviewer`` makes now, or at ``now``."""
+    return Request(checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC), reviewer.id)
 
 
 def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:

@@ -10,14 +10,7 @@ from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Gr
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import (
-    NOTHING,
-    check_same,
-    checked_grade,
-    checked_judgment,
-    checked_key,
-    checked_seconds,
-)
+from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
 from judgeboard.store.engine import Store
@@ -85,10 +78,10 @@ def decide(
     """
     if decision is Decision.WITHDRAWN:
         raise BadInput("a flag is confirmed, dismissed or unsure; undo withdraws a review")
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         flag = lock_flag(connection, flag_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=stored.flag_id == flag_id and stored.decision is decision)
             return Decided(stored.id, flag_id, flag.state, repeated=True)
@@ -100,15 +93,12 @@ def decide(
             grade,
             judgment_seen_id,
             flag_id=flag.id,
-            reviewer_id=reviewer.id,
-            seconds=spent,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         if flag.state is FlagState.OPEN:
             review = _replacing_own(connection, review, Decision.UNSURE, *STATE_AFTER)
             review_id = store_review(connection, "decide", review, reviewer, flag=flag.id, decision=decision)
-            state, _ = update_states(connection, None, flag, at)
+            state, _ = update_states(connection, None, flag, request.at)
             return Decided(review_id, flag.id, state or flag.state, repeated=False)
         refusal = _why_closed(connection, flag, review)
         refusal += keep_draft(connection, _replacing_own(connection, review, None), reviewer, flag=flag.id)
@@ -134,10 +124,10 @@ def grade(
         DecisionRefused: The reviewer must review the answer blind in a queue.
         BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         response = lock_response(connection, response_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=(stored.response_id, stored.flag_id) == (response_id, None))
             return stored.id
@@ -148,10 +138,7 @@ def grade(
             None,
             grade,
             judgment_seen_id,
-            reviewer_id=reviewer.id,
-            seconds=spent,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         return store_review(connection, "grade", _replacing_own(connection, review, None), reviewer)
 
@@ -178,18 +165,18 @@ def prefer(
     is never replaced; another one replaces the one before it on its aspect. Agreement counts a person's blind
     preference on an aspect, or the latest other one (`votes_by_pair`).
 
-    The ``preference`` is in terms of the stored answers, whatever the order ``shown``. ``revealed``: something else that
-    is hidden from a blind reviewer was in view. The same ``request_key`` again stores nothing.
+    The ``preference`` is in terms of the stored answers, whatever the order ``shown``. ``revealed`` tells whether
+    anything else that is hidden from a blind reviewer was in view. The same ``request_key`` again stores nothing.
 
     Raises:
         DecisionRefused: The person must review the pair blind in a queue.
         BadInput: The comparison is of another pair, the key of another request, or a value cannot be stored.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     (aspect,) = checked_aspects((aspect,))
     with allowed(store, reviewer, Action.REVIEW) as connection:
         lock_subject(connection, None, pair_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             same = stored.pair_id == pair_id and preferences_of(connection, stored.id) == {aspect: preference}
             check_same(stored, reviewer, same=same)
@@ -208,13 +195,10 @@ def prefer(
             pair_id=pair_id,
             aspect=aspect,
             shown=shown,
-            reviewer_id=reviewer.id,
             comparison_seen_id=comparison_seen_id,
             seen=() if blind else (JUDGE, PEOPLE),
-            seconds=spent,
             replaces=earlier[-1].review_id if earlier else None,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         review_id = store_review(connection, "prefer", review, reviewer, pair=pair_id, preference=preference.value)
         return Preferred(review_id, repeated=False)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, QueueState, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import NOTHING, check_same, checked_key, checked_seconds
+from judgeboard.reviews.checks import NOTHING, check_same, checked_request
 from judgeboard.reviews.decisions import keep_draft, new_review, store_review
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.outcome import update_item_state
@@ -114,7 +114,7 @@ def decide_item(
         BadInput: The grade, the judgment or the request key cannot be used, nothing is given, or the decision does
             not fit the item.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         item_id, secret = split_token(token)
         item = item_by_id(connection, item_id)
@@ -123,14 +123,14 @@ def decide_item(
         item = lock_item(connection, item_id)
         lease = lease_by_token(connection, secret, lock=True)
         queue = queue_by_id(connection, item.queue_id)
-        stored = review_by_key(connection, key)  # behind the locks: the same request may be on its way
+        stored = review_by_key(connection, request.request_key)  # behind the locks: the same request may be on its way
         if stored is not None:
             before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
             check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
             lease_id = 0 if lease is None else lease.id
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(stored.id, item_id, lease_id, item.state, reveals, repeated=True)
-        seen = _seen(connection, queue, item, reviewer, at if lease is None else lease.taken_at or at)
+        seen = _seen(connection, queue, item, reviewer, request.at if lease is None else lease.taken_at or request.at)
         blind = queue.blind_judge and JUDGE not in seen
         review = _item_review(
             connection,
@@ -139,19 +139,16 @@ def decide_item(
             decision,
             grade,
             None if blind else judgment_seen_id,
-            reviewer_id=reviewer.id,
-            seconds=spent,
             stage=Stage.BLIND if blind else None,
             seen=seen,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         details = _details(item, queue, review)
-        refusal = _refusal(connection, lease, item, queue, reviewer, at)
+        refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
         if lease is not None and refusal is None:
             review_id = store_review(connection, "decide_item", review, reviewer, **details)
             use_lease(connection, lease.id, review_id)
-            state = update_item_state(connection, item.id, at)
+            state = update_item_state(connection, item.id, request.at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
         draft = replace(review, queue_item_id=None, flag_id=None)
@@ -223,13 +220,13 @@ def answer_reveal(
         DecisionRefused: The judge was not shown yet, or the review is not their current blind one.
         BadInput: Nothing is given, the review is of a pair, or a value cannot be used.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         blind = _blind_review(connection, review_id, reviewer)
         item = item_by_id(connection, blind.queue_item_id or 0)
         _check_decision(item, decision)
         response = lock_subject(connection, item.response_id, item.pair_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=(stored.stage, stored.queue_item_id) == (Stage.REVEALED, item.id))
             return stored.id
@@ -245,13 +242,10 @@ def answer_reveal(
             judgment_seen_id,
             flag_id=blind.flag_id,
             queue_item_id=item.id,
-            reviewer_id=reviewer.id,
-            seconds=spent,
             stage=Stage.REVEALED,
             seen=(JUDGE,),
             replaces=None if earlier is None else earlier.id,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         return store_review(connection, "answer_reveal", review, reviewer, blind=review_id, item=item.id)
 
@@ -276,7 +270,7 @@ def adjudicate(
         DecisionRefused: The item is not in conflict (any more).
         BadInput: The reason is missing, the decision does not fit the item, or a value cannot be used.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(by, request_key, seconds, now)
     with allowed(store, by, Action.ADJUDICATE) as connection:
         item = item_by_id(connection, item_id)
         _check_decision(item, decision)
@@ -284,7 +278,7 @@ def adjudicate(
             raise BadInput("an adjudication confirms or dismisses")
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = lock_item(connection, item_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)
             return Adjudicated(stored.id, item_id, repeated=True)
@@ -298,19 +292,16 @@ def adjudicate(
             response,
             decision,
             grade,
-            reviewer_id=by.id,
-            seconds=spent,
             stage=Stage.ADJUDICATION,
             seen=(JUDGE, PEOPLE),
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
         details = _details(item, queue_by_id(connection, item.queue_id), review)
         review_id = store_review(connection, "adjudicate", review, by, **details)
-        update_item_state(connection, item_id, at)
+        update_item_state(connection, item_id, request.at)
         return Adjudicated(review_id, item_id, repeated=False)
 
 

@@ -43,7 +43,8 @@ def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
     """Return for each row the share of the other class that it is ranked against correctly; ties count half."""
     ranks = mid_ranks(score)
     good_above, bad_above = (ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad))
-    return np.where(bad, good_above, 1 - bad_above)
+    beaten: FloatArray = np.where(bad, good_above, 1 - bad_above)
+    return beaten
 
 
 def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | None:

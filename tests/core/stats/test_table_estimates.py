@@ -38,11 +38,21 @@ def test_kappa_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootst
     assert got.unit == ("response" if alone else "evidence group")
 
 
+SHARES = confusion.detection_shares(2, BAD)
 RATES = {
     "agreement": (confusion.at_most_apart(2, 0), lambda people, judge: (people == judge).mean()),
-    "sensitivity": (confusion.detection_shares(2, BAD)["sensitivity"], lambda people, judge: (judge[people == BAD] == BAD).mean()),
-    "specificity": (confusion.detection_shares(2, BAD)["specificity"], lambda people, judge: (judge[people == GOOD] == GOOD).mean()),
-    "precision": (confusion.detection_shares(2, BAD)["precision"], lambda people, judge: (people[judge == BAD] == BAD).mean()),
+    "sensitivity": (
+        SHARES["sensitivity"],
+        lambda people, judge: (judge[people == BAD] == BAD).mean(),
+    ),
+    "specificity": (
+        SHARES["specificity"],
+        lambda people, judge: (judge[people == GOOD] == GOOD).mean(),
+    ),
+    "precision": (
+        SHARES["precision"],
+        lambda people, judge: (people[judge == BAD] == BAD).mean(),
+    ),
 }
 
 
@@ -57,9 +67,9 @@ def test_rates_and_their_intervals_equal_a_plain_loop(agrees_with_plain_bootstra
 
 def test_the_n_of_a_rate_is_what_it_is_a_share_of():
     got = estimates([BAD] * 12 + [GOOD] * 30, [BAD, GOOD] * 21, 2)
-    assert got.share(confusion.detection_shares(2, BAD)["sensitivity"]).n == 12
-    assert got.share(confusion.detection_shares(2, BAD)["specificity"]).n == 30
-    assert got.share(confusion.detection_shares(2, BAD)["precision"]).n == 21
+    assert got.share(SHARES["sensitivity"]).n == 12
+    assert got.share(SHARES["specificity"]).n == 30
+    assert got.share(SHARES["precision"]).n == 21
 
 
 def test_at_most_one_apart_counts_neighbours():
@@ -69,7 +79,7 @@ def test_at_most_one_apart_counts_neighbours():
 
 def test_a_class_without_answers_says_so():
     got = estimates([GOOD] * 30, [GOOD] * 25 + [BAD] * 5, 2)
-    missed = got.share(confusion.detection_shares(2, BAD)["sensitivity"])
+    missed = got.share(SHARES["sensitivity"])
     assert (missed.value, missed.n, missed.reason) == (None, 0, "people found no bad answer here")
     assert got.share(confusion.detection_shares(2, GOOD)["precision"]).value == 1
 
@@ -131,7 +141,7 @@ def test_clusters_widen_the_interval():
 
 def test_missed_is_one_minus_caught_with_its_interval_turned_round():
     people, judge, ids = clustered(2)
-    caught = estimates(people, judge, 2, ids).share(confusion.detection_shares(2, BAD)["sensitivity"])
+    caught = estimates(people, judge, 2, ids).share(SHARES["sensitivity"])
     missed = complement(caught)
     assert missed.value == pytest.approx(1 - caught.value)
     assert (missed.low, missed.high) == pytest.approx((1 - caught.high, 1 - caught.low))
@@ -154,7 +164,7 @@ def test_rates_have_the_bca_interval_of_scipy(alone):
     expected = bootstrap(
         (counts[:, 0], counts[:, 1]), caught, paired=True, n_resamples=4000, method="BCa", rng=np.random.default_rng(1)
     ).confidence_interval
-    got = estimates(people, judge, 2, ids).share(confusion.detection_shares(2, BAD)["sensitivity"])
+    got = estimates(people, judge, 2, ids).share(SHARES["sensitivity"])
     assert got.method == "expanded BCa bootstrap, 2,000 resamples"
     assert (got.low, got.high) == pytest.approx((expected.low, expected.high), abs=0.02)
 
