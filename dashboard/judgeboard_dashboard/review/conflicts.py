@@ -1,13 +1,12 @@
 """Items in conflict: their list, and the screen on which a lead adjudicates one."""
 
 from functools import partial
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
+from judgeboard.reports.tables import Column, Table
 from judgeboard.reviews.conflicts import Conflict, ConflictPage, load_conflict, open_conflicts, own_conflicts
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
@@ -31,10 +30,10 @@ from judgeboard_dashboard.review.screen import (
     undo_choice,
 )
 from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
-from judgeboard_dashboard.review.texts import answer_panes, pair_block
+from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, reading, store
-from judgeboard_dashboard.widgets.navigation import pick_rows, row_clicked
-from judgeboard_dashboard.widgets.tables import frame, height
+from judgeboard_dashboard.widgets.navigation import start_button
+from judgeboard_dashboard.widgets.tables import one_line, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, short, when
 
 STAGES = {
@@ -45,17 +44,16 @@ STAGES = {
 SIDES = {Preference.A.value: "the left answer", Preference.B.value: "the right answer", Preference.TIE.value: "a tie"}
 STATES = {ItemState.CONFLICT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
 MOST = 200
-COLUMNS: dict[str, Any] = {
-    "Differ on": st.column_config.TextColumn(width=215),
-    "Reviews": st.column_config.NumberColumn(width=70, format="localized"),
-    "Question": st.column_config.TextColumn(width=380),
-    "Type": st.column_config.TextColumn(width=100),
-    "Queue": st.column_config.TextColumn(width=180),
-    "State": st.column_config.TextColumn(width=110),
-    "Joined": st.column_config.TextColumn(width=115),
-    "Id": st.column_config.TextColumn(width=150),
-}
-_KINDS = {name: "Int64" if name == "Reviews" else "str" for name in COLUMNS}
+COLUMNS = (
+    Column("Differ on", width=215),
+    Column("Reviews", "count", width=70),
+    Column("Question", width=380),
+    Column("Type", width=100),
+    Column("Queue", width=180),
+    Column("State", width=110),
+    Column("Joined", width=115),
+    Column("Id", width=150),
+)
 
 
 def conflicts(place: Place) -> None:
@@ -90,59 +88,28 @@ def _open_conflicts(queue: str | None) -> None:
     more = "More than " if page.next is not None else ""
     with st.container(key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         sentence(f"{more}{count(n, 'open conflict')}{where}.")
-        st.button(
-            "Start",
-            key="conflicts_start",
-            type="primary",
-            icon=":material/play_arrow:",
-            shortcut="Enter",
-            on_click=pick_rows,
-            args=(conflict_rows(queue, page.lines[0].item.item_id),),
-            wrap=False,
-        )
+        start_button("Start", conflict_rows(queue, page.lines[0].item.item_id), key="conflicts_start")
     _table(page, key=f"conflicts_{page.lines[0].item.item_id}_{n}", queue=queue)
 
 
 def _table(page: ConflictPage, *, key: str, queue: str | None) -> None:
-    st.dataframe(
-        _frame(page),
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(page.lines)),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, [conflict_rows(queue, line.item.item_id) for line in page.lines]),
-        column_config=COLUMNS,
-    )
-
-
-def _frame(page: ConflictPage) -> pd.DataFrame:
-    return frame(
-        _KINDS,
+    rows = tuple(
         (
-            (
-                capital(", ".join(line.differ_on)),
-                line.reviews,
-                " ".join((line.item.question or "").split()),
-                line.item.query_type,
-                line.item.queue,
-                STATES.get(line.item.state),
-                when(line.item.joined_at),
-                line.item.external_id,
-            )
-            for line in page.lines
-        ),
+            capital(", ".join(line.differ_on)),
+            line.reviews,
+            one_line(line.item.question),
+            line.item.query_type,
+            line.item.queue,
+            STATES.get(line.item.state),
+            when(line.item.joined_at),
+            line.item.external_id,
+        )
+        for line in page.lines
     )
+    show_rows(Table(COLUMNS, rows), key=key, targets=[conflict_rows(queue, line.item.item_id) for line in page.lines])
 
 
 def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
-    """Show an item in conflict.
-
-    Raises:
-        NotFound: No such item.
-        NotAllowed: The reviewer may not see the reviews of others on it.
-    """
     session = review_session()
     take_input(session)
     session.goal = None
@@ -153,13 +120,14 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         threshold = thresholds(connection).low_groundedness
     adjudication, pair = split.adjudication, split.pair
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
-    texts = [] if item is None else [item.query, item.answer, *(item.passages or ())]
-    texts += [] if pair is None else [pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ())]
+    texts = () if item is None else item_texts(item)
+    texts += () if pair is None else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
     actions = ConflictActions(
         store=store(),
         session=session,
         reviewer=reviewer,
         row=row,
+        request_key=session.request_key(row),
         subject=split.item.response_id or -(split.item.pair_id or 0),
         name=item.external_id if item is not None else "" if pair is None else pair.external_id,
         seconds=appear(row, texts),
@@ -195,13 +163,12 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b))
     if not may(reviewer, Action.ADJUDICATE) or split.item.state is not ItemState.CONFLICT:
         return
-    request_key = session.request_key(row)
     bar(
         actions,
         "Adjudicate: is there a problem?" if pair is None else "Adjudicate: which answer is better?",
-        decision_choices(actions.decide, request_key, flag=True, unsure=False)
+        decision_choices(actions.decide, flag=True, unsure=False)
         if pair is None
-        else side_choices(actions.decide, request_key, Shown.AB, keys=QUEUE_SIDE_KEYS),
+        else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
         grades=partial(queue_grades, actions, split.queue.grades) if pair is None else None,
         note=("Reason (M)", "Required: the reason for your decision"),
     )

@@ -1,7 +1,6 @@
 """The page Judges: the health checks of one judge version."""
 
 from functools import cache
-from typing import Any
 
 import streamlit as st
 
@@ -23,7 +22,6 @@ from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import RepeatsReport, version_report
 from judgeboard.reports.tables import Column, Table
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
@@ -36,11 +34,7 @@ from judgeboard_dashboard.widgets.texts import caption, commands, empty, heading
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound", State.NOT_MEASURED: "jb-check"}
-COLUMNS = {
-    "Check": st.column_config.TextColumn(width=140),
-    "Answer": st.column_config.TextColumn(width=170),
-    "Question": st.column_config.TextColumn(width=260),
-}
+COLUMNS = (Column("Check", width=140), Column("Answer", width=170), Column("Question", width=260))
 
 
 def judges() -> None:
@@ -57,7 +51,11 @@ def judges() -> None:
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
         version = version_field(place, versions) or versions[0]
         health = health_page(connection, version, _kept_records(store().shown_url))
-        combined = _combined(connection, version)
+        combined: JuryReport | RepeatsReport | str
+        try:
+            combined = version_report(connection, version)
+        except NotFound as error:
+            combined = str(error)
     sentence(health_sentence(health.report))
     with st.container(key="stack_judges"):
         left, right = st.columns([1.35, 1], gap="medium")
@@ -74,13 +72,6 @@ def judges() -> None:
 def _kept_records(_database: str) -> KeptRecords:
     """Return the cache of a database (by its address without the password), for all sessions of the server."""
     return KeptRecords()
-
-
-def _combined(connection: Any, version: StoredVersion) -> JuryReport | RepeatsReport | str:
-    try:
-        return version_report(connection, version)
-    except NotFound as error:
-        return str(error)
 
 
 def _checks(health: HealthPage) -> None:
@@ -164,7 +155,7 @@ def _answers(health: HealthPage) -> None:
         return
     heading("Answers with these faults")
     rows = Table(
-        tuple(map(Column, COLUMNS)),
+        COLUMNS,
         tuple((check_title(each.check), each.answer.external_id, each.answer.question) for each in health.answers),
     )
     table(
@@ -172,7 +163,6 @@ def _answers(health: HealthPage) -> None:
         [item(each.answer.response_id) for each in health.answers],
         key="judge_answers",
         under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
-        columns=COLUMNS,
         most=10,
     )
 

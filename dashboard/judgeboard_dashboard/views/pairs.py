@@ -6,7 +6,6 @@ import streamlit as st
 
 from judgeboard.methods.pair_report import ALL, ComparedPairs, Listed, outcome_words
 from judgeboard.store.comparisons import pair_heads, versions_that_compared
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.pairs import (
     LIST_FIELDS,
@@ -20,7 +19,8 @@ from judgeboard_dashboard.review.pairs import (
     place_in_address,
 )
 from judgeboard_dashboard.session import current_reviewer, page, reading
-from judgeboard_dashboard.widgets.navigation import follow, pick_rows
+from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.navigation import follow, start_button
 from judgeboard_dashboard.widgets.pair_tables import GROUP_COLUMNS, LINE_COLUMNS, groups_file, groups_table, lines_table
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
@@ -49,7 +49,7 @@ def _list() -> None:
     with reading() as connection:
         versions = versions_that_compared(connection)
     with st.container(key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"):
-        version = _version_field(versions)
+        version = version_field(st.container(width=230), versions)
         pairs = pair_list(version, None if reviewer is None else reviewer.id)
         aspect, listed, types = _fields(pairs.compared)
     total, lines = len(pairs.compared.lines(aspect)), pairs.compared.lines(aspect, listed, types)
@@ -64,15 +64,12 @@ def _list() -> None:
     with st.container(key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         heading(f"{LISTED[listed]}: {len(places):,} of {count(total, 'pair')}")
         open_pairs = [place for place, line in zip(places, lines, strict=True) if not line.mine]
-        st.button(
+        start_button(
             "Judge them yourself",
+            open_pairs[0].rows() if open_pairs else None,
             key="judge_pairs",
-            icon=":material/play_arrow:",
-            type="primary",
+            shortcut=None,
             disabled=not open_pairs,
-            on_click=pick_rows,
-            args=(open_pairs[0].rows() if open_pairs else None,),
-            wrap=False,
             help="One after the other, without seeing the models or the judge's verdict",
         )
     if not places:
@@ -97,7 +94,6 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
     sentence(f"{outcome_words(group)}.", lead=f"{version.title}, {aspect}.")
     table(
         groups_table(groups),
-        [None] * len(groups),
         key="pair_figures",
         under=(
             "Each pair was asked in one order only: its verdict is that order's, and position bias cannot be measured."
@@ -110,20 +106,6 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         csv=groups_file(groups),
         most=8,
     )
-
-
-def _version_field(versions: list[StoredVersion]) -> StoredVersion | None:
-    titles = {version.title: version for version in versions}
-    chosen = st.selectbox(
-        "Judge version",
-        list(titles),
-        key="version",
-        bind="query-params",
-        placeholder="No judge version",
-        disabled=not titles,
-        width=230,
-    )
-    return titles.get(chosen or "")
 
 
 def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:

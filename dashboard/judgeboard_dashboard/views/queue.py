@@ -4,46 +4,46 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.people.permissions import Action, may
+from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.listing import LinePage
 from judgeboard.store.open_flags import QueueLine, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import who_button
 from judgeboard_dashboard.review import queues
 from judgeboard_dashboard.review.conflicts import conflicts
-from judgeboard_dashboard.review.new_queue import new_queue
 from judgeboard_dashboard.review.own_reviews import own_reviews
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
-from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows, rejudge_button
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, frame, height, one_line, place_in, turning_foot
+from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows, rejudge_button, start_button
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import SORTS, ago, capital, nothing_waits, rule_words
 
-# kind and how Streamlit shows it
-COLUMNS: dict[str, tuple[str, Any]] = {
-    "Why": ("str", st.column_config.TextColumn(width=125, help="The rule that flagged the answer")),
-    "Groundedness": (
-        "Float64",
-        st.column_config.ProgressColumn(
-            width=115, min_value=0, max_value=1, format="%.2f", color="primary", help="Of the primary judge, 0 to 1"
-        ),
+COLUMNS = (
+    Column("Why", width=125, help="The rule that flagged the answer"),
+    Column("Groundedness", "number"),
+    Column("Quality"),
+    Column("User", width=92, help="Feedback of the assistant's user"),
+    Column("Question", width=300),
+    Column("Answer", width=330),
+    Column("Type", width=85),
+    Column("Asked", width=85),
+    Column("Id", width=125),
+)
+COLUMN_SETTINGS = {
+    "Groundedness": st.column_config.ProgressColumn(
+        width=115, min_value=0, max_value=1, format="%.2f", color="primary", help="Of the primary judge, 0 to 1"
     ),
-    "Quality": (
-        "str",
-        st.column_config.TextColumn(width=70, help="Of the primary judge, 1 to 4", alignment="right"),
-    ),
-    "User": ("str", st.column_config.TextColumn(width=92, help="Feedback of the assistant's user")),
-    "Question": ("str", st.column_config.TextColumn(width=300)),
-    "Answer": ("str", st.column_config.TextColumn(width=330)),
-    "Type": ("str", st.column_config.TextColumn(width=85)),
-    "Asked": ("str", st.column_config.TextColumn(width=85)),
-    "Id": ("str", st.column_config.TextColumn(width=125)),
+    "Quality": st.column_config.TextColumn(width=70, help="Of the primary judge, 1 to 4", alignment="right"),
 }
-_OPEN = "queue_open"
+FORMATS: dict[str, Format] = {
+    "severity": "number",
+    "groundedness": "number",
+    "quality": "count",
+    "asked_at": "time",
+}
 
 
 def queue() -> None:
@@ -57,13 +57,12 @@ def queue() -> None:
     elif place.segment == queues.MY_REVIEWS:
         own_reviews(place)
     elif place.new:
-        new_queue()
+        queues.new_queue()
     else:
         queues.queue_list()
 
 
 def _open_flags() -> None:
-    """Show the open flags that match, fifty at a time."""
     reviewer = current_reviewer()
     with reading() as connection:
         facets = queue_facets(connection)
@@ -80,8 +79,6 @@ def _open_flags() -> None:
             reviewer_id=reviewer.id if reviewer else None,
         )
     write_address("queue", chosen.query)
-    if flag_id := st.session_state.pop(_OPEN, None):
-        open_rows("item", flag=flag_id, **chosen.query)
     if not flags.total:
         if chosen.where == RowFilter():
             nothing_waits()
@@ -91,36 +88,20 @@ def _open_flags() -> None:
     which = "" if chosen.where == RowFilter() else f" in {filter_sentence(chosen.where)}"
     with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", tag("b", f"{flags.total:,} open"), f"{which} · {SORTS[chosen.sort]}", cls="jb-say jb-line"))
-        st.button(
-            "Start reviewing",
-            key="queue_start_button",
-            type="primary",
-            icon=":material/play_arrow:",
-            shortcut="Enter",
-            on_click=_open,
-            args=(flags.lines[0].flag_id,),
-            wrap=False,
-        )
+        start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button")
     ask_reviewer()
-    _table(flags)
+    now = datetime.now(UTC)
+    show_rows(
+        Table(COLUMNS, tuple(_row(line, now) for line in flags.lines)),
+        key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
+        targets=[_item_rows(line, chosen) for line in flags.lines],
+        columns=COLUMN_SETTINGS,
+    )
     turning_foot("queue", flags, "flag", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen))
 
 
-def _table(flags: LinePage[QueueLine]) -> None:
-    now = datetime.now(UTC)
-    rows = frame({name: kind for name, (kind, _) in COLUMNS.items()}, (_row(line, now) for line in flags.lines))
-    key = f"queue_table_{flags.lines[0].flag_id}_{flags.first}"
-    st.dataframe(
-        rows,
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(rows)),
-        selection_mode="single-cell",
-        on_select=lambda: _cell_chosen(key, [line.flag_id for line in flags.lines]),
-        column_config={name: settings for name, (_, settings) in COLUMNS.items()},
-    )
+def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
+    return Rows("item", {"flag": str(line.flag_id), **chosen.query})
 
 
 def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
@@ -155,26 +136,13 @@ def _buttons(chosen: Chosen) -> None:
     )
 
 
-def _export(chosen: Chosen) -> pd.DataFrame:
+def _export(chosen: Chosen) -> Table:
     """Return all open flags of the filter for a file, with whole reasons and ids; texts have at most 300 characters."""
     names = [column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}]
-    kinds = {"severity": "Float64", "groundedness": "Float64", "quality": "Int64", "asked_at": "object"}
     with reading() as connection:
         lines = all_lines(lambda key, size: queue_page(connection, chosen.where, chosen.sort, after=key, limit=size))
-    return frame(
-        {name: kinds.get(name, "str") for name in names}, ([getattr(line, name) for name in names] for line in lines)
-    )
-
-
-def _open(flag_id: int) -> None:
-    st.session_state[_OPEN] = flag_id
-
-
-def _cell_chosen(key: str, flag_ids: list[int]) -> None:
-    """Turn the selection into an id at once: it is an index into the list, and the list changes."""
-    cells = st.session_state[key].selection.cells
-    if cells:
-        _open(flag_ids[cells[0][0]])
+    columns = tuple(Column(name, FORMATS.get(name, "text")) for name in names)
+    return Table(columns, tuple(tuple(getattr(line, name) for name in names) for line in lines))
 
 
 with page("Queue"):

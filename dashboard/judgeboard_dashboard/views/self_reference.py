@@ -20,7 +20,8 @@ from judgeboard.store.comparisons import pair_heads
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.samples import most_samples, sampling_versions
 from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.widgets.navigation import follow
+from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.navigation import Rows, follow
 from judgeboard_dashboard.widgets.self_reference import (
     ALL,
     FIELDS,
@@ -39,7 +40,7 @@ from judgeboard_dashboard.widgets.self_reference import (
     slices_table,
     this_page,
 )
-from judgeboard_dashboard.widgets.tables import ROW_HEIGHT, height, table
+from judgeboard_dashboard.widgets.tables import choose_row, table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, sentence
 
 MOST_LINES = 500
@@ -62,6 +63,10 @@ class Filters:
     listed: str
     category: str | None
     as_tables: bool
+
+    def rows(self, **choices: str) -> Rows:
+        """Return the address of the page with other choices of its list."""
+        return this_page(self.version.title, self.k, self.needed, as_tables=self.as_tables, **choices)
 
 
 def self_reference() -> None:
@@ -92,9 +97,7 @@ def self_reference() -> None:
 
 
 def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int]:
-    titles = {version.title: version for version in versions}
-    chosen = st.selectbox("Judge version", list(titles), key="version", bind="query-params", width=230)
-    version = titles.get(chosen or "", versions[0])
+    version = version_field(st.container(width=230), versions) or versions[0]
     with reading() as connection:
         most = most_samples(connection, version.id)
     usual = min(samples_used(version), most)
@@ -111,13 +114,7 @@ def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int, neede
     listed = st.selectbox("List", list(LISTED), key="listed", bind="query-params", width=230)
     names = [each.category for each in found.report.categories]
     category = st.selectbox(
-        "Category",
-        names,
-        index=None,
-        key="category",
-        bind="query-params",
-        placeholder="All categories",
-        width=180,
+        "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
     )
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
@@ -128,16 +125,7 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     heading("Effect by gate and own answer")
     table(
         slices_table(report),
-        [
-            this_page(
-                filters.version.title,
-                filters.k,
-                filters.needed,
-                listed=listed_words(each.gate_on, each.majority_right),
-                as_tables=filters.as_tables,
-            )
-            for each in report.slices
-        ],
+        [filters.rows(listed=listed_words(part.gate_on, part.majority_right)) for part in report.slices],
         key="slices_self_reference",
         under=(f"Click a row to list its {noun(report)}s.",),
         columns=FIGURE_COLUMNS,
@@ -149,12 +137,7 @@ def _categories(found: SelfReferencePage, filters: Filters) -> None:
     heading("By category")
     table(
         categories_table(report),
-        [
-            this_page(
-                filters.version.title, filters.k, filters.needed, category=each.category, as_tables=filters.as_tables
-            )
-            for each in report.categories
-        ],
+        [filters.rows(category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
             "At the same gate. Right where on: how often its own answer is right if the gate is on.",
@@ -190,19 +173,8 @@ def _items(found: SelfReferencePage, filters: Filters) -> None:
 def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
     with reading() as connection:
         heads = pair_heads(connection, [item.pair_id for item in items])
-    state = st.dataframe(
-        items_table(items, heads, filters.k),
-        key=f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}",
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height(len(items), most=SEEN),
-        selection_mode="single-row-required",
-        on_select="rerun",
-        column_config=ITEM_COLUMNS,
-    )
-    rows = state.selection.rows
-    return items[rows[0]] if rows and rows[0] < len(items) else items[0]
+    key = f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}"
+    return items[choose_row(items_table(items, heads, filters.k), key=key, most=SEEN, columns=ITEM_COLUMNS)]
 
 
 with page("Self-reference"):

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
-from judgeboard.methods.suite_file import Baseline
 from judgeboard.methods.suite_results import (
     CaseResult,
     SuiteResult,
@@ -19,99 +16,65 @@ from judgeboard.methods.suite_results import (
     score_words,
     suite_result,
 )
+from judgeboard.reports.tables import Column, Table
 from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
-from judgeboard_dashboard.widgets.tables import figure, frame, interval_words, table, value_words
+from judgeboard_dashboard.widgets.tables import figure, interval_words, table, value_words
 from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, shortened, when
 
-SCORE = st.column_config.NumberColumn(format="%.2f", width=70)
-RUN_COLUMNS: dict[str, Any] = {
-    "Run": st.column_config.NumberColumn(width=50),
-    "When": st.column_config.TextColumn(width=105),
-    "State": st.column_config.TextColumn(width=85),
-    "Candidate": st.column_config.TextColumn(width=130),
-    "Judge": st.column_config.TextColumn(width=85),
-    "Average": SCORE,
-    "95 %": st.column_config.TextColumn(width=95),
-    "Measured": st.column_config.NumberColumn(format="localized", width=75),
-    "Cases": st.column_config.NumberColumn(format="localized", width=57),
-}
-FAILURE_COLUMNS: dict[str, Any] = {
-    "Score": SCORE,
-    "Question": st.column_config.TextColumn(width=330),
-    "Weakest": st.column_config.TextColumn(width=110),
-    "Why": st.column_config.TextColumn(width=420),
-}
-CHANGE_COLUMNS: dict[str, Any] = {
-    "Change": st.column_config.NumberColumn(format="%+.2f", width=80),
-    "Before": SCORE,
-    "Now": SCORE,
-    "Question": st.column_config.TextColumn(width=330),
-}
+RUN_COLUMNS = (
+    Column("Run", "integer", width=50),
+    Column("When", width=105),
+    Column("State", width=85),
+    Column("Candidate", width=130),
+    Column("Judge", width=85),
+    Column("Average", "number", width=70),
+    Column("95 %", width=95),
+    Column("Measured", "count", width=75),
+    Column("Cases", "count", width=57),
+)
+DIMENSION_COLUMNS = (Column("Dimension"), Column("Average"), Column("95 %"), Column("Cases", "count", width=60))
+FAILURE_COLUMNS = (
+    Column("Score", "number", width=70),
+    Column("Question", width=330),
+    Column("Weakest", width=110),
+    Column("Why", width=420),
+)
+CHANGE_COLUMNS = (
+    Column("Change", "number"),
+    Column("Before", "number", width=70),
+    Column("Now", "number", width=70),
+    Column("Question", width=330),
+)
 
 
-def runs_table(runs: Sequence[SuiteRun]) -> pd.DataFrame:
+def runs_table(runs: Sequence[SuiteRun]) -> Table:
     """Return the runs of a suite."""
-    columns = dict.fromkeys(RUN_COLUMNS, "str")
-    columns |= {"Run": "Int64", "Average": "Float64", "Measured": "Int64", "Cases": "Int64"}
-    return frame(
-        columns,
+    rows = (
         (
-            (
-                one.run,
-                when(one.at),
-                one.state.value,
-                one.candidate,
-                one.judge,
-                one.average_score.value,
-                interval_words(one.average_score, share=False),
-                one.measured,
-                one.total_cases,
-            )
-            for one in runs
-        ),
+            run.run,
+            when(run.at),
+            run.state.value,
+            run.candidate,
+            run.judge,
+            run.average_score.value,
+            interval_words(run.average_score, share=False),
+            run.measured,
+            run.total_cases,
+        )
+        for run in runs
     )
+    return Table(RUN_COLUMNS, tuple(rows))
 
 
-def dimensions_table(dimensions: Mapping[str, Estimate]) -> pd.DataFrame:
+def dimensions_table(dimensions: Mapping[str, Estimate]) -> Table:
     """Return the mean of each dimension."""
-    return frame(
-        {"Dimension": "str", "Average": "str", "95 %": "str", "Cases": "Int64"},
-        (
-            (
-                name,
-                value_words(mean, share=False),
-                interval_words(mean, share=False),
-                mean.n,
-            )
-            for name, mean in dimensions.items()
-        ),
+    rows = (
+        (name, value_words(mean, share=False), interval_words(mean, share=False), mean.n)
+        for name, mean in dimensions.items()
     )
-
-
-def failures_table(failures: Sequence[CaseResult]) -> pd.DataFrame:
-    """Return the cases that do not pass: the question, the weakest dimension, and the judge's reason."""
-    return frame(
-        {"Score": "Float64", "Question": "str", "Weakest": "str", "Why": "str"},
-        ((one.score, _question(one), *_weakest(one)) for one in failures),
-    )
-
-
-def unmeasured_table(cases: Sequence[CaseResult]) -> pd.DataFrame:
-    """Return the cases without a score, with the reason."""
-    return frame({"Question": "str", "Why": "str"}, ((_question(one), shortened(one.reason or "")) for one in cases))
-
-
-def changes_table(result: SuiteResult, baseline: Baseline) -> tuple[pd.DataFrame, list[int | None]]:
-    """Return the cases of both runs, the largest drop first, and the response of each row."""
-    by_key = {case.key: case for case in result.cases}
-    ordered = sorted(baseline.cases, key=lambda one: one.change)
-    rows = frame(
-        {"Change": "Float64", "Before": "Float64", "Now": "Float64", "Question": "str"},
-        ((one.change, one.before, one.after, _question(by_key[one.key])) for one in ordered),
-    )
-    return rows, [by_key[one.key].response for one in ordered]
+    return Table(DIMENSION_COLUMNS, tuple(rows))
 
 
 def _question(case: CaseResult) -> str:
@@ -174,16 +137,15 @@ def suites() -> None:
 
 def _filters(everything: Sequence[SuiteRun]) -> Filters:
     with st.container(key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"):
-        names = list(dict.fromkeys(one.suite for one in everything))
+        names = list(dict.fromkeys(run.suite for run in everything))
         name = st.selectbox("Suite", names, key="suite", bind="query-params", width=240)
-        runs = [one for one in everything if one.suite == (name or names[0])]
-        titles = {_title(one.run): one for one in runs}
-        chosen = titles.get(
-            st.selectbox("Run", list(titles), key="run", bind="query-params", width=130) or "", runs[0]
-        ).run
-        earlier = [one for one in runs if one.run < chosen and one.state is RunState.DONE]
-        later = [one for one in runs if one.run > chosen and one.state is RunState.DONE]
-        baselines = {_title(one.run): one.run for one in (*earlier, *later)}
+        runs = [run for run in everything if run.suite == (name or names[0])]
+        titles = {_title(run.run): run for run in runs}
+        title = st.selectbox("Run", list(titles), key="run", bind="query-params", width=130)
+        chosen = titles.get(title or "", runs[0]).run
+        done = [run.run for run in runs if run.state is RunState.DONE]
+        earlier, later = [run for run in done if run < chosen], [run for run in done if run > chosen]
+        baselines = {_title(run): run for run in (*earlier, *later)}
         against = st.selectbox(
             "Compare with", [*baselines, NO_BASELINE], key="baseline", bind="query-params", width=160
         )
@@ -196,20 +158,24 @@ def _title(run_id: int) -> str:
     return f"Run {run_id}"
 
 
-def _this_page(one: SuiteRun) -> Rows:
-    return Rows("suites", {"suite": one.suite, "run": _title(one.run)})
+def _run_rows(runs: Sequence[SuiteRun]) -> list[Rows]:
+    return [Rows("suites", {"suite": run.suite, "run": _title(run.run)}) for run in runs]
+
+
+def _case_rows(cases: Sequence[CaseResult]) -> list[Rows | None]:
+    return [None if case.response is None else item(case.response) for case in cases]
 
 
 def _trend(filters: Filters) -> None:
     heading("Average score per run")
     drawn = list(reversed(filters.runs[:MOST_DRAWN]))
-    points = [RunPoint(one.run, day(one.at), _tip(one), one.average_score, one.threshold) for one in drawn]
+    points = [RunPoint(run.run, day(run.at), _tip(run), run.average_score, run.threshold) for run in drawn]
     more = len(filters.runs) - len(drawn)
     figure(
         lambda: suite_runs_chart(points, filters.run_id),
         HEIGHT,
         runs_table(drawn),
-        [_this_page(one) for one in drawn],
+        _run_rows(drawn),
         key="suite_trend",
         says=f"Average score (1 to 5) of {count(len(drawn), 'run')}, with 95 % interval",
         as_table=filters.as_tables,
@@ -217,24 +183,20 @@ def _trend(filters: Filters) -> None:
             "Short lines show the threshold of each run. Click a run to open it.",
             f"The newest {len(drawn)} of {len(filters.runs)} runs." if more else None,
         ),
-        columns=RUN_COLUMNS,
     )
 
 
-def _tip(one: SuiteRun) -> str:
-    value = score_words(one.average_score.value)
-    return f"run {one.run}, {one.candidate}, {when(one.at)}: {value} on {one.measured} cases"
+def _tip(run: SuiteRun) -> str:
+    value = score_words(run.average_score.value)
+    return f"run {run.run}, {run.candidate}, {when(run.at)}: {value} on {run.measured} cases"
 
 
 def _dimensions(result: SuiteResult) -> None:
     heading("By dimension")
-    rows = dimensions_table(result.dimensions)
     table(
-        rows,
-        [None] * len(rows),
+        dimensions_table(result.dimensions),
         key="suite_dimensions",
         under=("Mean score (1 to 5) over the cases with a score.",),
-        columns={"Cases": st.column_config.NumberColumn(format="localized", width=60)},
     )
 
 
@@ -245,11 +207,10 @@ def _failures(result: SuiteResult) -> None:
         caption("None." if result.measured else "No case was measured.")
         return
     table(
-        failures_table(failures),
-        [None if one.response is None else item(one.response) for one in failures],
+        Table(FAILURE_COLUMNS, tuple((case.score, _question(case), *_weakest(case)) for case in failures)),
+        _case_rows(failures),
         key="suite_failures",
         under=("Lowest score first. Click a row to open the answer.",),
-        columns=FAILURE_COLUMNS,
         most=8,
     )
 
@@ -260,11 +221,13 @@ def _unmeasured(result: SuiteResult) -> None:
         return
     heading(f"Cases without a score, {len(cases):,}")
     table(
-        unmeasured_table(cases),
-        [None if one.response is None else item(one.response) for one in cases],
+        Table(
+            (Column("Question", width=330), Column("Why")),
+            tuple((_question(case), shortened(case.reason or "")) for case in cases),
+        ),
+        _case_rows(cases),
         key="suite_unmeasured",
         under=("They do not count for the average or the pass rate.",),
-        columns={"Question": st.column_config.TextColumn(width=330)},
         most=6,
     )
 
@@ -276,13 +239,21 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
     caption(baseline_sentence(result.baseline), *result.baseline.caveats)
     if not result.baseline.cases:
         return
-    rows, responses = changes_table(result, result.baseline)
+    by_key = {case.key: case for case in result.cases}
+    changes = sorted(result.baseline.cases, key=lambda change: change.change)
+    cases = [by_key[change.key] for change in changes]
     table(
-        rows,
-        [None if one is None else item(one) for one in responses],
+        Table(
+            CHANGE_COLUMNS,
+            tuple(
+                (change.change, change.before, change.after, _question(case))
+                for change, case in zip(changes, cases, strict=True)
+            ),
+        ),
+        _case_rows(cases),
         key="suite_changes",
         under=("Largest drop first, on the dimensions of both runs.",),
-        columns=CHANGE_COLUMNS,
+        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=80)},
         most=8,
     )
 
@@ -293,10 +264,9 @@ def _runs(filters: Filters) -> None:
     heading("All runs")
     table(
         runs_table(filters.runs),
-        [_this_page(one) for one in filters.runs],
+        _run_rows(filters.runs),
         key="suite_runs",
         under=("Click a row to open the run.",),
-        columns=RUN_COLUMNS,
         most=8,
     )
 

@@ -10,7 +10,7 @@ import streamlit as st
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
 from judgeboard.agreement.choice import By
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import RowFilter
@@ -44,6 +44,25 @@ def queue(**query: str | list[str]) -> Rows:
 def item(response_id: int) -> Rows:
     """Return one answer on the Item page."""
     return Rows("item", {"response": str(response_id)})
+
+
+def flagged(flag_id: int | None) -> Rows:
+    """Return the answer of a flag on the Item page; None is the first open flag."""
+    return Rows("item", {} if flag_id is None else {"flag": str(flag_id)})
+
+
+def number_in_address(name: str, noun: str) -> int | None:
+    """Return a number of the address that names a ``noun``, None without one.
+
+    Raises:
+        NotFound: It is no number that a row can have.
+    """
+    value = st.query_params.get(name)
+    if not value:
+        return None
+    if not value.isdecimal() or len(value) > 18:
+        raise NotFound(f"This address names no {noun}: {name}={value}")
+    return int(value)
 
 
 def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
@@ -143,6 +162,20 @@ def cell_clicked(key: str, columns: Sequence[str], targets: Sequence[Mapping[str
 def _pick(targets: Sequence[Rows | None], place: int | None) -> None:
     if place is not None and place < len(targets) and targets[place] is not None:
         st.session_state[_PICKED] = targets[place]
+
+
+def start_button(label: str, rows: Rows | None, *, key: str, **settings: Any) -> None:
+    """Show the main button of a list, which leads to its first rows (key Enter)."""
+    st.button(
+        label,
+        key=key,
+        type="primary",
+        icon=":material/play_arrow:",
+        on_click=pick_rows,
+        args=(rows,),
+        wrap=False,
+        **{"shortcut": "Enter", **settings},
+    )
 
 
 def pick_rows(rows: Rows) -> None:
