@@ -280,7 +280,7 @@ def tables_page() -> str:
     """Return the page of the tables of the database."""
     from sqlalchemy.dialects import postgresql
 
-    from judgeboard.store import tables  # noqa: F401 - defines the tables
+    from judgeboard.store import tables
 
     dialect = postgresql.dialect()
     parts = [TABLES_START]
