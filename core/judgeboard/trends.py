@@ -1,6 +1,6 @@
 """Groundedness, quality and flags over time, per query type, with the sentences of the page."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import Move, mean_interval, moved, share_moved
-from judgeboard.stats.proportions import share_intervals
 from judgeboard.store.filters import RowFilter, ScoreName
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.overview import DaySums, count_responses, flagged_sums, judged_counts, low_sums, score_sums
@@ -64,27 +64,20 @@ class PeriodSums:
 
 def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> PeriodSums:
     """Return the sums of each period with values, from the period of day ``kept_from`` on."""
-    folded: dict[int, list[float]] = {}
+    by_start = defaultdict[int, tuple[int, float, float]](lambda: (0, 0.0, 0.0))
     for row in rows:
-        if row.day is None or row.n == 0 or (start := start_of(row.day, period)) < kept_from:
-            continue
-        sums = folded.setdefault(start, [0, 0.0, 0.0])
-        sums[0] += row.n
-        sums[1] += row.total
-        sums[2] += row.squares
-    return _columns([(start, int(n), total, squares) for start, (n, total, squares) in sorted(folded.items())])
+        if row.day is not None and row.n and (start := start_of(row.day, period)) >= kept_from:
+            n, total, squares = by_start[start]
+            by_start[start] = n + row.n, total + row.total, squares + row.squares
+    return _columns([(start, *sums) for start, sums in sorted(by_start.items())])
 
 
 def leading_versions(rows: Iterable[DaySums], period: Period, kept_from: int) -> list[tuple[int, int]]:
-    """Return (start, judge version id) of each period in which the leading version changes.
-
-    A version leads a period with most verdicts, the newer one if equal. The first period is no change.
-    """
-    counts: dict[int, dict[int, int]] = {}
+    """Return (start, version id) of each period in which the version with most verdicts (or the newer) changes."""
+    counts = defaultdict[int, Counter[int]](Counter)
     for row in rows:
         if row.day is not None and row.version_id is not None and row.n:
-            versions = counts.setdefault(start_of(row.day, period), {})
-            versions[row.version_id] = versions.get(row.version_id, 0) + row.n
+            counts[start_of(row.day, period)][row.version_id] += row.n
     leads = [(start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0]) for start in sorted(counts)]
     changes = [after for before, after in pairwise(leads) if after[1] != before[1]]
     return [change for change in changes if change[0] >= kept_from]
@@ -263,8 +256,8 @@ class VersionMark:
 class Trend:
     """Every panel of one measure: changed ones first, the worst change first, then those with most answers.
 
-    ``judge`` is a judge name (current verdicts) or a version title, None if nothing is judged. ``threshold`` is that of
-    the low groundedness rule, for the measures it concerns. ``left_out`` counts the whole log.
+    ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is that of the low groundedness rule,
+    for the measures it concerns. ``left_out`` counts the whole log.
     """
 
     measure: MeasureName
@@ -291,13 +284,9 @@ def trend(
 ) -> Trend:
     """Return the trend of a measure per query type; days are UTC, weeks begin on Monday.
 
-    Args:
-        connection: An open transaction.
-        measure: A key of ``MEASURES``. The share flagged counts flags of all rules but random sampling, among all
-            logged answers; the others count the judge's verdicts.
-        period: ``week`` or ``day``.
-        judge: A judge's name (current verdicts), the id of a judge version, or None for the primary judge.
-        last: Number of periods to keep, back from the newest; None keeps all.
+    The share flagged counts flags of all rules but random sampling, among all logged answers; the other measures count
+    verdicts of the ``judge``: a name (current verdicts), a version's id, or None for the primary judge. Only the
+    ``last`` periods are kept.
 
     Raises:
         BadInput: No such measure or period, or ``last`` is below 1.
@@ -323,16 +312,12 @@ def trend(
     return Trend(
         measure,
         period,
-        _title(asked),
+        get_version(connection, asked.judge).title if isinstance(asked.judge, int) else asked.judge,
         asked.threshold if shown.has_threshold else None,
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),
         left_out(connection, shown, asked.judge, sums),
     )
-
-
-def _title(asked: Asked) -> str | None:
-    return get_version(asked.connection, asked.judge).title if isinstance(asked.judge, int) else asked.judge
 
 
 def _panel(

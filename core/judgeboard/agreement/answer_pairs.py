@@ -60,27 +60,22 @@ class PersonGrades:
     reviewer_ids: IntArray
     values: AnyArray
 
-    def at(self, rows: AnyArray) -> "PersonGrades":
-        """Return some of the rows, by a mask or by positions."""
-        return PersonGrades(self.response_ids[rows], self.reviewer_ids[rows], self.values[rows])
-
 
 def person_grades(reviews: GradedReviews, scale: Scale, reviewer_id: int | None = None) -> PersonGrades:
     """Return the grade of each person, or of one of them, on each answer.
 
-    Each reviewer's latest review with this grade counts, a blind one before any other. Adjudications (``gold``) and
-    reviews after the reveal or of an item that was served again do not count.
+    Each reviewer's latest review counts, a blind one before any other. Adjudications (``gold``) and reviews after the
+    reveal or of an item that was served again do not count.
     """
-    rows = _has_grade(reviews, scale.grade) & (reviews.stages != ADJUDICATION) & (reviews.stages != AGAIN)
+    rows = (reviews.stages != ADJUDICATION) & (reviews.stages != AGAIN)
     if reviewer_id is not None:
         rows &= reviews.reviewer_ids == reviewer_id
-    return _grades_at(reviews, scale.grade, _latest(reviews, np.flatnonzero(rows), by_reviewer=True))
+    return _latest(reviews, scale, rows, by_reviewer=True)
 
 
 def gold(reviews: GradedReviews, scale: Scale) -> PersonGrades:
     """Return the latest adjudication of each answer that has the grade."""
-    rows = np.flatnonzero(_has_grade(reviews, scale.grade) & (reviews.stages == ADJUDICATION))
-    return _grades_at(reviews, scale.grade, _latest(reviews, rows, by_reviewer=False))
+    return _latest(reviews, scale, reviews.stages == ADJUDICATION, by_reviewer=False)
 
 
 def people_values(
@@ -91,9 +86,9 @@ def people_values(
     With ``reviewer_id`` these are the grades of this person; adjudications do not count then.
     """
     grades = person_grades(reviews, scale, reviewer_id)
-    adjudications = gold(reviews, scale) if reviewer_id is None else grades.at(np.empty(0, dtype=np.int64))
+    parts = [grades] if reviewer_id is not None else [grades, gold(reviews, scale)]
     ids, reviewer_ids, values = (
-        np.concatenate((getattr(grades, field.name), getattr(adjudications, field.name))) for field in fields(grades)
+        np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(grades)
     )
     is_gold = np.arange(len(ids)) >= len(grades.values)
     return human_values(ids, reviewer_ids, values, combined_as(scale), gold=is_gold, human=human)
@@ -160,22 +155,15 @@ def column_of(given: Grades, grade: str) -> AnyArray:
     return known.get(grade, given.scores)
 
 
-def _has_grade(reviews: GradedReviews, grade: str) -> BoolArray:
-    return is_given(column_of(reviews.given, grade))
-
-
-def _grades_at(reviews: GradedReviews, grade: str, rows: IntArray) -> PersonGrades:
-    values = column_of(reviews.given, grade)[rows]
-    return PersonGrades(reviews.response_ids[rows], reviews.reviewer_ids[rows], values)
-
-
-def _latest(reviews: GradedReviews, rows: IntArray, *, by_reviewer: bool) -> IntArray:
-    """Return one of ``rows`` (oldest first) per response, and person: the latest blind one, else the latest."""
+def _latest(reviews: GradedReviews, scale: Scale, counted: BoolArray, *, by_reviewer: bool) -> PersonGrades:
+    """Return one counted grade per response, and person: the latest blind one, else the latest."""
+    values = column_of(reviews.given, scale.grade)
+    rows = np.flatnonzero(is_given(values) & counted)  # the oldest first
     reviewer_ids = reviews.reviewer_ids[rows] if by_reviewer else np.zeros(len(rows), dtype=np.int64)
     # lexsort is stable: among equals the rows keep their order, so the latest comes last.
     at = np.lexsort((reviews.stages[rows] == BLIND, reviewer_ids, reviews.response_ids[rows]))
     response_ids, reviewer_ids = reviews.response_ids[rows[at]], reviewer_ids[at]
     is_last = np.ones(len(at), dtype=np.bool_)
     is_last[:-1] = (response_ids[1:] != response_ids[:-1]) | (reviewer_ids[1:] != reviewer_ids[:-1])
-    latest: IntArray = rows[at][is_last]
-    return latest
+    latest = rows[at][is_last]
+    return PersonGrades(reviews.response_ids[latest], reviews.reviewer_ids[latest], values[latest])

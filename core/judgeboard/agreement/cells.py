@@ -11,9 +11,9 @@ from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import SLICES, By, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
 from judgeboard.errors import BadInput
-from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
+from judgeboard.stats.arrays import TIE, AnyArray, IntArray
 from judgeboard.stats.confusion import category_codes
-from judgeboard.stats.detection import TENTHS
+from judgeboard.stats.detection import TENTHS, tenths
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.grades import before_and_after
 from judgeboard.store.judge_versions import get_version, list_versions
@@ -84,7 +84,7 @@ def cell_names(grade: GradeName) -> tuple[str, ...]:
 def cell_places(grade: GradeName, values: AnyArray) -> IntArray:
     """Return the position of each value among `cell_names`; raise ValueError for a value of another grade."""
     declared = SCALES[grade].categories
-    return _tenths(values) if declared is None else category_codes(values, declared)
+    return tenths(values) if declared is None else category_codes(values, declared)
 
 
 def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
@@ -143,10 +143,6 @@ def _tenth_words(name: str) -> str:
     return f"{name} to {float(name) + 1 / TENTHS:.1f}"
 
 
-def _tenths(values: FloatArray) -> IntArray:
-    return np.clip(np.floor((values + TIE) * TENTHS), 0, TENTHS - 1).astype(np.int64)
-
-
 def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
     pairs = PairSource.open(connection, cell.reviewer_id, cell.human).pairs(cell.first, cell.grade)
     inside = np.ones(pairs.n, dtype=np.bool_)
@@ -156,7 +152,7 @@ def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
             inside &= cell_places(cell.grade, values) == names.index(name)
     if cell.score is not None:
         scored = ~np.isnan(pairs.scores)
-        inside &= scored & (_tenths(np.where(scored, pairs.scores, 0.0)) == _TENTHS.index(cell.score))
+        inside &= scored & (tenths(np.where(scored, pairs.scores, 0.0)) == _TENTHS.index(cell.score))
     return pairs.response_ids[inside]
 
 
@@ -192,9 +188,5 @@ def _rated_by(rated: ItemRatings, names: Sequence[str] | None) -> IntArray:
 
 
 def _is_rated(rated: ItemRatings, name: str) -> AnyArray:
-    """Return which items the rater rated."""
-    raters = rated.ratings.raters
-    if name not in raters:
-        return np.zeros(len(rated.ids), dtype=np.bool_)
-    given: AnyArray = rated.ratings.given[:, raters.index(name)]
-    return given
+    raters = np.array(rated.ratings.raters, dtype=np.str_)
+    return np.asarray(rated.ratings.given[:, raters == name].any(axis=1))

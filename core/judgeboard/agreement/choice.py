@@ -123,11 +123,7 @@ _BANDS = (
 def slices_of(connection: Connection, unit: Unit, by: By, ids: IntArray) -> Iterator[tuple[str, BoolArray]]:
     """Yield the slices of items by name, each with a mask of its items; an answer is in the slice of each of its rules.
 
-    Args:
-        connection: An open transaction.
-        unit: Whether they are answers or pairs.
-        by: The field; not ``judge_version``, of which each has its own items.
-        ids: Their ids, in any order; repeated if people are stacked.
+    ``by`` is not ``judge_version``, of which each has its own items. ``ids`` repeat if people are stacked.
     """
     known = np.unique(ids)
     if by == "rule":

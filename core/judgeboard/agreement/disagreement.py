@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 from sqlalchemy import Connection
@@ -114,19 +114,11 @@ def disagreement_page(
     limit: int = 50,
     source: PairSource | None = None,
 ) -> DisagreementPage:
-    """Return where a judge version and people differ, worst first.
+    """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
 
-    Args:
-        connection: An open transaction.
-        version_id: The judge version; None means the primary judge's newest with rating pairs.
-        grade: ``label``, ``groundedness`` or ``quality``.
-        query_types: Only these; all if empty.
-        reviewer_id: Only this person's grades count.
-        direction: Only answers that the judge grades higher (``too_kind``) or lower than people.
-        cell: Only answers in this (row, column) of the picture, even those that do not differ.
-        offset: Number of rows to skip.
-        limit: Number of rows to return; only their texts are loaded.
-        source: The result of `PairSource.open` for this reviewer, if loaded already.
+    With ``reviewer_id`` only this person's grades count. ``direction`` selects answers that the judge grades higher
+    (``too_kind``) or lower than people, ``cell`` those in a (row, column) of the picture, even if they do not differ.
+    ``source`` is `PairSource.open` for this reviewer, if loaded already.
     """
     source = source or PairSource.open(connection, reviewer_id)
     rules = rules_in_force(connection)
@@ -137,11 +129,16 @@ def disagreement_page(
     version = next((each for each in versions if version_id in {None, each.id}), None)
     if version is None:
         return DisagreementPage(EMPTY, None, versions, grade, gap, 0, 0, 0, 0, picture_of(grade), (), (), 0)
-    pairs = _of_types(source, source.pairs(version.id, grade), query_types)
+    pairs = source.pairs(version.id, grade)
+    if query_types:
+        codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
+        pairs = pairs.at(np.isin(pairs.query_types, codes))
     difference = _differences(pairs)
     apart = np.abs(difference) >= gap - HALF_STEP
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())
-    listed = apart if cell is None else _in_cell(pairs, cell)
+    listed = apart
+    if cell is not None:
+        listed = (cell_places(grade, pairs.people) == cell[0]) & (cell_places(grade, pairs.judge) == cell[1])
     if direction is not None:
         listed = listed & (difference > 0 if direction == "too_kind" else difference < 0)
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
@@ -164,14 +161,6 @@ def disagreement_page(
     )
 
 
-def _of_types(source: PairSource, pairs: AnswerPairs, query_types: Collection[str]) -> AnswerPairs:
-    if not query_types:
-        return pairs
-    names = source.graded.query_type_names
-    codes = [code for code, name in enumerate(names) if name in set(query_types)]
-    return pairs.at(np.isin(pairs.query_types, codes))
-
-
 def _differences(pairs: AnswerPairs) -> FloatArray:
     if pairs.grade != "label":
         return np.asarray(pairs.judge - pairs.people, dtype=np.float64)
@@ -185,13 +174,6 @@ def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> 
     # Labels have one distance only: their surest scores come first.
     sure = np.abs(np.nan_to_num(pairs.scores[rows], nan=0.5) - 0.5) if pairs.grade == "label" else np.zeros(len(rows))
     return rows[np.lexsort((pairs.response_ids[rows], -sure, -apart))]
-
-
-def _in_cell(pairs: AnswerPairs, cell: tuple[int, int]) -> BoolArray:
-    people, judge = cell
-    grade = cast("GradeName", pairs.grade)
-    inside = (cell_places(grade, pairs.people) == people) & (cell_places(grade, pairs.judge) == judge)
-    return np.asarray(inside)
 
 
 def _rows(
@@ -218,7 +200,7 @@ def picture_of(grade: GradeName, pairs: AnswerPairs | None = None, apart: BoolAr
     """Return the counts of these pairs; ``apart`` marks those that differ enough to be listed."""
     axis = cell_names(grade)
     k = len(axis)
-    if pairs is None or apart is None or pairs.n == 0:
+    if pairs is None or apart is None:
         zeros = ((0,) * k,) * k
         return Picture(axis, zeros, zeros)
     cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)

@@ -9,7 +9,7 @@ from judgeboard.domain import Estimate
 from judgeboard.flags import always_review, random_sample
 from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, too_few, unmeasured
-from judgeboard.stats.proportions import share_intervals
+from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.flags import FlagReviews, Outcome, flag_reviews, outcomes_by_rule, random_outcome
 
 UNSELECTIVE = frozenset({random_sample.NAME, always_review.NAME})

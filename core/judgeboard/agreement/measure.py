@@ -25,14 +25,14 @@ from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
-    MeasuredVersion,
     Note,
     Statistics,
-    alpha_of,
     headline_name,
     measured,
+    measured_versions,
     of_raters,
     with_accuracy,
+    with_alpha,
 )
 from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
@@ -47,7 +47,7 @@ from judgeboard.stats.both_orders import UnusableAs
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import PairStatistics
-from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
+from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
 from judgeboard.stats.ratings import Human
 from judgeboard.store.engine import Readable
 from judgeboard.store.flags import judged_again
@@ -159,46 +159,30 @@ def _load(connection: Connection, choice: AgreementChoice) -> Source:
 
 def _people(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
     rated = source.people()
-    agreed, pairs = overall_agreement(rated.ratings), pairs_of_raters(rated.ratings)
-    statistics = of_raters(agreed, source.scale, pairs)
-    if isinstance(source, PairRatings) and (graded := source.graded) is not None:
-        numbers = graded.people().ratings
-        of_numbers = pairs_of_raters(numbers)
-        statistics = _with_numbers(statistics, of_raters(overall_agreement(numbers), graded.scale, of_numbers))
-        known = {(each.first, each.second): each.statistics for each in of_numbers}
+    result = of_raters(choice, rated.ratings)
+    statistics, pairs = result.statistics, result.rater_pairs
+    if isinstance(source, PairRatings) and (numbers := source.people_numbers()) is not None:
+        of_numbers = of_raters(choice, numbers.ratings)
+        statistics = _with_numbers(statistics, of_numbers.statistics)
+        known = {(each.first, each.second): each.statistics for each in of_numbers.rater_pairs}
         pairs = tuple(
             replace(each, statistics=_with_numbers(each.statistics, known.get((each.first, each.second), {})))
             for each in pairs
         )
-    twice = source.rated_twice()
-    gold = source.gold(rated.ids)
+    twice, gold = source.rated_twice(), source.gold(rated.ids)
     slices = tuple(_slices_of_raters(connection, choice, rated))
-    caveats = notes_on_people(
-        rated,
-        agreed,
-        picked=source.picked,
-        slices=_large_slices(slices),
-        sliced_by=SLICES[choice.by or "query_type"],
-        things=choice.things,
-    )
-    left_out = {
-        "one_person": int((rated.ratings.per_item == 1).sum()),
-        "revealed": source.revealed if isinstance(source, PairRatings) else 0,
-    }
-    return AgreementResult(
-        of=choice.of,
-        unit=choice.unit,
-        grade=source.scale.grade,
-        aspect=_aspect(source),
+    caveats = notes_on_people(rated, result, picked=source.picked, things=choice.things, luck=_luck(choice, slices))
+    left_out = {"one_person": int((rated.ratings.per_item == 1).sum()), "revealed": source.revealed}
+    return replace(
+        result,
+        aspect=source.aspect,
         title="people",
-        sentence=people_sentence(agreed, agreed.estimates[alpha_of(source.scale)], choice.things, "people"),
-        n=agreed.items,
+        sentence=people_sentence(result, choice.things, "people"),
         left_out={reason: n for reason, n in left_out.items() if n},
         statistics=statistics,
         rater_pairs=pairs,
         self_agreement=self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups),
         against_gold=against_gold(rated.ratings, gold) if not np.isnan(gold).all() else (),
-        by=choice.by,
         slices=slices,
         notes=(*caveats, *_other_grades(source)),
     )
@@ -209,28 +193,19 @@ def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> 
     rated = source.judges(versions)
     if not len(rated.ids):
         raise NotFound("no judge version has a usable verdict of this kind")
-    agreed, pairs = overall_agreement(rated.ratings), pairs_of_raters(rated.ratings)
+    result = of_raters(choice, rated.ratings)
     slices = tuple(_slices_of_raters(connection, choice, rated))
     one_judge = int((rated.ratings.per_item == 1).sum())
     with_people = {each.title: headline for each in versions if (headline := _headline(source, each)) is not None}
-    return AgreementResult(
-        of=choice.of,
-        unit=choice.unit,
-        grade=source.scale.grade,
-        aspect=_aspect(source),
+    return replace(
+        result,
+        aspect=source.aspect,
         title="judges",
-        judge_versions=_named([each for each in versions if each.title in rated.ratings.raters]),
-        sentence=people_sentence(agreed, agreed.estimates[alpha_of(source.scale)], choice.things, "judge versions"),
-        n=agreed.items,
+        judge_versions=measured_versions(each for each in versions if each.title in rated.ratings.raters),
+        sentence=people_sentence(result, choice.things, "judge versions"),
         left_out={"one_judge": one_judge} if one_judge else {},
-        statistics=of_raters(agreed, source.scale, pairs),
-        rater_pairs=pairs,
-        by=choice.by,
         slices=slices,
-        notes=(
-            *correlated_judges(pairs, with_people, source.scale),
-            *luck(_large_slices(slices), SLICES[choice.by or "query_type"]),
-        ),
+        notes=(*correlated_judges(result.rater_pairs, with_people, source.scale), *_luck(choice, slices)),
     )
 
 
@@ -239,7 +214,7 @@ def _slices_of_raters(connection: Connection, choice: AgreementChoice, rated: It
         for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
             ratings = rated.at(inside).ratings
             agreed = overall_agreement(ratings)
-            yield AgreementSlice(name, agreed.items, of_raters(agreed, ratings.scale))
+            yield AgreementSlice(name, agreed.items, with_alpha(agreed, ratings.scale))
 
 
 def _judge(
@@ -257,8 +232,7 @@ def _judge(
         picked=source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         others=[(each.title, source.compared(each).pairs) for each in others if choice.human != "each"],
-        slices=_large_slices(result.slices),
-        sliced_by=SLICES[choice.by or "query_type"],
+        luck=_luck(choice, result.slices),
     )
     return replace(
         result,
@@ -284,25 +258,19 @@ def _judge_figures(
         counted = measured(compared.wrong, choice.unit, choice.human)
         statistics |= {"agreement": counted.agreement, "accuracy": counted.agreement}
         confusion = counted.confusion
-    if isinstance(source, PairRatings) and (graded := source.graded) is not None:
-        numbers = graded.compared(version)
-        if numbers.n:
-            of_numbers = measured(numbers.pairs, choice.unit, choice.human)
-            statistics = _with_numbers(statistics, dict(of_numbers.estimates))
-    rated = source.people() if choice.epsilon is not None else None
-    alt_test = None
-    if rated is not None and choice.epsilon is not None:
-        alt_test = alternative_annotator_test(source.judge_on(version, rated.ids), rated.ratings, choice.epsilon)
+    if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
+        statistics = _with_numbers(statistics, measured(numbers.pairs, choice.unit, choice.human).estimates)
+    alt_test, tests = _stand_in_tests(connection, choice, source, version)
     everybody = choice.reviewer_id is None
     result = AgreementResult(
         of=choice.of,
         unit=choice.unit,
         grade=source.scale.grade,
-        aspect=_aspect(source),
+        aspect=source.aspect,
         human=choice.human,
         compared_with=compared_with(choice.human, combined_as(source.scale)) if everybody else None,
         title=version.title,
-        judge_versions=_named([version]),
+        judge_versions=measured_versions([version]),
         sentence=_judge_sentence(choice, of_pairs) if only is None else "",
         n=compared.n,
         left_out=compared.left_out,
@@ -311,38 +279,41 @@ def _judge_figures(
         calibration=_calibration(compared.pairs),
         alt_test=alt_test,
         by=choice.by,
-        slices=tuple(_slices_of_judge(connection, choice, source, version, rated, of_slices)),
+        slices=tuple(
+            AgreementSlice(
+                name, part.n, with_accuracy(measured(part, choice.unit, choice.human, only=of_slices)), tests.get(name)
+            )
+            for name, part in _pairs_by_slice(choice, source, version)
+        ),
     )
     return result, of_pairs
 
 
-def _slices_of_judge(
-    connection: Connection,
-    choice: AgreementChoice,
-    source: Source,
-    version: StoredVersion,
-    rated: ItemRatings | None,
-    only: Collection[str] | None,
-) -> Iterator[AgreementSlice]:
-    if choice.by is None:
-        return
-    tests: Mapping[str, AlternativeAnnotatorTest] = {}
-    if rated is not None and choice.epsilon is not None and choice.by not in {"rule", "judge_version"}:
-        codes, names = np.full(len(rated.ids), -1), []
-        for code, (name, inside) in enumerate(slices_of(connection, choice.unit, choice.by, rated.ids)):
-            codes[inside] = code
-            names.append(name)
-        verdicts = source.judge_on(version, rated.ids)
-        by_code = alternative_annotator_tests_by_slice(verdicts, rated.ratings, codes, choice.epsilon)
-        tests = {name: by_code[str(code)] for code, name in enumerate(names) if str(code) in by_code}
+def _stand_in_tests(
+    connection: Connection, choice: AgreementChoice, source: Source, version: StoredVersion
+) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
+    """Return the alternative annotator test and that of each slice, if epsilon requests them."""
+    if choice.epsilon is None:
+        return None, {}
+    rated = source.people()
+    verdicts = source.judge_on(version, rated.ids)
+    test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon)
+    if choice.by is None or choice.by in {"rule", "judge_version"}:
+        return test, {}
+    slices = np.full(len(rated.ids), "", dtype=object)
+    for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
+        slices[inside] = name
+    return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon)
+
+
+def _pairs_by_slice(
+    choice: AgreementChoice, source: Source, version: StoredVersion
+) -> Iterator[tuple[str, AnswerPairs]]:
     if choice.by == "judge_version":
-        parts = ((each.title, source.compared(each).pairs) for each in source.versions)
-    else:
+        yield from ((each.title, source.compared(each).pairs) for each in source.versions)
+    elif choice.by is not None:
         pairs = source.compared(version).pairs
-        parts = ((name, pairs.at(inside)) for name, inside in source.slices(choice.by, pairs))
-    for name, part in parts:
-        statistics = with_accuracy(measured(part, choice.unit, choice.human, only=only))
-        yield AgreementSlice(name, part.n, statistics, tests.get(name))
+        yield from ((name, pairs.at(inside)) for name, inside in source.slices(choice.by, pairs))
 
 
 def _judge_version(
@@ -407,7 +378,7 @@ def _anchoring_by_grade(connection: Connection, version: StoredVersion) -> dict[
     return shares
 
 
-def _with_numbers(categories: Statistics, numbers: Statistics) -> Statistics:
+def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:
     """Return the statistics of preferences with those of the grades behind them: correlations, interval alpha."""
     return categories | {name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories}
 
@@ -428,13 +399,5 @@ def _other_versions(choice: AgreementChoice, source: Source, version: StoredVers
         )
 
 
-def _large_slices(slices: Sequence[AgreementSlice]) -> int:
-    return sum(each.n >= MIN_PAIRS for each in slices)
-
-
-def _named(versions: Sequence[StoredVersion]) -> tuple[MeasuredVersion, ...]:
-    return tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions)
-
-
-def _aspect(source: Source) -> str | None:
-    return source.aspect if isinstance(source, PairRatings) else None
+def _luck(choice: AgreementChoice, slices: Sequence[AgreementSlice]) -> Iterator[Note]:
+    return luck(sum(each.n >= MIN_PAIRS for each in slices), SLICES[choice.by or "query_type"])

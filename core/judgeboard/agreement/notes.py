@@ -1,13 +1,14 @@
 """The sentences above figures of agreement, and the caveats beside them, the most serious first."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
 
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.ratings import ItemRatings
-from judgeboard.agreement.result import Note, headline_name, headline_value, headline_words
+from judgeboard.agreement.result import AgreementResult, Note, headline_name, headline_value, headline_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.arrays import AnyArray, IntArray, among
@@ -25,7 +26,7 @@ from judgeboard.stats.estimates import (
     two_decimals,
 )
 from judgeboard.stats.pair_statistics import PairStatistics
-from judgeboard.stats.rater_agreement import OverallAgreement, RaterPair
+from judgeboard.stats.rater_agreement import RaterPair
 from judgeboard.stats.ratings import Human, Kind, Scale
 from judgeboard.store.grades import AGAIN, GradedReviews
 
@@ -68,22 +69,16 @@ def judge_sentence(statistics: PairStatistics, rows: str = "answers that people 
     return f"{start} {_levels_sentence(statistics) if ordered else _labels_sentence(statistics)}"
 
 
-def people_sentence(agreed: OverallAgreement, alpha: Estimate, rows: str, who: str) -> str:
-    """Return how far several raters agree.
-
-    Args:
-        agreed: All of them together.
-        alpha: The alpha that leads on their scale.
-        rows: The rated items, in the plural.
-        who: The raters, in the plural: people, judge versions.
-    """
-    if agreed.items == 0:
+def people_sentence(result: AgreementResult, rows: str, who: str) -> str:
+    """Return how far several raters (``who``: people, judge versions) agree on ``rows``, both in the plural."""
+    n, agreement = result.n, result.statistics.get("agreement")
+    if n == 0:
         return f"No {rows.removesuffix('s')} was rated by two {who}, so their agreement is not available."
-    if agreed.items < MIN_PAIRS:
-        return f"{rows.capitalize()} that two {who} or more rated: {too_few(agreed.items)}."
-    agreement = agreed.estimates.get("agreement")
+    if n < MIN_PAIRS:
+        return f"{rows.capitalize()} that two {who} or more rated: {too_few(n)}."
     same = "" if agreement is None else f" two of them agree on {percent_words(agreement)}."
-    return f"On {agreed.items:,} {rows} that two {who} or more rated,{same} {_alpha_sentence(alpha, bool(same))}"
+    alpha = _alpha_sentence(result.statistics["alpha"], bool(same))
+    return f"On {n:,} {rows} that two {who} or more rated,{same} {alpha}"
 
 
 def repeats_sentence(n: int, same: Estimate, alpha: Estimate, rows: str) -> str:
@@ -181,22 +176,12 @@ def notes(
     picked: IntArray,
     judged_again: Collection[int],
     others: Sequence[tuple[str, AnswerPairs]],
-    slices: int,
-    sliced_by: str,
+    luck: Iterable[Note],
 ) -> tuple[Note, ...]:
-    """Return the caveats of a judge version compared with people, the most serious first.
+    """Return the caveats of a judge version (``title``) compared with people, the most serious first.
 
-    Args:
-        title: The judge version.
-        statistics: Its statistics.
-        pairs: Its rating pairs.
-        things: The rated items, in the plural.
-        cut_at: Below this groundedness an answer without a label counts as hallucinated.
-        picked: Ids, ascending, of responses that were graded on a flag of a selective rule (``flag_worth``).
-        judged_again: Responses that this version judged more than once.
-        others: Title and pairs of unrelated judge versions, for the same grade.
-        slices: The number of slices with enough items.
-        sliced_by: The slices, in the plural.
+    Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked`` are ids, ascending,
+    of answers that were graded on a flag of a selective rule. ``others`` are unrelated judge versions on this grade.
     """
     if statistics.n < MIN_PAIRS:
         return ()
@@ -205,27 +190,27 @@ def notes(
         *_not_conclusive(statistics.n, statistics.estimates[headline_name(pairs.scale)], pairs.scale),
         *_selection(pairs.response_ids, picked, things),
         *_skewed(pairs.people, pairs.scale, statistics.estimates, "kappa", things),
-        *few_of_rarer(pairs.people, pairs.scale, things),
+        *_few_of_rarer(pairs.people, pairs.scale, things),
         *_correlated(title, statistics.estimates[headline_name(pairs.scale)], pairs, others),
-        *luck(slices, sliced_by),
+        *luck,
         *_judged_again(pairs, judged_again),
         *_cut(title, pairs, cut_at),
     )
 
 
 def notes_on_people(
-    rated: ItemRatings, agreed: OverallAgreement, *, picked: IntArray, slices: int, sliced_by: str, things: str
+    rated: ItemRatings, result: AgreementResult, *, picked: IntArray, things: str, luck: Iterable[Note]
 ) -> tuple[Note, ...]:
     """Return the caveats of several raters on the items that two or more rated; arguments as in `notes`."""
     common = rated.at(rated.ratings.per_item >= 2)
-    if agreed.items < MIN_PAIRS:
+    if result.n < MIN_PAIRS:
         return ()
     scale, grades = common.ratings.scale, common.ratings.as_given(common.ratings.values[common.ratings.given])
     return (
         *_selection(common.ids, picked, things),
-        *_skewed(grades, scale, agreed.estimates, "alpha_nominal", "ratings"),
-        *few_of_rarer(grades, scale, "ratings"),
-        *luck(slices, sliced_by),
+        *_skewed(grades, scale, result.statistics, "alpha_nominal", "ratings"),
+        *_few_of_rarer(grades, scale, "ratings"),
+        *luck,
     )
 
 
@@ -315,15 +300,14 @@ def _skewed(
         )
 
 
-def few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]:
+def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]:
     """Yield that fewer than 15 items are in the rarest of the unordered categories that occur."""
     if scale.categories is None or scale.weights is not None:
         return
-    counts = {category: n for category in scale.categories if (n := int((grades == category).sum()))}
-    rarest = min(counts, key=counts.__getitem__, default=None)
-    if rarest is None or counts[rarest] >= _FEW_OF_A_CATEGORY or len(counts) < 2:
+    counts = [(n, category) for category in scale.categories if (n := int((grades == category).sum()))]
+    n, rarest = min(counts, key=itemgetter(0), default=(0, None))
+    if n >= _FEW_OF_A_CATEGORY or len(counts) < 2:
         return
-    n = counts[rarest]
     start = f"People gave '{rarest}' to only {n:,} of these {things}."
     yield Note("few_of_rarer", f"{start} All figures on that category depend on {'it' if n == 1 else 'them'}.")
 
@@ -364,22 +348,21 @@ def correlated_judges(pairs: Sequence[RaterPair], with_people: Mapping[str, Esti
     ``with_people`` is each judge's headline statistic, by title.
     """
     name = headline_name(scale)
-    excesses: list[tuple[float, RaterPair, float, float]] = []
+    excesses: list[tuple[float, str]] = []
     for pair in pairs:
         between = pair.statistics[name].value
         people = [with_people[title] for title in (pair.first, pair.second) if title in with_people]
         highs = [each.high for each in people if each.high is not None]
         values = [each.value for each in people if each.value is not None]
         if between is not None and len(highs) == len(values) == 2 and between > max(highs):
-            excesses.append((between - max(values), pair, between, max(values)))
-    if not excesses:
-        return
-    _, pair, between, with_one = max(excesses, key=lambda each: each[0])
-    yield Note(
-        "correlated_judges",
-        f"{pair.first} and {pair.second} agree more with each other ({headline_words(scale)} {two_decimals(between)}) "
-        f"than with people ({two_decimals(with_one)} at most): they may share the same errors.",
-    )
+            text = (
+                f"{pair.first} and {pair.second} agree more with each other ({headline_words(scale)} "
+                f"{two_decimals(between)}) than with people ({two_decimals(max(values))} at most): they may share the "
+                "same errors."
+            )
+            excesses.append((between - max(values), text))
+    if excesses:
+        yield Note("correlated_judges", max(excesses, key=itemgetter(0))[1])
 
 
 def _judged_again(pairs: AnswerPairs, judged_again: Collection[int]) -> Iterator[Note]:

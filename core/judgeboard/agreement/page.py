@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from sqlalchemy import Connection
@@ -24,8 +25,8 @@ from judgeboard.agreement.result import (
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import among
 from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
-from judgeboard.stats.proportions import share_intervals
 from judgeboard.stats.ratings import Human
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
@@ -47,10 +48,9 @@ COMPARED_BY = (
 
 @dataclass(frozen=True, slots=True)
 class SameAnswers:
-    """All judge versions on the ``n`` answers that each of them and people graded.
+    """All judge versions on the ``n`` answers that each of them and people graded, with ``COMPARED_BY`` statistics.
 
-    ``versions`` are named by their titles and have the statistics in ``COMPARED_BY``; ``pairs`` are their rating
-    pairs. ``weakest`` is each version's query type with the lowest headline statistic, if two or more have ten pairs.
+    ``weakest`` is each version's query type with the lowest headline statistic, if two or more have ten pairs.
     ``left_out`` are titles of versions with too few verdicts on the others' answers.
     """
 
@@ -86,8 +86,7 @@ class AgreementPage:
     """One judge version on one grade; ``version`` and ``result`` are None without rating pairs.
 
     ``versions`` are those with rating pairs, the default one first. The slices of ``result`` have the headline
-    statistic only; ``choice`` measures all of them. ``without_time`` pairs are not in ``over_time``. ``differing``
-    counts the reasons of people for differing from the judge, None without any.
+    statistic only; ``choice`` measures all. ``differing`` counts the reasons of people for differing from the judge.
     """
 
     grade: GradeName
@@ -117,15 +116,8 @@ def agreement_page(
 ) -> AgreementPage:
     """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs).
 
-    Args:
-        connection: An open transaction.
-        version_id: The judge version.
-        grade: ``label``, ``groundedness`` or ``quality``.
-        reviewer_id: Only this person's grades count; None means everybody's.
-        human: Whose grades count, as in `AgreementChoice`.
-        by: The slices; judge versions have their own table.
-        period: The periods of agreement over time, by the day the answers were asked.
-        source: The result of `PairSource.open` for this reviewer and ``human``, if loaded already.
+    With ``reviewer_id`` only this person's grades count. ``source`` is `PairSource.open` for this reviewer and
+    ``human``, if loaded already.
     """
     source = source or PairSource.open(connection, reviewer_id, human)
     ratings = AnswerRatings(connection, grade, source=source)
@@ -143,7 +135,6 @@ def agreement_page(
         same = same_answers(ratings, versions)
         return AgreementPage(grade, versions, None, choice, None, EMPTY, notes, same, ratings.flags)
     result = agreement_of(connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
-    chosen_first = [chosen, *(version for version in versions if version != chosen)]
     pairs = source.pairs(chosen.id, grade)
     timed = pairs.at(pairs.days >= 0)
     return AgreementPage(
@@ -154,7 +145,7 @@ def agreement_page(
         result,
         result.sentence,
         result.notes,
-        same_answers(ratings, chosen_first, result),
+        same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
         ratings.flags,
         over_time(timed, period, source.human),
         pairs.n - timed.n,
@@ -165,12 +156,13 @@ def agreement_page(
 def same_answers(
     ratings: AnswerRatings, versions: Sequence[StoredVersion], known: AgreementResult | None = None
 ) -> SameAnswers:
-    """Return judge versions on the answers that all of them judged.
+    """Return judge versions on the answers that all of them judged: the first one, then those with the most pairs.
 
-    The first version is always included, then those with the most pairs. A version that would leave fewer than ten
-    answers, or fewer than half of those that the others share, is left out. ``known`` is a result measured already.
+    A version that would leave fewer than ten answers, or fewer than half of those that the others share, is left out.
+    ``known`` is a result measured already.
     """
     pairs = {version.id: ratings.compared(version).pairs for version in versions}
+    by_name = attrgetter("name", "number")
     kept: list[StoredVersion] = []
     common = np.empty(0, dtype=np.int64)
     for version in [*versions[:1], *sorted(versions[1:], key=lambda each: -pairs[each.id].n)]:
@@ -180,7 +172,7 @@ def same_answers(
             kept.append(version)
             common = shared
     compared, shared_pairs = [], []
-    for version in sorted(kept, key=_by_name):
+    for version in sorted(kept, key=by_name):
         shown = pairs[version.id].at(among(pairs[version.id].response_ids, common))
         shared_pairs.append(shown)
         if known is not None and (known.title, known.n) == (version.title, shown.n):
@@ -193,7 +185,7 @@ def same_answers(
         tuple(compared),
         tuple(shared_pairs),
         tuple(_weakest(shown, ratings.source.graded.query_type_names) for shown in shared_pairs),
-        tuple(version.title for version in sorted(versions, key=_by_name) if version not in kept),
+        tuple(version.title for version in sorted(versions, key=by_name) if version not in kept),
         ratings.human,
     )
 
@@ -222,10 +214,6 @@ def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
     if score or len(values) < pairs.n:
         return mean_interval([len(values)], [values.sum()], [(values**2).sum()], bounds=(0.0, 1.0))[0]
     return share_intervals([round(values.sum())], [pairs.n])[0]
-
-
-def _by_name(version: StoredVersion) -> tuple[str, int]:
-    return version.name, version.number
 
 
 def _weakest(pairs: AnswerPairs, query_types: Sequence[str]) -> str | None:

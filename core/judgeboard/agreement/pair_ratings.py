@@ -14,9 +14,9 @@ from judgeboard.agreement.ratings import ItemRatings, RatedTwice, RatingPairs, i
 from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
-from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among
+from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.both_orders import INCONSISTENT, NONE, UnusableAs
-from judgeboard.stats.ratings import Human, PeopleValues, Scale, human_values
+from judgeboard.stats.ratings import PREFERENCE, Human, PeopleValues, Scale, human_values
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import (
@@ -34,10 +34,9 @@ from judgeboard.store.preferences import (
 )
 from judgeboard.store.reviewers import reviewer_names
 
-SIDES = tuple(each.value for each in (Preference.A, Preference.B, Preference.TIE))
+SIDES = tuple(map(str, Preference))
 UNUSABLE = "unusable"
 
-PREFERENCE = Scale("preference", SIDES)
 PREFERENCE_OR_NONE = Scale("preference", (*SIDES, UNUSABLE))
 """The scale if unusable verdicts count as wrong."""
 
@@ -49,15 +48,14 @@ _NO_GRADE = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairVerdicts:
-    """A judge version's verdicts on pairs, by their id.
+    """A judge version's verdicts on pairs, by their id: positions in ``SIDES``, `INCONSISTENT` or `NONE`.
 
-    ``sides`` are positions in ``SIDES``, `INCONSISTENT` or `NONE`. ``differences`` exist if the judge scored both
-    answers instead of comparing them.
+    ``differences`` are NaN if the judge compared the answers instead of scoring both.
     """
 
     ids: IntArray
     sides: IntArray
-    differences: FloatArray | None = None
+    differences: FloatArray
 
 
 class PairRatings:
@@ -67,6 +65,8 @@ class PairRatings:
     """
 
     unit: Unit = "pairs"
+    scale = PREFERENCE
+    picked = no_ints()  # no pair is graded on a flag
 
     def __init__(
         self,
@@ -93,31 +93,22 @@ class PairRatings:
         self._pair_ids = np.array([each.pair_id for each in preferences], dtype=np.int64)
         self._reviewer_ids = np.array([each.reviewer_id for each in preferences], dtype=np.int64)
         self._sides = codes(side_of(each) for each in preferences)
-        self.numbers: FloatArray = np.array(
+        self._numbers: FloatArray = np.array(
             [np.nan if each.value is None else each.value for each in preferences], dtype=np.float64
         )
         self.names = reviewer_names(connection)
 
-    @property
-    def scale(self) -> Scale:
-        """A, B or tie."""
-        return PREFERENCE
-
-    @property
-    def picked(self) -> IntArray:
-        """No pair is graded on a flag."""
-        return np.empty(0, dtype=np.int64)
-
-    @property
-    def graded(self) -> "PairNumbers | None":
-        """The grades of people on a scale, as numbers; None if there are none."""
-        return None if np.isnan(self.numbers).all() else PairNumbers(self)
-
     def people(self) -> ItemRatings:
         """Return which side each person preferred."""
-        sides = _words(self._sides)
-        return item_ratings(
-            self._pair_ids, self._reviewer_ids, sides, PREFERENCE, self._pair_ids, self.names, unit="pairs"
+        return self._ratings(self._pair_ids, self._reviewer_ids, _words(self._sides), PREFERENCE, self.names)
+
+    def people_numbers(self) -> ItemRatings | None:
+        """Return the grade of each person on a scale; None without any."""
+        rows = ~np.isnan(self._numbers)
+        if not rows.any():
+            return None
+        return self._ratings(
+            self._pair_ids[rows], self._reviewer_ids[rows], self._numbers[rows], DIFFERENCE, self.names
         )
 
     def rated_twice(self) -> RatedTwice:
@@ -132,9 +123,9 @@ class PairRatings:
         return RatedTwice(ids, names, first, second, ids)
 
     def gold(self, ids: IntArray) -> FloatArray:
-        """Return the gold labels of pairs; they are overall preferences, so one of several aspects has none."""
-        known = (self.facts.gold != _NO_GRADE) & self._gold_counts
-        return values_at(ids, self.facts.ids[known], (self.facts.gold[known] - 1).astype(np.float64))
+        """Return the gold labels of pairs."""
+        known, sides = self._gold
+        return values_at(ids, known, sides.astype(np.float64))
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
@@ -144,17 +135,14 @@ class PairRatings:
         return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
 
     def compared(self, version: StoredVersion) -> RatingPairs:
-        """Return the rating pairs of a judge version.
-
-        Pairs with contradictory orders have no verdict; unusable verdicts count as ``unusable`` says.
-        """
+        """Return the rating pairs of a judge version; pairs with contradictory orders have no verdict."""
         if version.id not in self._compared:
             self._compared[version.id] = self._compare(version)
         return self._compared[version.id]
 
     def _compare(self, version: StoredVersion) -> RatingPairs:
         verdicts = self.verdicts(version)
-        people = self.people_values(self._sides, "label")
+        people = self._people_values(self._sides, "label")
         known = among(people.response_ids, verdicts.ids)
         sides = np.full(len(known), NONE)
         sides[known] = verdicts.sides[np.searchsorted(verdicts.ids, people.response_ids[known])]
@@ -171,14 +159,21 @@ class PairRatings:
             "unusable": int(none.sum()) if self.unusable == "drop" else 0,
         }
         preferences = _words(people.values.astype(np.int64))
-        pairs = self.as_pairs(PREFERENCE, people.response_ids[usable], _words(sides[usable]), preferences[usable])
-        counted = self.as_pairs(
+        pairs = self._as_pairs(PREFERENCE, people.response_ids[usable], _words(sides[usable]), preferences[usable])
+        counted = self._as_pairs(
             PREFERENCE_OR_NONE,
             people.response_ids[usable | wrong],
             np.where(wrong, UNUSABLE, _words(np.maximum(sides, 0)))[usable | wrong],
             preferences[usable | wrong],
         )
         return RatingPairs(pairs, {why: n for why, n in left_out.items() if n}, counted if wrong.any() else None)
+
+    def compared_numbers(self, version: StoredVersion) -> RatingPairs:
+        """Return people's grades on a scale with the differences of a judge's scores; empty for one that compared."""
+        verdicts, people = self.verdicts(version), self._people_values(self._numbers, "groundedness")
+        judge = values_at(people.response_ids, verdicts.ids, verdicts.differences)
+        rows: BoolArray = ~np.isnan(judge)
+        return RatingPairs(self._as_pairs(DIFFERENCE, people.response_ids[rows], judge[rows], people.values[rows]), {})
 
     def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
         """Yield the slices of pairs, each with a mask of its pairs."""
@@ -203,34 +198,27 @@ class PairRatings:
                 ids = verdicts.ids[given]
                 usable.append(np.stack((ids, np.full(len(ids), each.id), verdicts.sides[given])))
         ids, raters, sides = np.concatenate(usable, axis=1)
-        titles = {each.id: each.title for each in versions}
-        return item_ratings(ids, raters, _words(sides), PREFERENCE, ids, titles, unit="pairs")
+        return self._ratings(ids, raters, _words(sides), PREFERENCE, {each.id: each.title for each in versions})
 
     def verdicts(self, version: StoredVersion) -> PairVerdicts:
-        """Return a version's verdicts on this aspect: its comparisons, else the difference of its scores.
-
-        Raises:
-            NotFound: It has no verdict on this aspect.
-        """
+        """Return a version's comparisons on this aspect, else the differences of its scores; `NotFound` without any."""
         if version.id not in self._verdicts:
             self._verdicts[version.id] = self._asked(version) or self._scored(version)
         return self._verdicts[version.id]
 
-    def people_values(self, values: AnyArray, kind: Literal["label", "groundedness"]) -> PeopleValues:
+    def _people_values(self, values: AnyArray, kind: Literal["label", "groundedness"]) -> PeopleValues:
         """Return what a judge is compared with; ``values`` has one value per person and pair, NaN if there is none."""
         rows = ~np.isnan(values.astype(np.float64))
         ids, reviewer_ids, values = self._pair_ids[rows], self._reviewer_ids[rows], values[rows]
         if kind != "label":
             return human_values(ids, reviewer_ids, values, kind, human=self.human)
-        known = (self.facts.gold != _NO_GRADE) & self._gold_counts
-        ids = np.concatenate((ids, self.facts.ids[known]))
-        reviewer_ids = np.concatenate((reviewer_ids, np.zeros(int(known.sum()), dtype=np.int64)))
-        values = np.concatenate((values, self.facts.gold[known] - 1))
-        is_gold = np.arange(len(ids)) >= int(rows.sum())
-        return human_values(ids, reviewer_ids, values, kind, gold=is_gold, human=self.human)
+        known, sides = self._gold
+        is_gold = np.repeat([False, True], (len(ids), len(known)))
+        ids = np.concatenate((ids, known))
+        reviewer_ids = np.concatenate((reviewer_ids, np.zeros_like(known)))
+        return human_values(ids, reviewer_ids, np.concatenate((values, sides)), kind, gold=is_gold, human=self.human)
 
-    def as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> AnswerPairs:
-        """Return rating pairs of a preference or a difference."""
+    def _as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> AnswerPairs:
         types = self.facts.query_types.codes[np.searchsorted(self.facts.ids, ids)]
         nothing = np.full(len(ids), np.nan)
         no_cut = np.zeros(len(ids), dtype=np.bool_)
@@ -241,13 +229,17 @@ class PairRatings:
         """Query type, source and gold label of all pairs."""
         return pair_facts(self._connection)
 
-    def people_numbers(self) -> ItemRatings:
-        """Return the grade of each person on a scale."""
-        rows = ~np.isnan(self.numbers)
-        ids = self._pair_ids[rows]
-        return item_ratings(
-            ids, self._reviewer_ids[rows], self.numbers[rows], DIFFERENCE, ids, self.names, unit="pairs"
-        )
+    @property
+    def _gold(self) -> tuple[IntArray, IntArray]:
+        """The pairs with a gold label that counts, and its side; gold labels are overall preferences."""
+        known = (self.facts.gold != _NO_GRADE) & self._gold_counts
+        return self.facts.ids[known], self.facts.gold[known] - 1
+
+    @staticmethod
+    def _ratings(
+        ids: IntArray, rater_ids: IntArray, values: AnyArray, scale: Scale, names: dict[int, str]
+    ) -> ItemRatings:
+        return item_ratings(ids, rater_ids, values, scale, ids, names, unit="pairs")
 
     def _has_verdicts(self, version: StoredVersion) -> bool:
         try:
@@ -262,7 +254,8 @@ class PairRatings:
         if not rows:
             return None
         ids = np.array([row.pair_id for row in rows], dtype=np.int64)
-        return PairVerdicts(ids, order_verdicts(rows, one_order=is_one_order(version, every)).verdicts)
+        sides = order_verdicts(rows, one_order=is_one_order(version, every)).verdicts
+        return PairVerdicts(ids, sides, np.full(len(ids), np.nan))
 
     def _scored(self, version: StoredVersion) -> PairVerdicts:
         scored = dimensions_of_version(self._connection, version.id)
@@ -275,34 +268,6 @@ class PairRatings:
             raise NotFound(f"{version.title} has no verdict on pairs for {self.aspect}")
         sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0))
         return PairVerdicts(ids, sides.astype(np.int64), differences)
-
-
-class PairNumbers:
-    """Grades of pairs on a scale by people, and the difference of a judge's scores of both answers."""
-
-    unit: Unit = "pairs"
-    scale = DIFFERENCE
-
-    def __init__(self, pairs: PairRatings) -> None:
-        """Use the preferences that were loaded."""
-        self._pairs = pairs
-
-    def people(self) -> ItemRatings:
-        """Return the grade of each person."""
-        return self._pairs.people_numbers()
-
-    def compared(self, version: StoredVersion) -> RatingPairs:
-        """Return the rating pairs of a judge's differences; empty for a judge that compared."""
-        verdicts = self._pairs.verdicts(version)
-        people = self._pairs.people_values(self._pairs.numbers, "groundedness")
-        differences = verdicts.differences
-        if differences is None:
-            differences = np.full(len(verdicts.ids), np.nan)
-        judge = values_at(people.response_ids, verdicts.ids, differences)
-        rows: BoolArray = ~np.isnan(judge)
-        return RatingPairs(
-            self._pairs.as_pairs(DIFFERENCE, people.response_ids[rows], judge[rows], people.values[rows]), {}
-        )
 
 
 def _aspect(name: str | None, aspects: Sequence[str]) -> str:

@@ -64,7 +64,7 @@ class RatedTwice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingPairs:
-    """A judge version and people: ``pairs`` that both rated, and the number of items left out by reason.
+    """The ``pairs`` that a judge version and people rated, and the number of items left out by reason.
 
     ``wrong`` also has the unusable verdicts that count as wrong; None if there are none.
     """
@@ -131,7 +131,6 @@ class PairSource:
         human: Human = "gold",
         dimension: Scale | None = None,
     ) -> None:
-        """Use the result of ``load_graded``; with ``reviewer_id`` people are this person."""
         self.graded = graded
         self.cut = cut
         self.reviewer_id = reviewer_id
@@ -144,12 +143,7 @@ class PairSource:
     def open(
         cls, connection: Connection, reviewer_id: int | None = None, human: Human = "gold", grade: str | None = None
     ) -> "PairSource":
-        """Load all three grades, or the rubric dimension that ``grade`` names.
-
-        Raises:
-            NotFound: Nobody scored the dimension.
-            BadInput: It was scored on several scales.
-        """
+        """Load all three grades, or the rubric dimension that ``grade`` names: `BadInput` if it has several scales."""
         scale = None if grade is None or grade in GRADES else _scale_of(connection, grade)
         graded = load_graded(connection, None if scale is None else scale.grade)
         return cls(graded, thresholds(connection).low_groundedness, reviewer_id, human, scale)
@@ -195,13 +189,12 @@ class AnswerRatings:
     """The ratings of logged answers on one grade: label, groundedness, quality or a rubric's dimension."""
 
     unit: Unit = "responses"
+    aspect = None
+    revealed = 0
 
-    def __init__(
-        self, connection: Connection, grade: str, human: Human = "gold", *, source: PairSource | None = None
-    ) -> None:
-        """Load them, unless ``source`` is loaded already; raises as `PairSource.open` does."""
+    def __init__(self, connection: Connection, grade: str, *, source: PairSource | None = None) -> None:
         self._connection = connection
-        self.source = source or PairSource.open(connection, None, human, grade)
+        self.source = source or PairSource.open(connection, grade=grade)
         self.scale = self.source.scale(grade)
         self.human = self.source.human
 
@@ -212,7 +205,7 @@ class AnswerRatings:
 
     @cached_property
     def flags(self) -> FlagsWorth:
-        """The decisions on flags; flagged answers are harder than others."""
+        """The decisions on flags."""
         return flags_worth(self._connection)
 
     @property
@@ -230,8 +223,7 @@ class AnswerRatings:
     def rated_twice(self) -> RatedTwice:
         """Return each person's first grade of an answer, and the latest one after a queue served it again.
 
-        Any other second review is no repeat: the person saw the judge in between, changed their mind, or decided two
-        flags of one answer at once.
+        Any other second review is no repeat: the person may have seen the judge in between.
         """
         reviews = self.source.graded.reviews
         values = column_of(reviews.given, self.grade)

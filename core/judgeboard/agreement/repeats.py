@@ -1,21 +1,20 @@
 """A judge and its own repeats: the same answer judged several times, or a pair in both orders."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import AgreementChoice
 from judgeboard.agreement.notes import repeats_sentence
-from judgeboard.agreement.pair_ratings import PREFERENCE
 from judgeboard.agreement.ratings import RESAMPLED
-from judgeboard.agreement.result import AgreementResult, MeasuredVersion, Note, Statistics, alpha_of, of_raters
+from judgeboard.agreement.result import AgreementResult, Note, Statistics, measured_versions, of_raters
 from judgeboard.domain import OVERALL
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.arrays import FloatArray, grouping
 from judgeboard.stats.both_orders import NONE
-from judgeboard.stats.rater_agreement import overall_agreement, pairs_of_raters
-from judgeboard.stats.ratings import LABEL, QUALITY, Ratings, Scale
+from judgeboard.stats.ratings import LABEL, PREFERENCE, QUALITY, Ratings, Scale
 from judgeboard.stats.repeats import RepeatedMeasure
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons, versions_that_compared
 from judgeboard.store.judge_versions import (
@@ -30,12 +29,7 @@ from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers
 
 
 def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResult:
-    """Return how far a judge agrees with itself, on the items with a usable verdict every time.
-
-    Raises:
-        NotFound: No such judge, or it judged nothing twice.
-        BadInput: Several judges have repeats, and none is named.
-    """
+    """Return how far a judge agrees with itself, on the items with a usable verdict every time."""
     return _of_pairs(connection, choice) if choice.unit == "pairs" else _of_answers(connection, choice)
 
 
@@ -97,20 +91,15 @@ def _result(
     notes: tuple[Note, ...],
     aspect: str | None = None,
 ) -> AgreementResult:
-    agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
-    alpha = agreed.estimates[alpha_of(ratings.scale)]
-    return AgreementResult(
-        of=choice.of,
-        unit=choice.unit,
-        grade=ratings.scale.grade,
+    result = of_raters(choice, ratings)
+    return replace(
+        result,
         aspect=aspect,
         title=title,
-        judge_versions=tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions),
-        sentence=repeats_sentence(agreed.items, more["self_consistency"], alpha, choice.things),
-        n=agreed.items,
+        judge_versions=measured_versions(versions),
+        sentence=repeats_sentence(result.n, more["self_consistency"], result.statistics["alpha"], choice.things),
         left_out={"incomplete": incomplete} if incomplete else {},
-        statistics=of_raters(agreed, ratings.scale, pairs) | more,
-        rater_pairs=pairs,
+        statistics=result.statistics | more,
         notes=notes,
     )
 

@@ -1,10 +1,10 @@
 """The result of measuring agreement: its type, its statistics, and their words."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from judgeboard.agreement.answer_pairs import AnswerPairs
-from judgeboard.agreement.choice import By, Of, Unit
+from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.ratings import grouping_of
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
@@ -13,8 +13,15 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import complement
 from judgeboard.stats.intervals import RESAMPLES
 from judgeboard.stats.pair_statistics import STATISTICS, PairStatistics, pair_statistics
-from judgeboard.stats.rater_agreement import OverallAgreement, RaterAgainstGold, RaterPair
-from judgeboard.stats.ratings import Human, Scale
+from judgeboard.stats.rater_agreement import (
+    OverallAgreement,
+    RaterAgainstGold,
+    RaterPair,
+    overall_agreement,
+    pairs_of_raters,
+)
+from judgeboard.stats.ratings import Human, Ratings, Scale
+from judgeboard.store.judge_versions import StoredVersion
 
 Statistics = dict[str, Estimate]
 
@@ -74,11 +81,11 @@ class AgreementResult:
     aspect: str | None = None
     human: Human | None = None
     compared_with: str | None = None
-    title: str
+    title: str = ""
     judge_versions: tuple[MeasuredVersion, ...] = ()
-    sentence: str
+    sentence: str = ""
     n: int
-    left_out: Mapping[str, int]
+    left_out: Mapping[str, int] = field(default_factory=dict)
     statistics: Statistics
     rater_pairs: tuple[RaterPair, ...] = ()
     self_agreement: tuple[RaterPair, ...] = ()
@@ -181,12 +188,27 @@ def headline_value(pairs: AnswerPairs) -> float | None:
     return measured(pairs, only=(name,), resamples=2).estimates[name].value
 
 
-def of_raters(agreed: OverallAgreement, scale: Scale, pairs: Sequence[RaterPair] = ()) -> Statistics:
-    """Return the statistics of all raters, the leading alpha also as ``alpha``; of two raters also their pair's."""
-    statistics = {"alpha": agreed.estimates[alpha_of(scale)], **agreed.estimates}
-    return pairs[0].statistics | statistics if len(pairs) == 1 and agreed.raters == 2 else statistics
+def of_raters(choice: AgreementChoice, ratings: Ratings) -> AgreementResult:
+    """Return the figures of several raters, those of two raters with their pair's; without a sentence and notes."""
+    agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
+    of_pair = pairs[0].statistics if len(pairs) == 1 and agreed.raters == 2 else {}
+    return AgreementResult(
+        of=choice.of,
+        unit=choice.unit,
+        grade=ratings.scale.grade,
+        n=agreed.items,
+        statistics=of_pair | with_alpha(agreed, ratings.scale),
+        rater_pairs=pairs,
+        by=choice.by,
+    )
 
 
-def alpha_of(scale: Scale) -> str:
-    """Return the Krippendorff's alpha that leads on a scale: nominal for unordered categories, else interval."""
-    return "alpha_nominal" if scale.categories is not None and scale.weights is None else "alpha_interval"
+def with_alpha(agreed: OverallAgreement, scale: Scale) -> Statistics:
+    """Return the estimates with ``alpha``: the nominal one for unordered categories, else the interval one."""
+    unordered = scale.categories is not None and scale.weights is None
+    return {"alpha": agreed.estimates["alpha_nominal" if unordered else "alpha_interval"], **agreed.estimates}
+
+
+def measured_versions(versions: Iterable[StoredVersion]) -> tuple[MeasuredVersion, ...]:
+    """Return judge versions as a result names them."""
+    return tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions)

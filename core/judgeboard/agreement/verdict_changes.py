@@ -46,7 +46,7 @@ class Comparison:
     """All pairs in order of interest, and their counts.
 
     ``compared`` pairs have both sides; people graded ``graded`` of them. ``p`` is McNemar's exact two-sided p-value of
-    old and new verdicts being right equally often on these, None without any.
+    old and new verdicts being right equally often on these.
     """
 
     rows: tuple[Compared, ...]
@@ -73,16 +73,7 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cut: float
 
     ``people`` holds the sides of people by response; below ``cut`` a verdict without a label is bad.
     """
-    rows = [
-        Compared(
-            pair,
-            side_of(pair.old.label, pair.old.groundedness, cut),
-            side_of(pair.new.label, pair.new.groundedness, cut),
-            people.get(pair.response_id),
-            _change(pair),
-        )
-        for pair in pairs
-    ]
+    rows = [_compared(pair, people.get(pair.response_id), cut) for pair in pairs]
     both = [row for row in rows if row.old_side is not None and row.new_side is not None]
     graded = [row for row in both if row.people is not None]
     old_right = sum(row.old_side is row.people for row in graded)
@@ -90,7 +81,7 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cut: float
     flips = [row for row in graded if row.flip is not None]
     only_old = sum(row.old_side is row.people for row in flips)
     return Comparison(
-        tuple(sorted(rows, key=_interest)),
+        tuple(sorted(rows, key=lambda row: (row.flip is None, -abs(row.change or 0.0), row.pair.response_id))),
         len(both),
         sum(row.flip is Side.GOOD for row in both),
         sum(row.flip is Side.BAD for row in both),
@@ -122,14 +113,10 @@ def comparison_sentence(comparison: Comparison, old: str, new: str) -> str:
     return f"{start} Of the {comparison.graded:,} that people graded, {right}."
 
 
-def _change(pair: VerdictPair) -> float | None:
-    if pair.old.groundedness is None or pair.new.groundedness is None:
-        return None
-    return round(pair.new.groundedness - pair.old.groundedness, 9)
-
-
-def _interest(row: Compared) -> tuple[bool, float, int]:
-    return row.flip is None, -abs(row.change or 0.0), row.pair.response_id
+def _compared(pair: VerdictPair, people: Side | None, cut: float) -> Compared:
+    old, new = pair.old.groundedness, pair.new.groundedness
+    change = None if old is None or new is None else round(new - old, 9)
+    return Compared(pair, side_of(pair.old.label, old, cut), side_of(pair.new.label, new, cut), people, change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +169,8 @@ def _page(connection: Connection, pairs: list[VerdictPair], offset: int, limit: 
 def _people(source: PairSource) -> dict[int, Side]:
     """Return the sides of people: the majority label, else the mean groundedness, cut like a judge's."""
     labels, scores = source.people("label"), source.people("groundedness")
-    sides = {
-        response_id: side
-        for response_id, value in zip(scores.response_ids.tolist(), scores.values.tolist(), strict=True)
-        for side in (side_of(None, value, source.cut),)
-        if side is not None
-    }
-    for response_id, code in zip(labels.response_ids.tolist(), labels.values.tolist(), strict=True):
-        sides[response_id] = Side.BAD if LABELS[code] == Label.HALLUCINATED else Side.GOOD
-    return sides
+    below = scores.values < source.cut - HALF_STEP
+    bad = labels.values == LABELS.index(Label.HALLUCINATED)
+    sides = dict(zip(scores.response_ids.tolist(), below.tolist(), strict=True))
+    sides |= zip(labels.response_ids.tolist(), bad.tolist(), strict=True)
+    return {response_id: Side.BAD if is_bad else Side.GOOD for response_id, is_bad in sides.items()}

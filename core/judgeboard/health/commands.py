@@ -7,7 +7,8 @@ from judgeboard.health.record import Check, JudgeRecord, not_measured, state_of
 from judgeboard.judges.kinds import OFFLINE
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import percent, percent_words, surely_above
-from judgeboard.stats.proportions import ratio_of_totals, share_intervals
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.proportions import ratio_of_totals
 from judgeboard.store.judge_versions import StoredVersion
 
 _ENOUGH = 12  # digits of a fingerprint, as the pages show them

@@ -17,8 +17,8 @@ from judgeboard.health.record import (
 )
 from judgeboard.stats.arrays import BoolArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, percent, surely_above
+from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import difference_of_means
-from judgeboard.stats.proportions import share_intervals
 
 MOST_NAMED = 3
 NO_GENERATORS = "The log does not contain the models that wrote the judged answers."

@@ -15,8 +15,8 @@ from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.methods import suite_file
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
 from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
+from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
-from judgeboard.stats.proportions import share_intervals
 from judgeboard.store import suites
 from judgeboard.store.engine import Readable
 

@@ -81,15 +81,10 @@ def role_words(role: Role) -> str:
 
 
 def role_of(person: Reviewer) -> Role:
-    """Return the role of a person.
-
-    A person who signs in has the role that an admin gave, or is admin if ``JUDGEBOARD_ADMIN`` names them. The author of
-    imported grades has no role. Everybody else (a name typed on a page without sign-in, ``cli:USER``, a program) has
-    direct access to the database and is admin.
-    """
+    """Return the role of a person; the author of imported grades has none."""
     if person.origin == IMPORTED:
         return Role.NONE
-    if person.origin != SIGNED_IN:
+    if person.origin != SIGNED_IN:  # a name without sign-in, ``cli:USER``: they have direct access to the database
         return Role.ADMIN
     return Role.ADMIN if is_first_admin(person.name) else person.role
 
@@ -112,10 +107,7 @@ def allowed(
     """Open the transaction of a change, if the actor has the permission.
 
     Where `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is stored instead.
-    Without an action the body calls `require`. ``response_id`` is stored in the event.
-
-    Raises:
-        NotAllowed: The role of the actor, read within the transaction, does not allow the action.
+    Without an action the body calls `require`.
     """
     try:
         with store.writing() as connection:
@@ -138,10 +130,7 @@ def check_allowed(store: Store, actor: Actor, action: Action) -> None:
 
 
 def require(connection: Connection, actor: Actor, action: Action) -> None:
-    """Refuse an action that the actor's role does not allow; called within `allowed`, which stores the event.
-
-    The role is read from the store again: the role that a session remembers does not count.
-    """
+    """Refuse an action that the actor's stored role does not allow; called within `allowed`, which stores the event."""
     if isinstance(actor, str):
         return
     role = role_now(connection, actor)

@@ -51,7 +51,6 @@ def add_person(store: Store, address: str, role: Role, actor: Actor) -> Reviewer
     """Add a person who signs in with this e-mail address, or a removed person again.
 
     Raises:
-        NotAllowed: The actor is no admin.
         BadInput: The e-mail address or the role is not valid, or the person was added already.
     """
     name, new_role = checked_address(address), _checked_role(role)
@@ -70,7 +69,6 @@ def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewe
     """Give a person another role; it counts from their next action on.
 
     Raises:
-        NotAllowed: The actor is no admin.
         NotFound: No person with this address was added.
         BadInput: The e-mail address or the role is not valid, ``JUDGEBOARD_ADMIN`` names the person, or no admin would
             be left.
@@ -150,14 +148,10 @@ def _checked_role(role: Role) -> Role:
 
 
 def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
-    """Return the stored person of a verified e-mail address.
+    """Return the stored person of a verified e-mail address; raise `NotAllowed` if no admin added them.
 
-    The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. ``arrives`` tells that a session begins: a sign-in or
-    a refusal is then stored as an event.
-
-    Raises:
-        NotAllowed: No admin added this person, or one removed them.
-        BadInput: The e-mail address is not valid.
+    The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. If a session begins (``arrives``), the sign-in or
+    the refusal is stored as an event.
     """
     name = checked_address(address)
     with store.reading() as connection:
@@ -184,7 +178,7 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
 
 
 def turn_away(store: Store) -> None:
-    """Store an event for a sign-in without a verified address; the address is not stored, since it can be anybody's."""
+    """Store an event for a sign-in without a verified address, which is not stored: it can be anybody's."""
     with store.writing() as connection:
         details = {"action": "enter", "role": Role.NONE.value}
         record_event(connection, REFUSED, "not verified", details=details)
@@ -194,7 +188,6 @@ def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> N
     """Store settings, all or none; None restores a default. `judgeboard flag` applies them to stored responses.
 
     Raises:
-        NotAllowed: The actor is neither lead nor admin.
         BadInput: A setting is unknown, a value is outside its range, or a judge is unknown.
     """
     with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:
@@ -208,8 +201,6 @@ def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersio
     ``which`` is as for `get_version`; a name alone is its newest version.
 
     Raises:
-        NotAllowed: The actor is no admin.
-        NotFound: There is no such version.
         BadInput: It is the last version of the primary judge that is in use.
     """
     with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
@@ -276,7 +267,6 @@ def raise_flags(
     ``progress`` is called with the number of responses done and the total.
 
     Raises:
-        NotAllowed: The actor is neither lead nor admin.
         BadInput: The environment sets a threshold outside its range.
     """
     summary = FlagSummary()

@@ -123,13 +123,7 @@ def figures_file(grade: str, parts: Iterable[tuple[str, str, Statistics]]) -> Ta
 def statistics_table(
     names: Sequence[str], rows: Sequence[tuple[tuple[str, ...], int, Mapping[str, Estimate]]], only: Sequence[str] = ()
 ) -> Table:
-    """Return the leading statistics, or ``only`` these, one line per slice, pair of raters or judge version.
-
-    Args:
-        names: Titles of the columns that name a row.
-        rows: What names the row, its n, and its statistics.
-        only: The names of the statistics.
-    """
+    """Return the leading statistics, or ``only`` these; each row has its names (titled ``names``), n and statistics."""
     wanted = only or leading_statistics()
     shown = [name for name in wanted if any(name in statistics for *_, statistics in rows)]
     columns = (

@@ -8,11 +8,7 @@ _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_
 
 
 def to_json(result: object) -> str:
-    """Return ``result`` as indented JSON text; NaN becomes null, fields that begin with an underscore are omitted.
-
-    Raises:
-        TypeError: A value has no JSON form.
-    """
+    """Return ``result`` as indented JSON text; NaN becomes null, fields that begin with an underscore are omitted."""
     return orjson.dumps(result, default=_plain, option=_OPTIONS).decode()
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ FORMAT = 1
 MOST_NAMED = 20
 SIDES = ("left", "tie", "right")
 DECISIONS = (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE)
-_HEAD = ("judgeboard_bundle", "bundle", "queue", "subject", "reviewer")
 _NAMES = ("item", "token")
 _TEXTS = {
     "answers": ("id", "query_type", "question", "passages", "answer"),
@@ -85,11 +85,7 @@ class BundleLine:
 def write_bundle(
     file: Path, head: BundleHead, until: str, guidelines: str | None, items: Iterable[tuple[LeasedItem, ItemText]]
 ) -> None:
-    """Write a bundle; the file appears whole or not at all.
-
-    Raises:
-        BadInput: It cannot be written.
-    """
+    """Write a bundle; the file appears whole or not at all."""
     first = {
         "judgeboard_bundle": FORMAT,
         "bundle": head.bundle,
@@ -107,11 +103,7 @@ def write_bundle(
 
 
 def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
-    """Return a bundle that was filled in, every line checked.
-
-    Raises:
-        BadInput: It is no complete bundle, or lines cannot be used; the message names file, line and field.
-    """
+    """Return a bundle that was filled in, every line checked; errors name file, line and field."""
     with ByteSource(file) as source:
         try:
             rows = list(read(source))
@@ -120,7 +112,7 @@ def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
         name = source.name
     first, *others = rows or [Rejected(1, None, "no line", None)]
     try:
-        head = _head(_values(first))
+        head = _head(first.line, _values(first))
     except UnusableLine as wrong:
         raise BadInput(f"{name}, {wrong}") from None
     lines, unusable = _read_lines(others, head)
@@ -157,17 +149,16 @@ def _line(item: LeasedItem, text: ItemText) -> dict[str, Any]:
     return line | dict.fromkeys(("decision", *asked)) | scores | dict.fromkeys(("note", "corrected_answer", "seconds"))
 
 
-def _values(row: Row | Rejected) -> tuple[int, dict[str, Any]]:
+def _values(row: Row | Rejected) -> dict[str, Any]:
     if isinstance(row, Rejected):
         raise UnusableLine(row.line, row.field, row.reason)
-    return row.line, row.values
+    return row.values
 
 
-def _head(row: tuple[int, dict[str, Any]]) -> BundleHead:
-    line, values = row
+def _head(line: int, values: dict[str, Any]) -> BundleHead:
     if values.get("judgeboard_bundle") != FORMAT:
         raise UnusableLine(line, "judgeboard_bundle", "this file does not come from `judgeboard queue export`")
-    for name in _HEAD[1:4]:
+    for name in ("bundle", "queue", "subject"):
         if not isinstance(values.get(name), str):
             raise UnusableLine(line, name, "is missing or not a text")
     who = values.get("reviewer")
@@ -176,7 +167,7 @@ def _head(row: tuple[int, dict[str, Any]]) -> BundleHead:
     if values["subject"] not in _TEXTS:
         raise UnusableLine(line, "subject", "must be answers or pairs")
     items = values.get("items")
-    if items is not None and (isinstance(items, bool) or not isinstance(items, int)):
+    if items is not None and type(items) is not int:
         raise UnusableLine(line, "items", "differs from the exported file")
     return BundleHead(values["bundle"], values["queue"], values["subject"], who["origin"], who["name"], items)
 
@@ -197,8 +188,8 @@ def _read_lines(rows: Iterable[Row | Rejected], head: BundleHead) -> tuple[list[
     return list(lines.values()), unusable
 
 
-def _read_line(line: int, row: tuple[int, dict[str, Any]], head: BundleHead) -> BundleLine:
-    values, texts, fields = row[1], _TEXTS[head.subject], _FIELDS[head.subject]
+def _read_line(line: int, values: dict[str, Any], head: BundleHead) -> BundleLine:
+    texts, fields = _TEXTS[head.subject], _FIELDS[head.subject]
     for name in values:
         if name not in {*_NAMES, *texts, *fields}:
             raise UnusableLine(line, name, f"is not a field to fill in; the fields are {', '.join(fields)}")
@@ -206,9 +197,9 @@ def _read_line(line: int, row: tuple[int, dict[str, Any]], head: BundleHead) -> 
     if missing is not None:
         raise UnusableLine(line, missing, "is missing: leave the exported values as they are")
     item_id, token = _item(line, values, head)
-    fields_in = FilledIn(line, values)
-    side, decision = fields_in.choice("preference", SIDES), fields_in.choice("decision", DECISIONS)
-    grade, seconds = fields_in.grade(), fields_in.seconds()
+    filled = _FilledIn(line, values)
+    side, decision = filled.choice("preference", SIDES), filled.choice("decision", DECISIONS)
+    grade, seconds = filled.grade(), filled.seconds()
     if head.subject == "pairs" and side is None and grade != Grade():
         raise UnusableLine(line, "preference", "is missing: fill in left, tie or right")
     return BundleLine(
@@ -225,7 +216,7 @@ def _read_line(line: int, row: tuple[int, dict[str, Any]], head: BundleHead) -> 
 
 def _item(line: int, values: Mapping[str, Any], head: BundleHead) -> tuple[int, str]:
     item_id, token = values["item"], values["token"]
-    if isinstance(item_id, bool) or not isinstance(item_id, int) or not 0 < item_id < 2**63:
+    if type(item_id) is not int or not 0 < item_id < 2**63:
         raise UnusableLine(line, "item", "differs from the exported file")
     try:
         named, secret = split_token(token if isinstance(token, str) else "")
@@ -236,62 +227,57 @@ def _item(line: int, values: Mapping[str, Any], head: BundleHead) -> tuple[int, 
     return item_id, token
 
 
-class FilledIn:
+class _FilledIn:
     """The fields that were filled in on a line."""
 
     def __init__(self, line: int, values: Mapping[str, Any]) -> None:
-        self._line, self._values = line, values
+        self._values = values
+        self._unusable = partial(UnusableLine, line)
 
     def choice(self, name: str, known: Iterable[str]) -> str | None:
-        """Return a choice, None if none was made."""
         value = self._values.get(name)
         if value is None or value == "":
             return None
         choices = list(map(str, known))
         if value not in choices:
-            raise UnusableLine(self._line, name, f"must be one of {', '.join(choices)}, not {_shown(value)}")
+            raise self._unusable(name, f"must be one of {', '.join(choices)}, not {_shown(value)}")
         return str(value)
 
     def text(self, name: str) -> str | None:
-        """Return a text, None if it is blank."""
         value = self._values.get(name)
         if value is None:
             return None
         if not isinstance(value, str):
-            raise UnusableLine(self._line, name, f"must be a text, not {json_kind(value)}")
+            raise self._unusable(name, f"must be a text, not {json_kind(value)}")
         if reason := unstorable(value):
-            raise UnusableLine(self._line, name, f"cannot be stored: {reason}")
+            raise self._unusable(name, f"cannot be stored: {reason}")
         return value if value.strip() else None
 
     def seconds(self) -> float | None:
-        """Return the time that was spent on the item, in seconds."""
         value = self._values.get("seconds")
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UnusableLine(self._line, "seconds", f"must be a number, not {json_kind(value)}")
+            raise self._unusable("seconds", f"must be a number, not {json_kind(value)}")
         try:
             return checked_seconds(float(value))
         except (BadInput, OverflowError):
-            raise UnusableLine(
-                self._line, "seconds", f"must be a number of seconds from 0 to {LONGEST_LOOK:,}"
-            ) from None
+            raise self._unusable("seconds", f"must be a number of seconds from 0 to {LONGEST_LOOK:,}") from None
 
     def grade(self) -> Grade:
-        """Return the grade: label, scores, note and corrected answer."""
         label, note = self.choice("label", Label), self.text("note")
+        values: dict[str, Any] = {}
         for name, check in (("groundedness", checked_groundedness), ("quality", checked_quality)):
             try:
-                check(self._values.get(name))
+                values[name] = check(self._values.get(name))
             except (ValueError, OverflowError) as error:
-                raise UnusableLine(self._line, name, str(error)) from None
+                raise self._unusable(name, str(error)) from None
         return Grade(
             label=None if label is None else Label(label),
-            groundedness=checked_groundedness(self._values.get("groundedness")),
-            quality=self._values.get("quality"),
             note=None if note is None else note.strip(),
             corrected_answer=self.text("corrected_answer"),
             scores=self._scores(),
+            **values,
         )
 
     def _scores(self) -> tuple[DimensionScore, ...]:
@@ -299,15 +285,12 @@ class FilledIn:
         if scores is None:
             return ()
         if not isinstance(scores, dict):
-            raise UnusableLine(self._line, "scores", f"must be an object of dimensions, not {json_kind(scores)}")
+            raise self._unusable("scores", f"must be an object of dimensions, not {json_kind(scores)}")
         for name, value in scores.items():
             if not name.strip() or len(name) > LONGEST_KEY or unstorable(name):
-                raise UnusableLine(
-                    self._line, "scores", f"a dimension must have a name of 1 to {LONGEST_KEY} characters"
-                )
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if value is not None and not (whole and value in LEVELS):
-                raise UnusableLine(self._line, f"scores.{name}", f"must be an integer from 1 to 5, not {_shown(value)}")
+                raise self._unusable("scores", f"a dimension must have a name of 1 to {LONGEST_KEY} characters")
+            if value is not None and not (type(value) is int and value in LEVELS):
+                raise self._unusable(f"scores.{name}", f"must be an integer from 1 to 5, not {_shown(value)}")
         return tuple(DimensionScore(name, value, SCALE) for name, value in scores.items() if value is not None)
 
 

@@ -83,23 +83,12 @@ def export_bundle(
 ) -> Bundle:
     """Write the next items of a queue to a file for a reviewer without access to the database.
 
-    The items are leased to the reviewer; after that others may take those that were not merged (`merge_bundle`). The
-    file has the guidelines, the texts and empty fields, but no judgments and no reviews, even if the queue is not
-    blind.
-
-    Args:
-        store: The open database.
-        queue: The name of the queue.
-        reviewer: Who reviews the items.
-        file: The file to write. An existing file is not overwritten.
-        items: Maximum number of items, 1 to 1,000.
-        by: Who exports: the reviewer, or a lead.
-        lease: How long the items are leased, up to 60 days.
-        now: The time (default: the present).
+    Up to ``items`` items (1 to 1,000) are leased to the reviewer for up to 60 days; after that others may take those
+    that were not merged (`merge_bundle`). The file has the guidelines, the texts and empty fields, but no judgments and
+    no reviews, even if the queue is not blind. An existing file is not overwritten.
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
-        NotFound: No such queue.
         BadInput: The queue is closed, assigned to others or has nothing left for the reviewer, another session of
             theirs takes items, or the file cannot be written.
     """
@@ -140,13 +129,8 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
 
     A line is refused if somebody else has reviewed or leased its item since, if the item was decided or left its
     queue, if its texts differ from the stored ones, or if the line was stored before and either was changed since.
-    If only the decision is refused, its grade and note are stored as a review without a decision.
-
-    Args:
-        store: The open database.
-        file: The bundle; ``-`` is standard input.
-        by: Who merges: the reviewer, or a lead.
-        now: The time of the reviews (default: the present).
+    If only the decision is refused, its grade and note are stored as a review without a decision. ``-`` as ``file`` is
+    standard input.
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.

@@ -12,13 +12,20 @@ from judgeboard.domain import Decision, FlagState, Grade, ItemState, Label, Stag
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import check_not_forgotten, check_own, check_same, checked_key, checked_seconds
-from judgeboard.reviews.decisions import CANNOT_REOPEN, new_review, store_review, undone
+from judgeboard.reviews.checks import (
+    check_not_forgotten,
+    check_own,
+    check_same,
+    checked_key,
+    checked_request,
+    checked_text,
+)
+from judgeboard.reviews.decisions import LONGEST_ID, VERBS, new_review, shortened, store_review
 from judgeboard.reviews.outcome import update_states
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
-from judgeboard.store.own_reviews import WholeReview, whole_review
+from judgeboard.store.own_reviews import whole_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviewers import Reviewer
@@ -40,7 +47,6 @@ from judgeboard.store.reviews import (
     reviewed_by_others,
 )
 from judgeboard.store.tables import REVIEW
-from judgeboard.text import unstorable
 
 UNDO_LEASE = timedelta(minutes=10)  # the author of a withdrawn review has the item leased for so long
 LONGEST_COMMENT = 5_000  # characters
@@ -94,9 +100,6 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
 
     Raises:
         DecisionRefused: It is somebody else's review, or it is not current.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such review.
-        BadInput: The request key cannot be used.
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -140,14 +143,12 @@ def edit(
     Raises:
         DecisionRefused: It is somebody else's review, it is not current, it was given blind (to the judge, or to
             others who have reviewed since), it is an adjudication, or it is of a pair.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such review.
         BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flag, response = lock_reviewed(connection, review_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if response is None:
             raise DecisionRefused("A review of a pair cannot be edited: undo it and review the pair again.")
         if stored is not None:
@@ -165,11 +166,8 @@ def edit(
             flag_id=review.flag_id,
             queue_item_id=item_id,
             stage=review.stage,
-            reviewer_id=reviewer.id,
-            seconds=spent,
             replaces=review_id,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         details = {"edited": review_id, "flag": review.flag_id, "decision": decision}
         new_id = store_review(connection, "edit", new, reviewer, **details)
@@ -177,7 +175,7 @@ def edit(
             lease = lease_of(connection, item_id, reviewer.id)
             if lease is not None and lease.review_id == review_id:
                 use_lease(connection, lease.id, new_id)
-        state, _ = update_states(connection, item_id, flag, at)
+        state, _ = update_states(connection, item_id, flag, request.at)
         return Edited(new_id, response.id, review.flag_id, state, repeated=False)
 
 
@@ -194,11 +192,14 @@ def explain_difference(
 
     Raises:
         DecisionRefused: The grade was given blind: the reason is given in its queue.
-        NotAllowed: The reviewer may not review.
         BadInput: The person has graded nothing here, or the judgment is not one of this answer.
     """
+    latest = select(REVIEW.c.id).where(
+        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer.id, is_current(), has_grade()
+    )
     with store.reading() as connection:
-        own = own_graded(connection, response_id, reviewer.id)
+        review_id = connection.execute(latest.order_by(REVIEW.c.id.desc()).limit(1)).scalar_one_or_none()
+        own = None if review_id is None else whole_review(connection, review_id)
     if own is None:
         raise BadInput("grade the answer first: the reason is stored with your grade")
     return edit(
@@ -211,15 +212,6 @@ def explain_difference(
         seconds=own.seconds,
         request_key=request_key,
     )
-
-
-def own_graded(connection: Connection, response_id: int, reviewer_id: int) -> WholeReview | None:
-    """Return a person's latest current review that grades an answer, None if there is none."""
-    query = select(REVIEW.c.id).where(
-        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade()
-    )
-    review_id = connection.execute(query.order_by(REVIEW.c.id.desc()).limit(1)).scalar_one_or_none()
-    return None if review_id is None else whole_review(connection, review_id)
 
 
 def differs(grade: Grade, judged: Judged, low: float) -> bool:
@@ -254,8 +246,6 @@ def comment(
     """Store a comment on an answer and return its id; the same request again returns the same id.
 
     Raises:
-        NotAllowed: The reviewer may not review.
-        NotFound: No such response.
         DecisionRefused: The answer was forgotten.
         BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request key cannot be used.
     """
@@ -272,8 +262,6 @@ def edit_comment(
 
     Raises:
         DecisionRefused: It is somebody else's, or was edited or withdrawn already.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such comment.
         BadInput: As for `comment`.
     """
     checked, key = _checked_text(text), checked_key(request_key)
@@ -284,14 +272,7 @@ def edit_comment(
 def withdraw_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Withdraw one's own comment by a row without a text, and return that row's id.
-
-    Raises:
-        DecisionRefused: It is somebody else's, or was edited or withdrawn already.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such comment.
-        BadInput: The request key cannot be used.
-    """
+    """Withdraw one's own comment by a row without a text, and return that row's id; raises as `edit_comment`."""
     key = checked_key(request_key)
     with _own_comment(store, comment_id, reviewer) as (connection, response_id):
         return _write(connection, "withdraw_comment", response_id, reviewer, None, comment_id, key, now)
@@ -316,12 +297,18 @@ def _undone(
     review: StoredReview, response: LockedResponse | None, state: FlagState | None, item_state: ItemState | None
 ) -> Undone:
     decided = review.decision in STATE_AFTER
+    name = "" if response is None else shortened(response.external_id, LONGEST_ID)
     if response is None:
         message = f"Undone: pair {review.pair_id} is yours again."
     elif decided and state is FlagState.SUPERSEDED:
-        message = CANNOT_REOPEN
+        message = "Cannot reopen: a newer flag is open on this answer."
+    elif review.decision in VERBS:
+        message = f"Undone: {name} is open again."
+    elif review.decision is Decision.UNSURE:
+        message = f"Undone: {name} is in your queue again."
     else:
-        message = undone(review, response.external_id)
+        earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
+        message = f"Undone: your grade of {name} is withdrawn.{earlier}"
     reopened = decided and state is FlagState.OPEN
     return Undone(review.response_id, review.pair_id, review.flag_id, reopened, item_state, message)
 
@@ -348,13 +335,11 @@ def _label_of(groundedness: float, low: float) -> Label:
 
 
 def _checked_text(text: str) -> str:
-    checked = text.strip()
-    if not checked:
+    checked = checked_text("the comment", text)
+    if checked is None:
         raise BadInput("a comment needs a text")
     if len(checked) > LONGEST_COMMENT:
         raise BadInput(f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}")
-    if reason := unstorable(checked):
-        raise BadInput(f"the comment cannot be stored: {reason}")
     return checked
 
 

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -26,33 +27,35 @@ READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful
 
 
 def checked_key(request_key: str) -> str:
-    """Return the key of a request.
-
-    Raises:
-        BadInput: It is empty, longer than 200 characters or cannot be stored.
-    """
+    """Return the key of a request: 1 to 200 characters that can be stored."""
     if not request_key or len(request_key) > LONGEST_KEY or unstorable(request_key):
         raise BadInput(f"a request key is a text of 1 to {LONGEST_KEY} characters")
     return request_key
 
 
 def checked_seconds(seconds: float | None) -> float | None:
-    """Return how long somebody looked, in seconds; None is unknown.
-
-    Raises:
-        BadInput: It is negative, not finite or longer than 30 days.
-    """
+    """Return how long a person looked, in seconds from 0 to 30 days; None is unknown."""
     if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_LOOK):
         raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
     return seconds
 
 
-def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
-    """Return the judgment that was on the screen.
+class Request(NamedTuple):
+    """The columns of a review that its request gives, checked."""
 
-    Raises:
-        BadInput: It is not a judgment of this answer.
-    """
+    request_key: str
+    seconds: float | None
+    at: datetime
+    reviewer_id: int
+
+
+def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> Request:
+    """Return the columns of a review that ``reviewer`` makes now, or at ``now``."""
+    return Request(checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC), reviewer.id)
+
+
+def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
+    """Return the judgment that was on the screen; raise `BadInput` if it is not one of this answer."""
     if judgment_id is not None and not judgment_is_of(connection, judgment_id, response.id):
         raise BadInput(f"judgment {judgment_id} does not belong to {response.external_id}")
     return judgment_id
@@ -63,77 +66,50 @@ def checked_grade(
 ) -> Grade:
     """Return a grade as it is stored: blank texts and empty lists of spans count as not given.
 
-    A pair (no ``response``) takes a note and nothing else.
-
-    Of a forgotten answer no text is taken: what was blanked would be written down again.
-
-    The texts of marks are taken from the answer and from the judgments that they name, not from the screen.
+    A pair (no ``response``) takes a note alone. Marks get their texts from the answer and the judgments that they name.
 
     Raises:
-        BadInput: A pair is graded, a span or a mark does not lie inside the answer, a mark names no claim of this
-            answer's judgments, a reason to differ comes without the judgment that was seen, a score is no level of a
-            rubric, or a text cannot be stored.
-        DecisionRefused: A note or a corrected answer comes to an answer that was forgotten.
+        BadInput: A part of the grade does not belong to this answer, or cannot be stored.
+        DecisionRefused: A note or a corrected answer is given to an answer that was forgotten.
     """
     if response is None:
         if replace(grade, note=None) != Grade():
             raise BadInput("a pair has no grades: choose the better answer, and add a note if you want")
-        return Grade(note=checked_note(grade.note))
-    answer = response.answer
+        return Grade(note=checked_text("the note", grade.note))
     if grade.why_differs is not None and judgment_seen_id is None:
         raise BadInput("a reason for differing from the judge needs a verdict that the person saw")
     _check_scores(grade.scores)
-    spans = tuple(_checked_span(span, answer) for span in grade.spans or ())
-    note = (grade.note or "").strip() or None
-    corrected = grade.corrected_answer if (grade.corrected_answer or "").strip() else None
+    spans = tuple(_checked_span(span, response.answer or "") for span in grade.spans or ())
+    note = checked_text("the note", grade.note)
+    corrected = grade.corrected_answer if checked_text("the corrected answer", grade.corrected_answer) else None
     if note or corrected:
-        check_not_forgotten(response)
-    for name, text in (("note", note), ("corrected answer", corrected)):
-        reason = None if text is None else unstorable(text)
-        if reason is not None:
-            raise BadInput(f"the {name} cannot be stored: {reason}")
-    marks = checked_marks(connection, grade.claim_marks, response)
+        check_not_forgotten(response)  # what was blanked would be written down again
+    marks = _checked_marks(connection, grade.claim_marks, response)
     return replace(grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks)
 
 
-def checked_note(note: str | None) -> str | None:
-    """Return a note as it is stored, None for a blank one.
-
-    Raises:
-        BadInput: It cannot be stored.
-    """
-    text = (note or "").strip() or None
-    if text is not None and (reason := unstorable(text)):
-        raise BadInput(f"the note cannot be stored: {reason}")
-    return text
+def checked_text(what: str, text: str | None) -> str | None:
+    """Return a text without blanks around it, None for a blank one; raise `BadInput` if it cannot be stored."""
+    stripped = (text or "").strip() or None
+    if stripped is not None and (reason := unstorable(stripped)):
+        raise BadInput(f"{what} cannot be stored: {reason}")
+    return stripped
 
 
 def check_not_forgotten(response: LockedResponse) -> None:
-    """Refuse a text about an answer whose texts were blanked.
-
-    Raises:
-        DecisionRefused: They were.
-    """
+    """Refuse a text about an answer whose texts were blanked."""
     if response.answer is None:
         raise DecisionRefused(f"The texts of {response.external_id} were deleted: no more can be stored about it.")
 
 
 def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
-    """Refuse a request key that wrote something else before.
-
-    Raises:
-        BadInput: It did.
-    """
+    """Refuse a request key that stored another review before."""
     if not same or stored.reviewer_id != reviewer.id:
         raise BadInput("this request key belongs to another review: every request needs its own")
 
 
 def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, what: str) -> None:
-    """Refuse to change a review that is not one's own or does not stand; ``what`` is to be done, "take it back".
-
-    Raises:
-        DecisionRefused: It is somebody else's, or undone, or its author said something newer.
-    """
+    """Refuse to change a review that is not the reviewer's own or not current; ``what`` is the action: "undo it"."""
     if review.reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
     later = replacement_of(connection, review.id)
@@ -149,28 +125,19 @@ def longest_pause(characters: int) -> float:
 
 
 def active_seconds(pauses: list[float], limit: float = SHORTEST_LIMIT) -> float:
-    """Return the seconds of a time given as the pauses between its signs of life, each counted up to ``limit``.
-
-    Raises:
-        ValueError: A pause is negative.
-    """
+    """Return the sum of the pauses between a person's actions, in seconds from 0, each counted up to ``limit``."""
     if any(pause < 0 for pause in pauses):
         raise ValueError("a pause is a number of seconds from 0")
     return sum(min(pause, limit) for pause in pauses)
 
 
 def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
-    """Return the reviewer of this name, storing it where it is new.
+    """Return the reviewer of this name, stored if it is new; equal names of two origins are two reviewers.
 
-    Args:
-        store: The open database.
-        origin: Where the name comes from: ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``),
-            ``import`` or ``oidc``. Equal names of two origins are two reviewers.
-        name: What the person is called.
+    The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
 
     Raises:
-        BadInput: The name is empty, longer than 80 characters or not printable, or it is of somebody who signs in and
-            whom no admin added.
+        BadInput: The name is empty, longer than 80 characters or not printable, or no admin added this person.
     """
     tidy = checked_name(name)
     with store.reading() as connection:
@@ -189,64 +156,56 @@ def people_named(store: Store, names: Sequence[str]) -> list[Reviewer]:
     """Return the people of these names, each once; a new name that is typed on a page or in a terminal is stored.
 
     Raises:
-        NotFound: An address is of nobody whom an admin added.
+        NotFound: No admin added a person with this address.
         BadInput: A name is empty, longer than 80 characters or not printable.
     """
-    found = [_person(store, checked_name(name)) for name in names]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_person(store, checked_name(name)) for name in names))
 
 
-def checked_marks(
+def _checked_marks(
     connection: Connection, marks: Collection[ClaimMark], response: LockedResponse
 ) -> tuple[ClaimMark, ...]:
-    """Return marks as they are stored, in order of the answer: each with the text it speaks of.
-
-    Raises:
-        BadInput: There are more than 2,000, a status is none of the three, offsets do not lie inside the answer, a
-            judgment is not of this response or has no claim of this number, or a statement is marked twice.
-    """
+    """Return marks as they are stored, in order of the answer: each with the text of its statement."""
     if len(marks) > MOST_MARKS:
         raise BadInput(f"at most {MOST_MARKS:,} statements of one answer can be marked")
     named = {mark.judgment_id for mark in marks if mark.judgment_id is not None}
     claims = claims_by_judgment(connection, named, response.id) if named else {}
-    whole = [_checked(mark, response, claims) for mark in marks]
-    spoken_of = {
+    whole = [_checked_mark(mark, response, claims) for mark in marks]
+    statements = {
         (mark.judgment_id, mark.number) if mark.judgment_id is not None else (mark.start, mark.end, "")
         for mark in whole
     }
-    if len(spoken_of) < len(whole):
+    if len(statements) < len(whole):
         raise BadInput("a statement is marked twice")
     return tuple(sorted(whole, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0)))
 
 
-def _checked(mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]) -> ClaimMark:
+def _checked_mark(mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]) -> ClaimMark:
     if mark.status not in set(ClaimStatus):
         raise BadInput(f"the status of a statement must be {', '.join(ClaimStatus)}, not {mark.status!r}")
     if mark.judgment_id is None:
         if mark.number is not None:
             raise BadInput("the number of a claim needs the id of its judgment")
-        start, end = _inside(mark, response)
+        start, end = _inside("mark", mark.start, mark.end, response.answer or "")
         return replace(mark, status=ClaimStatus(mark.status), text=(response.answer or "")[start:end])
     if mark.judgment_id not in claims:
         raise BadInput(f"judgment {mark.judgment_id} does not belong to {response.external_id}")
-    made = claims[mark.judgment_id]
-    if mark.number is None or isinstance(mark.number, bool) or not 1 <= mark.number <= len(made):
+    of_judgment = claims[mark.judgment_id]
+    if mark.number is None or isinstance(mark.number, bool) or not 1 <= mark.number <= len(of_judgment):
         raise BadInput(f"judgment {mark.judgment_id} has no claim {mark.number}")
-    claim = made[mark.number - 1]
+    claim = of_judgment[mark.number - 1]
     whole = replace(mark, status=ClaimStatus(mark.status), text=claim.text)
     if (mark.start, mark.end) == (None, None):
         whole = replace(whole, start=claim.answer_start, end=claim.answer_end)
     if (whole.start, whole.end) != (None, None):
-        _inside(whole, response)
+        _inside("mark", whole.start, whole.end, response.answer or "")
     return whole
 
 
-def _inside(mark: ClaimMark, response: LockedResponse) -> tuple[int, int]:
-    length = len(response.answer or "")
-    start, end = mark.start, mark.end
-    if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
+def _inside(what: str, start: Any, end: Any, answer: str) -> tuple[int, int]:
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(answer):
         raise BadInput(
-            f"the start and end of a mark must lie inside the answer ({length} characters), not {start} to {end}"
+            f"a {what} runs from a start to an end inside the answer's {len(answer)} characters, not {start} to {end}"
         )
     return start, end
 
@@ -261,18 +220,11 @@ def _check_scores(scores: tuple[DimensionScore, ...]) -> None:
             raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
 
 
-def _checked_span(span: dict[str, Any], answer: str | None) -> dict[str, Any]:
-    start, end = span.get("start"), span.get("end")
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
-    length = 0 if answer is None else len(answer)
-    if not whole or not 0 <= start < end <= length:  # type: ignore[operator] # both are whole numbers here
-        raise BadInput(
-            f"the start and end of a span must lie inside the answer ({length} characters), not {start} to {end}"
-        )
+def _checked_span(span: dict[str, Any], answer: str) -> dict[str, Any]:
+    _inside("span", span.get("start"), span.get("end"), answer)
     for name, value in span.items():
-        reason = unstorable(value) if isinstance(value, str) else None
-        if reason is not None:
-            raise BadInput(f"the {name} of a span cannot be stored: {reason}")
+        if isinstance(value, str):
+            checked_text(f"the {name} of a span", value)
     return span
 
 

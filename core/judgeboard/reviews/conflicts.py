@@ -75,16 +75,9 @@ class Conflict:
 def open_conflicts(
     connection: Connection, queue: str | None = None, *, after: int | None = None, limit: int = 50
 ) -> ConflictPage:
-    """Return the items that need an adjudication, the oldest first.
+    """Return up to 1,000 items that need an adjudication, the oldest first, of a queue or of every open queue.
 
-    Args:
-        connection: A transaction.
-        queue: The name of a queue, open or closed (default: every open queue).
-        after: The ``next`` of the page before.
-        limit: Maximum number of items, up to 1,000.
-
-    Raises:
-        NotFound: No such queue.
+    ``after`` is the ``next`` of the page before.
     """
     ids = open_queue_ids(connection) if queue is None else [queue_named(connection, queue).id]
     return _page(connection, conflict_rows(connection, ids, after=after or 0, limit=limit + 1), limit)
@@ -93,13 +86,9 @@ def open_conflicts(
 def own_conflicts(
     connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50
 ) -> ConflictPage:
-    """Return the items that a person reviewed and whose reviews differ, the newest first.
+    """Return up to 1,000 items that a person reviewed and whose reviews differ, the newest first.
 
-    Args:
-        connection: A transaction.
-        reviewer_id: The person.
-        before: The ``next`` of the page before.
-        limit: Maximum number of items, up to 1,000.
+    ``before`` is the ``next`` of the page before.
     """
     return _page(connection, own_conflict_rows(connection, reviewer_id, before=before, limit=limit + 1), limit)
 
@@ -111,7 +100,6 @@ def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None 
     review it blind. None is a program that has the database.
 
     Raises:
-        NotFound: No such item.
         NotAllowed: The viewer may not see the reviews of others.
     """
     item = item_by_id(connection, item_id)

@@ -10,14 +10,7 @@ from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Gr
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import (
-    NOTHING,
-    check_same,
-    checked_grade,
-    checked_judgment,
-    checked_key,
-    checked_seconds,
-)
+from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
 from judgeboard.store.engine import Store
@@ -30,7 +23,6 @@ from judgeboard.store.reviews import (
     LockedFlag,
     LockedResponse,
     NewReview,
-    StoredReview,
     insert_review,
     latest_review,
     lock_flag,
@@ -40,9 +32,8 @@ from judgeboard.store.reviews import (
     review_by_key,
 )
 
-CANNOT_REOPEN = "Cannot reopen: a newer flag is open on this answer."
 LONGEST_NAME, LONGEST_ID = 24, 40  # characters of a name and an id that fit into a sentence of one line
-_VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
+VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +75,13 @@ def decide(
     Raises:
         DecisionRefused: The flag is not open any more; the message says why, and a grade or a note that came with the
             decision is stored as a review without a decision. Or the reviewer must review the answer blind in a queue.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such flag.
-        BadInput: The grade, the judgment or the request key cannot be used.
     """
     if decision is Decision.WITHDRAWN:
         raise BadInput("a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it")
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         flag = lock_flag(connection, flag_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=stored.flag_id == flag_id and stored.decision is decision)
             return Decided(stored.id, flag_id, flag.state, repeated=True)
@@ -105,19 +93,15 @@ def decide(
             grade,
             judgment_seen_id,
             flag_id=flag.id,
-            reviewer_id=reviewer.id,
-            seconds=spent,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         if flag.state is FlagState.OPEN:
             review = _replacing_own(connection, review, Decision.UNSURE, *STATE_AFTER)
             review_id = store_review(connection, "decide", review, reviewer, flag=flag.id, decision=decision)
-            state, _ = update_states(connection, None, flag, at)
+            state, _ = update_states(connection, None, flag, request.at)
             return Decided(review_id, flag.id, state or flag.state, repeated=False)
         refusal = _why_closed(connection, flag, review)
-        if keep_draft(connection, _replacing_own(connection, review, None), reviewer, flag=flag.id):
-            refusal += kept(review.grade)
+        refusal += keep_draft(connection, _replacing_own(connection, review, None), reviewer, flag=flag.id)
     raise DecisionRefused(refusal)  # after the commit: the draft stays
 
 
@@ -138,14 +122,12 @@ def grade(
 
     Raises:
         DecisionRefused: The reviewer must review the answer blind in a queue.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such response.
         BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         response = lock_response(connection, response_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=(stored.response_id, stored.flag_id) == (response_id, None))
             return stored.id
@@ -156,10 +138,7 @@ def grade(
             None,
             grade,
             judgment_seen_id,
-            reviewer_id=reviewer.id,
-            seconds=spent,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         return store_review(connection, "grade", _replacing_own(connection, review, None), reviewer)
 
@@ -186,31 +165,18 @@ def prefer(
     is never replaced; another one replaces the one before it on its aspect. Agreement counts a person's blind
     preference on an aspect, or the latest other one (`votes_by_pair`).
 
-    Args:
-        store: The database that holds the pair.
-        pair_id: The pair.
-        reviewer: The person.
-        preference: In terms of the stored answers, whatever the order shown.
-        shown: Which stored answer was on the left.
-        request_key: Unique to this request; the same key again stores nothing.
-        aspect: What the answers are compared in.
-        comparison_seen_id: The judge's comparison that was in view, None if none was.
-        revealed: Whether anything else that is hidden from a blind reviewer was in view.
-        note: The reason.
-        seconds: How long the person looked.
-        now: The time of the review (default: the present).
+    The ``preference`` is in terms of the stored answers, whatever the order ``shown``. ``revealed`` tells whether
+    anything else that is hidden from a blind reviewer was in view. The same ``request_key`` again stores nothing.
 
     Raises:
         DecisionRefused: The person must review the pair blind in a queue.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such pair.
         BadInput: The comparison is of another pair, the key of another request, or a value cannot be stored.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     (aspect,) = checked_aspects((aspect,))
     with allowed(store, reviewer, Action.REVIEW) as connection:
         lock_subject(connection, None, pair_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             same = stored.pair_id == pair_id and preferences_of(connection, stored.id) == {aspect: preference}
             check_same(stored, reviewer, same=same)
@@ -229,13 +195,10 @@ def prefer(
             pair_id=pair_id,
             aspect=aspect,
             shown=shown,
-            reviewer_id=reviewer.id,
             comparison_seen_id=comparison_seen_id,
             seen=() if blind else (JUDGE, PEOPLE),
-            seconds=spent,
             replaces=earlier[-1].review_id if earlier else None,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         review_id = store_review(connection, "prefer", review, reviewer, pair=pair_id, preference=preference.value)
         return Preferred(review_id, repeated=False)
@@ -256,8 +219,6 @@ def new_review(
 
     ``columns`` are further fields of `NewReview`. Without ``seen`` the review is one outside queues (`in_view`).
 
-    Raises:
-        BadInput: There is neither a decision nor a grade, or the grade or the judgment cannot be used.
     """
     judgment = None if response is None else checked_judgment(connection, judgment_seen_id, response)
     checked = checked_grade(connection, grade, response, judgment)
@@ -282,47 +243,32 @@ def store_review(connection: Connection, kind: str, review: NewReview, reviewer:
     return review_id
 
 
-def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> bool:
-    """Store the grade or note of a refused decision as a review without one; False if there is neither."""
+def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:
+    """Store the grade or note of a refused decision as a review without one; return the sentence about it, if any."""
     if refused.grade == NOTHING:
-        return False
+        return ""
     key = f"{refused.request_key}:kept"
     if review_by_key(connection, key) is None:
         draft = replace(refused, decision=None, preferences={}, request_key=key)
         store_review(connection, "keep_draft", draft, reviewer, **details)
-    return True
-
-
-def kept(grade: Grade) -> str:
-    """Return the sentence about what of a refused decision was stored."""
-    return f" Your {'grade' if grade.note is None else 'note'} is kept."
-
-
-def undone(review: StoredReview, external_id: str) -> str:
-    """Return the message about a withdrawn review of an answer."""
-    external_id = _short(external_id, LONGEST_ID)
-    if review.decision in _VERBS:
-        return f"Undone: {external_id} is open again."
-    if review.decision is Decision.UNSURE:
-        return f"Undone: {external_id} is in your queue again."
-    earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
-    return f"Undone: your grade of {external_id} is withdrawn.{earlier}"
+    return f" Your {'grade' if refused.grade.note is None else 'note'} is kept."
 
 
 def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> str:
-    """Why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
-    external_id = _short(flag.response.external_id, LONGEST_ID)
+    """Return why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
+    external_id = shortened(flag.response.external_id, LONGEST_ID)
     first = latest_review(connection, flag.response.id, flag_id=flag.id, decisions=tuple(STATE_AFTER))
     if first is None or first.decision is None:
         return f"A newer judgment replaced this flag on {external_id}."
-    who = "You" if first.reviewer_id == review.reviewer_id else _short(first.by, LONGEST_NAME)
+    who = "You" if first.reviewer_id == review.reviewer_id else shortened(first.by, LONGEST_NAME)
     at, now = first.at.astimezone(UTC), review.at.astimezone(UTC)
     day = "" if at.date() == now.date() else f"on {at.day} {at:%B} "
     year = f"{at.year} " if at.year != now.year else ""
-    return f"{who} {_VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
+    return f"{who} {VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
 
 
-def _short(text: str, longest: int) -> str:
+def shortened(text: str, longest: int) -> str:
+    """Return a text of at most ``longest`` characters."""
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 

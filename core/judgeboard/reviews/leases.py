@@ -61,18 +61,10 @@ def next_item(
 ) -> LeasedItem | None:
     """Lease the next item of a queue to a reviewer; None if none is left for them.
 
-    An item that they have leased and that is not in ``holding`` comes first, so that work goes on after a reload.
-
-    Args:
-        store: The open database.
-        queue: The queue or its name.
-        reviewer: Who reviews.
-        holding: The tokens of the leased items that their page shows or preloads.
-        now: The time (default: the present).
+    ``holding`` are the tokens of the leased items that their page shows or preloads. Another item that they have leased
+    comes first, so that work goes on after a reload.
 
     Raises:
-        NotAllowed: The reviewer may not review.
-        NotFound: No such queue.
         BadInput: The queue is closed or assigned to others, or other sessions of the reviewer take items from it.
     """
     at = now or datetime.now(UTC)
@@ -91,8 +83,6 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
     else, or its answer left the queue.
 
     Raises:
-        NotAllowed: The reviewer may not review.
-        NotFound: No such item.
         BadInput: Its queue is closed or assigned to others, or other sessions of the reviewer take the item.
     """
     at = now or datetime.now(UTC)
@@ -103,18 +93,16 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
             queue = check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
             if item.state is not ItemState.OPEN:
                 return None
-            lease = take_lease_at(connection, item_id, reviewer.id, _new_secret(), now=at, until=_until(queue, at))
+            lease = take_lease_at(
+                connection, item_id, reviewer.id, secrets.token_urlsafe(16), now=at, until=_until(queue, at)
+            )
             return None if lease is None else leased_item(lease, item, queue)
 
     return tried(take, reviewer)
 
 
 def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> datetime | None:
-    """Extend a lease, with the same token; return its new end (UTC), None if it is not the reviewer's any more.
-
-    Raises:
-        NotAllowed: The reviewer may not review.
-    """
+    """Extend a lease, with the same token; return its new end (UTC), None if it is not the reviewer's any more."""
     at = now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         secret = split_token(token)[1]
@@ -145,7 +133,6 @@ def skip(
     """Release a leased item and never lease it to this reviewer again; False if it was not leased any more.
 
     Raises:
-        NotAllowed: The reviewer may not review.
         BadInput: The reason cannot be stored.
     """
     at = now or datetime.now(UTC)
@@ -163,11 +150,7 @@ def skip(
 
 
 def split_token(token: str) -> tuple[int, str]:
-    """Return the item and the secret that a token is made of.
-
-    Raises:
-        BadInput: It is no token.
-    """
+    """Return the item and the secret of a token; raise `BadInput` if it is none."""
     item, dot, secret = token.partition(".")
     known = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
     if not dot or not known or not secret or unstorable(secret):
@@ -176,11 +159,7 @@ def split_token(token: str) -> tuple[int, str]:
 
 
 def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
-    """Return the result of ``take``, a transaction that leases items; another session of the reviewer may be first.
-
-    Raises:
-        BadInput: Another session was first each time.
-    """
+    """Return the result of ``take``, a transaction that leases items; tried again if another session was first."""
     for _ in range(TRIES):
         try:
             return take()
@@ -190,11 +169,7 @@ def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
 
 
 def check_may_take(connection: Connection, queue: Queue, reviewer: Reviewer) -> Queue:
-    """Return an open queue from which a reviewer may take items.
-
-    Raises:
-        BadInput: It is closed, or assigned to others.
-    """
+    """Return a queue from which a reviewer may take items; raise `BadInput` if it is closed or assigned to others."""
     check_open(queue)
     if not may_take_from(connection, queue.id, reviewer.id):
         raise BadInput(f"the queue {queue.name!r} is assigned to others: ask its lead")
@@ -224,7 +199,7 @@ def _next(
         return leased
     if queue.repeat_rate:
         add_repeat(connection, queue, reviewer.id, now)
-    lease = take_lease(connection, queue.id, reviewer.id, _new_secret(), now=now, until=until)
+    lease = take_lease(connection, queue.id, reviewer.id, secrets.token_urlsafe(16), now=now, until=until)
     if lease is None:  # another session of theirs may have taken the last one between these statements
         return _leased_before(connection, queue, reviewer, holding, now, until)
     return leased_item(lease, item_by_id(connection, lease.queue_item_id), queue)
@@ -258,10 +233,6 @@ def _release(connection: Connection, token: str, reviewer: Reviewer, now: dateti
     if item.response_id is not None:
         follow_queues(connection, [item.response_id], now)  # it may have stopped matching during the lease
     return item
-
-
-def _new_secret() -> str:
-    return secrets.token_urlsafe(16)
 
 
 def _token_of(lease: Lease) -> str:

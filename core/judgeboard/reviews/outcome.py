@@ -56,24 +56,15 @@ def outcome(reviews: Sequence[QueueReview], needed: int) -> Outcome:
 def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
     """Return on what the reviews that count differ too much: decision, label, quality, groundedness, dimensions."""
     counted = [review for review in reviews if _counts(review)]
-    names = [
-        name
-        for name, values in (
-            ("decision", {review.decision for review in counted}),
-            ("label", {review.label for review in counted}),
-        )
-        if len(values - {None}) > 1
-    ]
-    scores: list[tuple[str, Sequence[float | None], float]] = [
+    names = [name for name in ("decision", "label") if len({getattr(review, name) for review in counted} - {None}) > 1]
+    dimensions = sorted({name for review in counted for name in review.scores})
+    scores: list[tuple[str, list[float | None], float]] = [
         ("quality", [review.quality for review in counted], QUALITY_CONFLICT),
         ("groundedness", [review.groundedness for review in counted], GROUNDEDNESS_CONFLICT),
+        *((name, [review.scores.get(name) for review in counted], QUALITY_CONFLICT) for name in dimensions),
     ]
-    scores += [
-        (dimension, [review.scores.get(dimension) for review in counted], QUALITY_CONFLICT)
-        for dimension in sorted({name for review in counted for name in review.scores})
-    ]
-    for name, scored, limit in scores:
-        values = [value for value in scored if value is not None]
+    for name, of_reviews, limit in scores:
+        values = [value for value in of_reviews if value is not None]
         if values and round(max(values) - min(values), 9) >= limit:  # rounded: 0.9 - 0.5 is 0.4
             names.append(name)
     return tuple(names)

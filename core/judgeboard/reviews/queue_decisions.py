@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, QueueState, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import NOTHING, check_same, checked_key, checked_seconds
-from judgeboard.reviews.decisions import keep_draft, kept, new_review, store_review
+from judgeboard.reviews.checks import NOTHING, check_same, checked_request
+from judgeboard.reviews.decisions import keep_draft, new_review, store_review
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
@@ -110,12 +110,10 @@ def decide_item(
     Raises:
         DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is
             stored as a review without a decision.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such item.
         BadInput: The grade, the judgment or the request key cannot be used, nothing is given, or the decision does
             not fit the item.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         item_id, secret = split_token(token)
         item = item_by_id(connection, item_id)
@@ -124,14 +122,14 @@ def decide_item(
         item = item_by_id(connection, item_id, lock=True)
         lease = lease_by_token(connection, secret, lock=True)
         queue = queue_by_id(connection, item.queue_id)
-        stored = review_by_key(connection, key)  # behind the locks: the same request may be on its way
+        stored = review_by_key(connection, request.request_key)  # behind the locks: the same request may be on its way
         if stored is not None:
-            same = stored.queue_item_id == item_id and _decision_of(connection, stored) == decision
-            check_same(stored, reviewer, same=same)
+            before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
+            check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
             lease_id = 0 if lease is None else lease.id
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(stored.id, item_id, lease_id, item.state, reveals, repeated=True)
-        seen = _seen(connection, queue, item, reviewer, at if lease is None else lease.taken_at or at)
+        seen = _seen(connection, queue, item, reviewer, request.at if lease is None else lease.taken_at or request.at)
         blind = queue.blind_judge and JUDGE not in seen
         review = _item_review(
             connection,
@@ -140,24 +138,20 @@ def decide_item(
             decision,
             grade,
             None if blind else judgment_seen_id,
-            reviewer_id=reviewer.id,
-            seconds=spent,
             stage=Stage.BLIND if blind else None,
             seen=seen,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         details = _details(item, queue, review)
-        refusal = _refusal(connection, lease, item, queue, reviewer, at)
+        refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
         if lease is not None and refusal is None:
             review_id = store_review(connection, "decide_item", review, reviewer, **details)
             use_lease(connection, lease.id, review_id)
-            state = update_item_state(connection, item.id, at)
+            state = update_item_state(connection, item.id, request.at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
         draft = replace(review, queue_item_id=None, flag_id=None)
-        if keep_draft(connection, draft, reviewer, **details | {"decision": None}):
-            refusal = f"{refusal}{kept(review.grade)}"
+        refusal = f"{refusal}{keep_draft(connection, draft, reviewer, **details | {'decision': None})}"
     raise DecisionRefused(refusal)  # after the commit: the draft stays
 
 
@@ -165,7 +159,6 @@ def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Pr
     """Return which stored answer is at a side (left, tie, right) of the pair that a token is for.
 
     Raises:
-        NotFound: No such item.
         BadInput: It is no token, or its item is an answer.
     """
     with store.reading() as connection:
@@ -175,10 +168,7 @@ def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Pr
 
 
 def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:
-    """Whether the author of a blind review may be shown the judge now.
-
-    Not while they must review the item blind in another queue too.
-    """
+    """Whether the author of a blind review may see the judge now: not while another queue hides it from them too."""
     hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
     return queue.reveal and not hidden.judge
 
@@ -189,7 +179,6 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
     Raises:
         DecisionRefused: It is not the reviewer's own current blind review, or its queue hides the judge for good
             (`may_reveal`).
-        NotAllowed: The reviewer may not review.
     """
     at = now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -225,30 +214,20 @@ def answer_reveal(
 ) -> int:
     """Store a reviewer's grade of an answer after the reveal; return the review's id.
 
-    The blind review stays the one that counts. A second grade after the reveal replaces the first.
-
-    Args:
-        store: The open database.
-        review_id: The blind review.
-        reviewer: Its author.
-        grade: The grade after the reveal, including what did not change.
-        decision: The decision after the reveal.
-        judgment_seen_id: The judgment that was shown.
-        seconds: How long they looked at it.
-        request_key: Unique to this request; the same key again stores nothing.
-        now: The time of the review (default: the present).
+    The blind review (``review_id``) stays the one that counts. A second grade after the reveal replaces the first. The
+    ``grade`` includes what did not change; arguments otherwise as of `decide_item`.
 
     Raises:
         DecisionRefused: The judge was not shown yet, or the review is not their current blind one.
         BadInput: Nothing is given, the review is of a pair, or a value cannot be used.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         blind = _blind_review(connection, review_id, reviewer)
         item = item_by_id(connection, blind.queue_item_id or 0)
         _check_decision(item, decision)
         response = lock_subject(connection, item.response_id, item.pair_id)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=(stored.stage, stored.queue_item_id) == (Stage.REVEALED, item.id))
             return stored.id
@@ -264,13 +243,10 @@ def answer_reveal(
             judgment_seen_id,
             flag_id=blind.flag_id,
             queue_item_id=item.id,
-            reviewer_id=reviewer.id,
-            seconds=spent,
             stage=Stage.REVEALED,
             seen=(JUDGE,),
             replaces=None if earlier is None else earlier.id,
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         return store_review(connection, "answer_reveal", review, reviewer, blind=review_id, item=item.id)
 
@@ -288,23 +264,14 @@ def adjudicate(
 ) -> Adjudicated:
     """Store a lead's final decision on an item in conflict: its gold label. The item's flags follow.
 
-    Args:
-        store: The open database.
-        item_id: The item.
-        by: The lead.
-        decision: Of an answer confirm or dismiss; of a pair the preference, in terms of the stored answers.
-        grade: The final label and scores (of an answer); its note is the reason and is required.
-        request_key: Unique to this request; the same key again stores nothing.
-        seconds: How long the lead looked.
-        now: The time of the adjudication (default: the present).
+    An answer is confirmed or dismissed; a preference on a pair is in terms of the stored answers. The note of the
+    ``grade`` is the reason and is required. Arguments otherwise as of `decide_item`.
 
     Raises:
-        NotAllowed: Only leads adjudicate.
-        NotFound: No such item.
         DecisionRefused: The item is not in conflict (any more).
         BadInput: The reason is missing, the decision does not fit the item, or a value cannot be used.
     """
-    key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
+    request = checked_request(by, request_key, seconds, now)
     with allowed(store, by, Action.ADJUDICATE) as connection:
         item = item_by_id(connection, item_id)
         _check_decision(item, decision)
@@ -312,7 +279,7 @@ def adjudicate(
             raise BadInput("an adjudication confirms or dismisses")
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = item_by_id(connection, item_id, lock=True)
-        stored = review_by_key(connection, key)
+        stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)
             return Adjudicated(stored.id, item_id, repeated=True)
@@ -326,19 +293,16 @@ def adjudicate(
             response,
             decision,
             grade,
-            reviewer_id=by.id,
-            seconds=spent,
             stage=Stage.ADJUDICATION,
             seen=(JUDGE, PEOPLE),
-            request_key=key,
-            at=at,
+            **request._asdict(),
         )
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
         details = _details(item, queue_by_id(connection, item.queue_id), review)
         review_id = store_review(connection, "adjudicate", review, by, **details)
-        update_item_state(connection, item_id, at)
+        update_item_state(connection, item_id, request.at)
         return Adjudicated(review_id, item_id, repeated=False)
 
 
@@ -368,10 +332,6 @@ def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> 
         raise BadInput(f"item {item.id} is an answer: its decision is confirm, dismiss or unsure")
     if decision is Decision.WITHDRAWN:
         raise BadInput("a decision on an item is confirmed, dismissed or unsure; to withdraw a review, undo it")
-
-
-def _decision_of(connection: Connection, review: StoredReview) -> Decision | Preference | None:
-    return review.decision if review.pair_id is None else preferences_of(connection, review.id).get(OVERALL)
 
 
 def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> StoredReview:

@@ -214,17 +214,9 @@ def create_queue(
     assigned: Sequence[Reviewer] = (),
     now: datetime | None = None,
 ) -> CreatedQueue:
-    """Create a queue and add everything that its rules match.
-
-    Args:
-        store: The open database.
-        rules: Its items, and how they are reviewed.
-        by: A lead.
-        assigned: The people it is assigned to (default: everybody may take items).
-        now: The time (default: the present).
+    """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
     Raises:
-        NotAllowed: Only leads create queues.
         BadInput: A queue has this name already, or no flag can ever match.
     """
     at = now or datetime.now(UTC)
@@ -238,22 +230,13 @@ def create_queue(
         assign(connection, queue.id, [person.id for person in assigned])
         added = fill_with_pairs(connection, queue, at) if queue.subject == PAIRS else fill_queue(connection, queue, at)
         created = CreatedQueue(queue, added.joined + added.sampled, added.sampled, added.short)
-        details = {
-            "queue": queue.name,
-            "items": created.joined,
-            "assigned_to": [person.id for person in assigned],
-        }
+        details = {"queue": queue.name, "items": created.joined, "assigned_to": [person.id for person in assigned]}
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
         return created
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:
-    """Close a queue for good. Flags that only this queue kept open follow their decisions; its reviews are kept.
-
-    Raises:
-        NotAllowed: Only leads close queues.
-        NotFound: No such queue.
-    """
+    """Close a queue for good. Flags that only this queue kept open follow their decisions; its reviews are kept."""
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         queue = queue_named(connection, name)
@@ -280,8 +263,6 @@ def assign_queue(
     """Assign a queue to people, remove others from it.
 
     Raises:
-        NotAllowed: Only leads assign.
-        NotFound: No such queue.
         BadInput: It is closed.
     """
     at = now or datetime.now(UTC)
@@ -307,14 +288,7 @@ def queue_progress(
 ) -> QueueProgress:
     """Return the progress of a queue, in about ten statements whatever its size.
 
-    Args:
-        connection: A transaction.
-        queue: The queue or its name.
-        with_people: Also return the work of each person, which reads all reviews of the queue.
-        now: The time (default: the present); leases depend on it.
-
-    Raises:
-        NotFound: No such queue.
+    ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``.
     """
     at = now or datetime.now(UTC)
     if isinstance(queue, str):

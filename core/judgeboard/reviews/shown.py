@@ -3,17 +3,17 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Preference, Shown
 from judgeboard.errors import DecisionRefused
+from judgeboard.reviews.leases import LeasedItem
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.items import ItemFlag, ItemJudgment, load_item
 from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.pairs import load_pairs
-from judgeboard.store.queue_items import AnswerText, answer_texts
+from judgeboard.store.queue_items import AnswerText, QueueItem, answer_texts
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import reviewed_by_others
 
@@ -21,20 +21,13 @@ from judgeboard.store.reviews import reviewed_by_others
 def check_not_blind(
     connection: Connection, reviewer: Reviewer, response_id: int | None, pair_id: int | None, name: str = "this pair"
 ) -> None:
-    """Refuse a review outside its queue by somebody who is to review the answer or the pair blind there and has not.
-
-    Raises:
-        DecisionRefused: They are.
-    """
+    """Refuse a review outside the queue in which the reviewer must still review the answer or the pair blind."""
     if hidden_of(connection, reviewer.id, response_id=response_id, pair_id=pair_id):
         raise DecisionRefused(f"You review {name} blind, before you see other reviews: open it in its queue.")
 
 
 def in_view(connection: Connection, response_id: int, reviewer_id: int, judgment_id: int | None) -> tuple[str, ...]:
-    """Return what a reviewer had seen of an answer outside any queue, where the page shows all there is.
-
-    That is the judge where a judgment was on the screen, and people where others had reviewed the answer.
-    """
+    """Return what a reviewer saw of an answer outside queues: a judgment on the screen, reviews of other people."""
     judge = () if judgment_id is None else (JUDGE,)
     return (*judge, PEOPLE) if reviewed_by_others(connection, response_id, reviewer_id) else judge
 
@@ -59,18 +52,6 @@ def shown_side(preference: Preference, shown: Shown) -> str:
     return "left" if (preference is Preference.A) == (shown is Shown.AB) else "right"
 
 
-class Subject(Protocol):
-    """Anything that names what an item holds: a held item, an item as stored."""
-
-    @property
-    def response_id(self) -> int | None:
-        """The answer, None where it is a pair."""
-
-    @property
-    def pair_id(self) -> int | None:
-        """The pair, None where it is an answer."""
-
-
 @dataclass(frozen=True, slots=True)
 class PairText:
     """Two answers as one person reads them, in the order ``shown``; which model wrote which is not told."""
@@ -88,32 +69,29 @@ class PairText:
 ItemText = AnswerText | PairText
 
 
-def item_texts(connection: Connection, subjects: Sequence[Subject], reviewer_id: int) -> list[ItemText]:
+def item_texts(connection: Connection, items: Sequence[LeasedItem | QueueItem], reviewer_id: int) -> list[ItemText]:
     """Return the texts of items in their order, pairs with the sides as this person is shown them."""
-    answers = answer_texts(connection, [one.response_id for one in subjects if one.response_id is not None])
-    pairs = pair_texts(connection, [one.pair_id for one in subjects if one.pair_id is not None], reviewer_id)
-    return [answers[one.response_id] if one.response_id is not None else pairs[one.pair_id or 0] for one in subjects]
+    answers = answer_texts(connection, [item.response_id for item in items if item.response_id is not None])
+    pairs = pair_texts(connection, [item.pair_id for item in items if item.pair_id is not None], reviewer_id)
+    return [answers[item.response_id] if item.response_id is not None else pairs[item.pair_id or 0] for item in items]
 
 
 def pair_texts(connection: Connection, pair_ids: Sequence[int], reviewer_id: int) -> dict[int, PairText]:
     """Return pairs by id, as this person is shown them."""
-    found = {}
+    texts = {}
     for pair in load_pairs(connection, pair_ids, hidden_too=True):
         shown = order_for(pair.id, reviewer_id)
         sides = (pair.answer_a, pair.answer_b) if shown is Shown.AB else (pair.answer_b, pair.answer_a)
-        found[pair.id] = PairText(
+        texts[pair.id] = PairText(
             pair.id, pair.query_type, pair.question, pair.options or (), pair.passages, *sides, shown
         )
-    return found
+    return texts
 
 
 def judges_on(
     connection: Connection, response_id: int, reviewer_id: int
 ) -> tuple[tuple[ItemFlag, ...], tuple[ItemJudgment, ...]]:
-    """Return the open flags of an answer and the judges' current verdicts, the primary judge's first.
-
-    Both are empty where the reviewer is to review the answer blind and has not.
-    """
+    """Return the open flags of an answer and the current judgments, the primary judge's first; none if it is blind."""
     if hidden_of(connection, reviewer_id, response_id=response_id).judge:
         return (), ()
     item = load_item(connection, response_id)

@@ -1,6 +1,6 @@
 """The alternative annotator test: may this judge replace a person?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -36,22 +36,15 @@ class Comparison:
 
 
 def compare(judge: FloatArray, people: Ratings, measure: Measure | None) -> Comparison:
-    """Compare the judge with each person, on items with a usable verdict and two people.
-
-    Args:
-        judge: Verdict on each item, coded as ``people.values``; NaN if there is no usable one.
-        people: One column per person.
-        measure: How nearness is measured; None means labels for unordered categories, else scores.
-    """
+    """Compare the judge with each person on items with a usable verdict and two people; arguments as for the test."""
     same_length(judge, people.values)
     unordered = people.scale.categories is not None and people.scale.weights is None
     labels = measure == "label" or (measure is None and unordered)
     usable, several = ~np.isnan(judge), people.per_item >= 2
     compared = people.given & (usable & several)[:, None]
-    said = np.broadcast_to(judge[:, None], people.values.shape)
-    own = people.values
     distance = _share_unequal if labels else _squared_distance
-    of_judge, of_person = distance(people, said, compared), distance(people, own, compared)
+    of_judge = distance(people, np.broadcast_to(judge[:, None], people.values.shape), compared)
+    of_person = distance(people, people.values, compared)
     return Comparison(
         people,
         compared,
@@ -62,19 +55,19 @@ def compare(judge: FloatArray, people: Ratings, measure: Measure | None) -> Comp
     )
 
 
-def _share_unequal(people: Ratings, said: FloatArray, compared: BoolArray) -> FloatArray:
+def _share_unequal(people: Ratings, values: FloatArray, compared: BoolArray) -> FloatArray:
     """Return the share of the others that each compared value differs from."""
     item, rater = np.nonzero(compared)
-    value, own = said[item, rater].astype(np.int64), people.values[item, rater].astype(np.int64)
+    value, own = values[item, rater].astype(np.int64), people.values[item, rater].astype(np.int64)
     others = people.per_item[item] - 1
     equal = people.votes[item, value] - (value == own)
     return _cells(compared, 1 - equal / others)
 
 
-def _squared_distance(people: Ratings, said: FloatArray, compared: BoolArray) -> FloatArray:
+def _squared_distance(people: Ratings, values: FloatArray, compared: BoolArray) -> FloatArray:
     """Return the mean squared distance of a value from the others', which orders as its root does."""
     item, rater = np.nonzero(compared)
-    value, own = said[item, rater], people.values[item, rater]
+    value, own = values[item, rater], people.values[item, rater]
     filled = np.where(people.given, people.values, 0.0)
     total, squares, others = filled.sum(axis=1)[item], np.square(filled).sum(axis=1)[item], people.per_item[item] - 1
     total, squares = total - own, squares - own * own
@@ -101,10 +94,10 @@ Small = Literal["skip", "wilcoxon"]
 
 @dataclass(frozen=True, slots=True)
 class PersonTest:
-    """The judge compared with one person on their ``n`` usable items.
+    """The judge compared with one person on their ``n`` usable items; None if the person was not tested.
 
     ``advantage`` is how often the judge is as near to the others as the person is. ``p`` belongs to the one-sided
-    ``test`` that the judge is worse by epsilon or more. All three are None if the person was not tested.
+    ``test`` that the judge is worse by epsilon or more.
     """
 
     name: str
@@ -119,8 +112,8 @@ class PersonTest:
 class AlternativeAnnotatorTest:
     """The winning rate ``omega``, the advantage probability ``rho``, and the test of each person.
 
-    ``n`` items had a usable verdict and two people. ``tests`` is the number of tests that the correction allows for.
-    ``passed`` is whether the judge may replace a person, None if nobody could be tested.
+    ``n`` items had a usable verdict and two people. The correction allows for ``tests`` tests. ``passed`` is whether
+    the judge may replace a person, None if nobody could be tested.
     """
 
     epsilon: float
@@ -142,15 +135,12 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge may replace a person, on all items.
 
-    Args:
-        judge: Verdict on each item, coded as ``people.values``; NaN if there is no usable one.
-        people: One column per person.
-        epsilon: How much worse than a person the judge may be, 0 to 1 (``EPSILONS``).
-        small: What to do with a person with fewer than 30 usable items.
-        measure: How nearness is measured; None means labels for unordered categories, else scores.
+    ``judge`` has a verdict on each item, coded as ``people.values``, NaN without a usable one. ``epsilon`` (0 to 1) is
+    how much worse than a person it may be. ``small`` is for people with fewer than 30 usable items. A ``measure`` of
+    None means labels for unordered categories, else scores.
     """
-    (found,) = _tested([(judge, people)], epsilon, small, measure)
-    return found
+    (test,) = _tested([(judge, people)], epsilon, small, measure)
+    return test
 
 
 def alternative_annotator_tests_by_slice(
@@ -168,8 +158,8 @@ def alternative_annotator_tests_by_slice(
     """
     same_length(judge, slices)
     names = np.unique(slices)
-    found = _tested([(judge[slices == name], people.at(slices == name)) for name in names], epsilon, small, measure)
-    return dict(zip(map(str, names.tolist()), found, strict=True))
+    tests = _tested([(judge[slices == name], people.at(slices == name)) for name in names], epsilon, small, measure)
+    return dict(zip(map(str, names.tolist()), tests, strict=True))
 
 
 def _tested(
@@ -181,10 +171,10 @@ def _tested(
     tested = [[_test(part, person, epsilon, small) for person in range(len(part.people.raters))] for part in compared]
     p = [test.p for tests in tested for test in tests if test.p is not None]
     rejected = iter(benjamini_yekutieli(p).tolist())
-    return [
-        _summary(part, tuple(_decided(test, rejected) for test in tests), epsilon, len(p))
-        for part, tests in zip(compared, tested, strict=True)
+    decided = [
+        tuple(test if test.p is None else replace(test, rejected=next(rejected)) for test in tests) for tests in tested
     ]
+    return [_summary(part, tests, epsilon, len(p)) for part, tests in zip(compared, decided, strict=True)]
 
 
 def _test(part: Comparison, person: int, epsilon: float, small: Small) -> PersonTest:
@@ -206,21 +196,14 @@ def _t_test(differences: FloatArray, epsilon: float) -> float:
     return t_lower_tail((mean - epsilon) / (spread / len(differences) ** 0.5), len(differences) - 1)
 
 
-def _decided(test: PersonTest, rejected: Iterator[bool]) -> PersonTest:
-    return test if test.p is None else replace(test, rejected=next(rejected))
-
-
 def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, tests: int) -> AlternativeAnnotatorTest:
     n = int(part.compared.any(axis=1).sum())
-    left_out = tuple(
-        each
-        for each in (
-            ("items with one person only", part.one_person),
-            ("items without a usable verdict", part.without_verdict),
-            (f"people with fewer than {MIN_ITEMS} usable items", sum(test.p is None for test in people)),
-        )
-        if each[1]
-    )
+    counts = {
+        "items with one person only": part.one_person,
+        "items without a usable verdict": part.without_verdict,
+        f"people with fewer than {MIN_ITEMS} usable items": sum(test.p is None for test in people),
+    }
+    left_out = tuple((why, count) for why, count in counts.items() if count)
     tested = [person for person, test in enumerate(people) if test.p is not None]
     if not tested:
         reason = "nobody could be tested" if n else "no item with a usable verdict and two people"

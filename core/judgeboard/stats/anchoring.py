@@ -22,13 +22,7 @@ _METHOD = "jackknife"
 def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, responses: Grouping) -> Estimate:
     """Return sum(d m) / sum(d d) of grades that people gave blind, and again after they saw the judge's.
 
-    Undefined if no person differed from the judge. Rows on which both agreed before are left out of n.
-
-    Args:
-        judge: The judge's score of each row's response.
-        blind: The person's grade before they saw it, on the same scale.
-        revealed: Their grade afterwards; equal to ``blind`` if they kept it.
-        responses: The response of each row, ``grouping(ids, n, row="response", group="response")``.
+    ``responses`` groups the rows by response. Rows on which both agreed before are left out of n.
     """
     same_length(judge, blind, revealed, responses.codes)
     apart, moved = judge - blind, revealed - blind

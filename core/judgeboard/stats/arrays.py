@@ -56,6 +56,13 @@ def no_floats() -> FloatArray:
     return np.empty(0)
 
 
+def ratio(upper: FloatArray, lower: FloatArray, *, above: float = 0.0) -> FloatArray:
+    """Return ``upper`` / ``lower`` (shapes broadcast), NaN where ``lower`` is not above ``above``."""
+    empty = np.full(np.broadcast_shapes(np.shape(upper), np.shape(lower)), np.nan)
+    quotient: FloatArray = np.divide(upper, lower, out=empty, where=lower > above)
+    return quotient
+
+
 def row_sums(tables: FloatArray) -> FloatArray:
     """Return the sums over the last axis; much faster than `numpy.sum` if that axis is short."""
     sums: FloatArray = np.einsum("...i->...", tables)

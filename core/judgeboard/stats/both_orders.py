@@ -55,7 +55,6 @@ class OrderVerdicts:
     """
 
     def __init__(self, ab: IntArray, ba: IntArray, *, one_order: bool = False) -> None:
-        """Take the verdicts; raise ValueError where the arrays differ in length, or one order has verdicts of both."""
         self.n = same_length(ab, ba)
         self.ab, self.ba, self.one_order = ab, ba, one_order
         if one_order and bool(((ab != NONE) & (ba != NONE)).any()):
@@ -114,10 +113,7 @@ class OrderVerdicts:
     def accuracy_of_orders(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
         """Return how often a verdict is right, as the mean of both orders; the interval resamples pairs.
 
-        Args:
-            truth: A, B or TIE of each pair, NONE if it is not known.
-            unusable: ``drop`` leaves out pairs with an unusable order; else that order counts as a tie or as wrong.
-            unknown: The reason if the truth of no pair is known.
+        ``truth`` is A, B or TIE of each pair, NONE if it is not known; ``unknown`` is the reason if none is known.
         """
         if self.one_order:
             return self.accuracy(truth, unusable, unknown=unknown)
@@ -130,7 +126,7 @@ class OrderVerdicts:
         return replace(_share_by_pair(right, np.tile(rows, 2)), n=rows.size)
 
     def accuracy(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
-        """Return how often the verdict on a pair is right; inconsistent pairs have none. Arguments as above."""
+        """Return how often the verdict on a pair is right; inconsistent pairs have none."""
         rows = (truth != NONE) & (self.verdicts != INCONSISTENT)
         if unusable == "drop":
             rows &= self.verdicts != NONE

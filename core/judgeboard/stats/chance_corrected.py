@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, column_sums, mid_ranks, row_sums
+from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, column_sums, mid_ranks, ratio, row_sums
 from judgeboard.stats.confusion import Weights, agreement_weights
 from judgeboard.stats.estimates import leaving_out, measured, unmeasured
 from judgeboard.stats.intervals import correlation_estimate, jackknifed, share_estimate, wilson_on_groups
@@ -20,15 +20,10 @@ NO_RATING = "items without a rating"
 def agreement_by_item(votes: FloatArray, weights: FloatArray) -> FloatArray:
     """Return how far two raters of each item agree on average, 0 to 1; 0 for items with fewer than two ratings.
 
-    Args:
-        votes: The number of raters that put each item in each category, shape (items, k).
-        weights: How far each two categories agree, shape (k, k), 1 on the diagonal.
+    ``votes`` (items, k) counts the raters per category; ``weights`` (k, k) is how far each two categories agree.
     """
     m = votes.sum(axis=1)
-    pairs = m * (m - 1)
-    alike = (votes * (votes @ weights - 1)).sum(axis=1)
-    by_item: FloatArray = np.divide(alike, pairs, out=np.zeros(len(votes)), where=pairs > 0)
-    return by_item
+    return np.nan_to_num(ratio((votes * (votes @ weights - 1)).sum(axis=1), m * (m - 1)))
 
 
 def percent_agreement(ratings: Ratings) -> Estimate:
@@ -63,14 +58,9 @@ def fleiss(ratings: Ratings) -> Estimate:
 
 
 def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
-    """Return Fleiss' kappa of equally many raters on every item, with its interval by evidence group.
+    """Return Fleiss' kappa from ``votes`` (items, k), the raters per category; ValueError if rows differ in their sum.
 
-    Args:
-        votes: Raters that put each item in each category, shape (items, k); every row has the same sum, 2 or more.
-        groups: The evidence group of each item.
-
-    Raises:
-        ValueError: Rows of unequal sums, or fewer than two raters.
+    Each row has two raters or more; ``groups`` holds the evidence group of each item.
     """
     n = len(votes)
     if n == 0:
@@ -88,18 +78,13 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
 def _fleiss_of_sums(sums: FloatArray) -> FloatArray:
     n = sums[..., 0]
     observed, expected = sums[..., 1] / n, np.square(sums[..., 2:] / n[..., None]).sum(axis=-1)
-    chance = 1 - expected
-    ratio: FloatArray = np.divide(
-        observed - expected, chance, out=np.full(np.shape(chance), np.nan), where=chance > 1e-9
-    )
-    return ratio
+    return ratio(observed - expected, 1 - expected, above=1e-9)
 
 
 def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     """Return AC1 (nominal weights) or AC2 of any number of raters; cells may be missing.
 
-    The categories are those that the scale declares. Items with one rating count only for how often each category is
-    used, as Gwet defines it. n counts the items with two ratings or more.
+    As Gwet defines it, items with one rating count only for how often each category is used.
     """
     rated = ratings.per_item > 0
     votes, m = ratings.votes[rated].astype(np.float64), ratings.per_item[rated]
@@ -120,24 +105,20 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
 
 
 def _gwet_of_sums(sums: FloatArray, chance: float) -> FloatArray:
-    usable, rated = sums[..., 0], sums[..., 2]
-    observed = np.divide(sums[..., 1], usable, out=np.full(np.shape(usable), np.nan), where=usable > 0)
-    used = np.divide(sums[..., 3:], rated[..., None], out=np.zeros(sums[..., 3:].shape), where=rated[..., None] > 0)
-    expected = chance * (used * (1 - used)).sum(axis=-1)
-    ratio: FloatArray = (observed - expected) / (1 - expected)
-    return ratio
+    observed, used = ratio(sums[..., 1], sums[..., 0]), ratio(sums[..., 3:], sums[..., 2, None])
+    return _corrected(observed, chance * (used * (1 - used)).sum(axis=-1))
 
 
 def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
     """Return AC1 or AC2 of two raters per confusion table: counts of shape (..., k, k) in, (...) out, NaN if empty."""
     apart = agreement_weights(tables.shape[-1], weights)
     n = row_sums(row_sums(tables))
-    size = np.where(n > 0, n, np.nan)
-    observed = row_sums(row_sums(tables * apart)) / size
-    used = (row_sums(tables) + column_sums(tables)) / (2 * size[..., None])
-    expected = _chance(apart) * row_sums(used * (1 - used))
-    ratio: FloatArray = (observed - expected) / (1 - expected)
-    return ratio
+    used = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
+    return _corrected(ratio(row_sums(row_sums(tables * apart)), n), _chance(apart) * row_sums(used * (1 - used)))
+
+
+def _corrected(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    return (observed - expected) / (1 - expected)
 
 
 def _chance(apart: FloatArray) -> float:
@@ -157,10 +138,7 @@ _NEVER_DIFFER = "no two values of an item differ"
 
 
 def alpha(ratings: Ratings, metric: Metric) -> Estimate:
-    """Return alpha with its interval by evidence group, from items with two ratings or more.
-
-    With the interval metric, categories count as equally far apart.
-    """
+    """Return alpha of items with two ratings or more; the interval metric takes categories as equally far apart."""
     if ratings.k:
         found = _of_votes(ratings, metric)
     elif metric == "nominal":
@@ -172,10 +150,7 @@ def alpha(ratings: Ratings, metric: Metric) -> Estimate:
 
 
 def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
-    """Return alpha of two raters per confusion table: counts of shape (..., k, k) in, (...) out.
-
-    It is symmetric in the raters, and NaN if every value is the same.
-    """
+    """Return alpha of two raters per table: counts of shape (..., k, k) in, (...) out, NaN if all values are equal."""
     totals = row_sums(tables) + column_sums(tables)
     apart = _apart(totals, metric)
     within = 2 * row_sums(row_sums(tables * apart))
@@ -184,11 +159,9 @@ def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
 
 
 def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
-    """Return interval alpha of scores with its interval by evidence group.
+    """Return interval alpha of scores: ``values`` of shape (items, raters), NaN if missing.
 
-    Args:
-        values: One row per item, one column per rater; NaN if a value is missing. Items with one value are left out.
-        groups: The evidence group of each item.
+    Items with one value are left out.
     """
     given = ~np.isnan(values)
     usable = given.sum(axis=1) >= 2
@@ -232,10 +205,7 @@ def _of_flat_tables(tables: FloatArray, k: int, metric: Metric) -> FloatArray:
 
 
 def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
-    """Return ordinal alpha of scores without declared levels; its interval uses the influence of each item.
-
-    An item moves N, W and B, and the rank of every value above its own.
-    """
+    """Return ordinal alpha of scores without declared levels: an item moves N, W, B and every rank above its own."""
     given = ~np.isnan(values)
     m = given.sum(axis=1)
     usable = m >= 2
@@ -270,10 +240,7 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
 
 def _alpha(n_values: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
     """Return 1 - (N - 1) W / B, NaN where B is 0."""
-    ratio: FloatArray = np.divide(
-        (n_values - 1) * within, between, out=np.full(np.shape(between), np.nan), where=between > 1e-9
-    )
-    return 1 - ratio
+    return 1 - ratio((n_values - 1) * within, between, above=1e-9)
 
 
 def _apart(totals: FloatArray, metric: Metric) -> FloatArray:

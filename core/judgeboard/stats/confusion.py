@@ -15,6 +15,7 @@ from judgeboard.stats.arrays import (
     Grouping,
     IntArray,
     column_sums,
+    ratio,
     row_sums,
     same_length,
 )
@@ -33,10 +34,7 @@ from judgeboard.stats.intervals import (
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """``counts[i][j]`` answers that people put in category i and the judge in category j.
-
-    ``row_shares`` are shares of the row, None if the row is empty.
-    """
+    """``counts[i][j]`` answers that people put in category i and the judge in category j, and shares of the row."""
 
     categories: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -48,7 +46,7 @@ class Confusion:
 
     @property
     def n(self) -> int:
-        """How many pairs it holds."""
+        """The number of pairs."""
         return sum(map(sum, self.counts))
 
 
@@ -70,7 +68,7 @@ def confusion_cells(people: AnyArray, judge: AnyArray, categories: Sequence[Any]
 
 
 def confusion(people: AnyArray, judge: AnyArray, categories: Sequence[Any]) -> Confusion:
-    """Return the table of two arrays over *declared* categories, including those that never occur."""
+    """Return the table of two arrays over declared categories, including those that never occur."""
     return confusion_of_cells(confusion_cells(people, judge, categories), categories)
 
 
@@ -103,16 +101,12 @@ def agreement_weights(k: int, weights: Weights) -> FloatArray:
 
 
 def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
-    """Return kappa per confusion table: counts of shape (..., k, k) in, (...) out.
-
-    NaN if expected agreement is 1: both sides put everything in one category.
-    """
+    """Return kappa per table: counts of shape (..., k, k) in, (...) out, NaN if expected agreement is 1."""
     apart = disagreement_weights(tables.shape[-1], weights)
     rows, columns = row_sums(tables), column_sums(tables)
     observed = row_sums(row_sums(tables * apart)) * row_sums(rows)
     expected = row_sums((rows @ apart) * columns)
-    ratio: FloatArray = np.divide(observed, expected, out=np.full(expected.shape, np.nan), where=expected > 0)
-    return 1 - ratio
+    return 1 - ratio(observed, expected)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,18 +121,12 @@ class TableShare:
     undefined: str
 
     def counts(self, tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return hits and size of each table: shape (..., k, k) in, two of (...) out."""
+        """Return hits and size per table: shape (..., k, k) in, two of (...) out."""
         return tables[..., self.hits].sum(axis=-1), tables[..., self.of].sum(axis=-1)
 
     def value(self, tables: FloatArray) -> FloatArray:
         """Return the share in each table, NaN if it is undefined."""
-        hits, size = self.counts(tables)
-        return np.divide(hits, size, out=np.full_like(size, np.nan), where=size > 0)
-
-
-def exact_agreement(k: int) -> TableShare:
-    """Return the share of pairs to which people and judge gave the same of ``k`` categories."""
-    return at_most_apart(k, 0)
+        return ratio(*self.counts(tables))
 
 
 def at_most_apart(k: int, steps: int) -> TableShare:
@@ -147,29 +135,15 @@ def at_most_apart(k: int, steps: int) -> TableShare:
     return TableShare(apart <= steps, np.ones((k, k), dtype=np.bool_), "no pairs")
 
 
-def sensitivity(k: int, bad: int) -> TableShare:
-    """Return the share that the judge calls bad of what people call bad."""
-    people, judge = _sides(k, bad)
-    return TableShare(people & judge, people, "people found no bad answer here")
-
-
-def specificity(k: int, bad: int) -> TableShare:
-    """Return the share that the judge calls good of what people call good."""
-    people, judge = _sides(k, bad)
-    return TableShare(~people & ~judge, ~people, "people found no good answer here")
-
-
-def precision(k: int, bad: int) -> TableShare:
-    """Return the share that people call bad of what the judge calls bad."""
-    people, judge = _sides(k, bad)
-    return TableShare(people & judge, judge, "the judge called no answer bad here")
-
-
-def _sides(k: int, bad: int) -> tuple[BoolArray, BoolArray]:
-    """Return the cells that people call bad (a row) and those that the judge calls bad (a column)."""
+def detection_shares(k: int, bad: int) -> dict[str, TableShare]:
+    """Return the shares of correct verdicts by name, with one of ``k`` categories called bad."""
     people, judge = np.zeros((k, k), dtype=np.bool_), np.zeros((k, k), dtype=np.bool_)
     people[bad, :] = judge[:, bad] = True
-    return people, judge
+    return {
+        "sensitivity": TableShare(people & judge, people, "people found no bad answer here"),
+        "specificity": TableShare(~people & ~judge, ~people, "people found no good answer here"),
+        "precision": TableShare(people & judge, judge, "the judge called no answer bad here"),
+    }
 
 
 def macro_precision(tables: FloatArray) -> FloatArray:
@@ -193,7 +167,7 @@ def matthews(tables: FloatArray) -> FloatArray:
     n = row_sums(people)
     covariance = row_sums(_right(tables)) * n - row_sums(people * judge)
     spreads = [n * n - row_sums(np.square(side)) for side in (people, judge)]
-    return _ratio(covariance, np.sqrt(spreads[0] * spreads[1]))
+    return ratio(covariance, np.sqrt(spreads[0] * spreads[1]))
 
 
 def _right(tables: FloatArray) -> FloatArray:
@@ -206,14 +180,8 @@ def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
     Over a single category it would be 1 whatever the judge can tell apart: NaN too.
     """
     occurs = row_sums(tables) + column_sums(tables) > 0
-    shares = np.divide(hits, of, out=np.full(of.shape, np.nan), where=of > 0)
     categories = row_sums(occurs.astype(np.float64))
-    return _ratio(row_sums(np.where(occurs, shares, 0.0)), np.where(categories > 1, categories, 0.0))
-
-
-def _ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:
-    ratio: FloatArray = np.divide(upper, lower, out=np.full(np.shape(lower), np.nan), where=lower > 0)
-    return ratio
+    return ratio(row_sums(np.where(occurs, ratio(hits, of), 0.0)), categories, above=1)
 
 
 ONE_CATEGORY = "both sides gave only one category, the same one"

@@ -19,15 +19,11 @@ def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
 
 
 def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return Spearman's rank correlation (average ranks of values rounded to 1e-9); undefined if a side is constant.
-
-    With u and v the mid-distribution functions of both sides, it is the correlation of u and v. Each row moves it by
-    its own u v and by moving every rank above it.
-    """
+    """Return Spearman's rank correlation (average ranks of values rounded to 1e-9); undefined if a side is constant."""
     if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
     x, y = mid_ranks(judge), mid_ranks(people)
-    u, v = x.shares, y.shares
+    u, v = x.shares, y.shares  # a row moves their correlation by its own u v, and by moving every rank above it
     covariance, spread_u, spread_v = (float(np.mean(product)) - 0.25 for product in (u * v, u * u, v * v))
     value = covariance / np.sqrt(spread_u * spread_v)
     moves_covariance = u * v + x.mean_above(v) + y.mean_above(u)
@@ -74,57 +70,35 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
 
 def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
     """Return for each row the number of rows in the same order on both sides, minus those in opposite order."""
-    n = len(x.levels)
-    below_x, below_y = (np.cumsum(each.counts) - each.counts for each in (x, y))
-    below = (below_x[x.levels], below_y[y.levels])
-    same = (x.counts[x.levels], y.counts[y.levels])
+    up, down = (x.levels, y.levels), (x.levels.max() - x.levels, y.levels.max() - y.levels)
+    same = _both_below(up[0], up[1]) + _both_below(down[0], down[1])
+    return (same - _both_below(up[0], down[1]) - _both_below(down[0], up[1])).astype(np.float64)
+
+
+def _both_below(x: IntArray, y: IntArray) -> IntArray:
+    """Return for each row the number of rows that are below it on both sides."""
     # Sorted by x, equals of x from the highest y down: of those before a row none that is its equal in x is below it.
-    order = np.lexsort((-y.levels, x.levels))
-    both_below = np.empty(n, dtype=np.int64)
-    both_below[order] = _before_and_below(y.levels[order])
-    below_on_equal_y, equal_on_both = _within(y.levels, x.levels)
-    below_on_equal_x, _ = _within(x.levels, y.levels)
-    x_below_y_above = below[0] - both_below - below_on_equal_y
-    y_below_x_above = below[1] - both_below - below_on_equal_x
-    above_on_equal_y = same[1] - below_on_equal_y - equal_on_both
-    both_above = (n - below[0] - same[0]) - y_below_x_above - above_on_equal_y
-    order_with_all: FloatArray = (both_below + both_above - x_below_y_above - y_below_x_above).astype(np.float64)
-    return order_with_all
-
-
-def _within(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each row, among those with its ``outer``, how many have a lower ``inner``, and how many the same."""
-    width = int(inner.max()) + 1
-    cells, at, counts = np.unique(outer * width + inner, return_inverse=True, return_counts=True)
-    before = np.cumsum(counts) - counts
-    outer_of_cell = cells // width
-    first = np.searchsorted(outer_of_cell, outer_of_cell)
-    return (before - before[first])[at], counts[at]
+    order = np.lexsort((-y, x))
+    both_below = np.empty(len(x), dtype=np.int64)
+    both_below[order] = _before_and_below(y[order])
+    return both_below
 
 
 def _before_and_below(levels: IntArray) -> IntArray:
     """Return for each row how many rows before it have a lower level.
 
-    Rows are divided by the highest bit of their level, then by the next bit within each half, in their order. A row
-    whose bit is set is above the earlier rows of its part whose bit is not.
+    Blocks of 2, 4, 8, … rows: each row of a right half is looked up in the sorted left half, in all blocks at once.
     """
-    n = len(levels)
-    at, part, found = np.arange(n), levels, np.zeros(n, dtype=np.int64)
-    for bit in reversed(range(int(levels.max()).bit_length())):
-        upper = (part >> bit) & 1
-        prefix = part >> (bit + 1)
-        starts = np.flatnonzero(np.append(True, prefix[1:] != prefix[:-1]))
-        sizes = np.diff(np.append(starts, n))
-        lower_so_far = np.cumsum(1 - upper) - (1 - upper)
-        lower_before = lower_so_far - np.repeat(lower_so_far[starts], sizes)
-        found[at] += upper * lower_before
-        start = np.repeat(starts, sizes)
-        lower_in_part = np.repeat(np.add.reduceat(1 - upper, starts), sizes)
-        place = np.where(upper == 1, np.arange(n) - lower_before + lower_in_part, start + lower_before)
-        moved_at, moved_part = np.empty_like(at), np.empty_like(part)
-        moved_at[place], moved_part[place] = at, part
-        at, part = moved_at, moved_part
-    return found
+    n, top = len(levels), int(levels.max()) + 1
+    size = 1 << (n - 1).bit_length()
+    padded, lower = np.append(levels, np.full(size - n, top)), np.zeros(size, dtype=np.int64)
+    width = 1
+    while width < size:
+        block = np.arange(size // (2 * width))[:, None]
+        left, right = np.split(padded.reshape(-1, 2 * width) + block * (top + 1), 2, axis=1)
+        lower.reshape(-1, 2 * width)[:, width:] += np.searchsorted(np.sort(left).ravel(), right) - block * width
+        width *= 2
+    return lower[:n]
 
 
 def limits_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping) -> tuple[Estimate, Estimate]:
@@ -161,16 +135,10 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
 
 
 def correlation_within(score: FloatArray, length: FloatArray, strata: AnyArray, groups: AnyArray | None) -> Estimate:
-    """Return the correlation of score and length within strata, over all strata together.
+    """Return the correlation of score and length within strata (equal human grades), over all strata together.
 
     Both are ranked within their stratum: differences between strata (better answers are longer) and the shape of either
     distribution do not count. Strata of one row are left out.
-
-    Args:
-        score: One per row.
-        length: One per row.
-        strata: What must be equal: the human grade of each row.
-        groups: The evidence group of each row, or None.
     """
     _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
     kept = counts[codes] > 1

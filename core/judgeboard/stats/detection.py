@@ -8,17 +8,13 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, mid_ranks, same_length
 from judgeboard.stats.estimates import Z, measured, unmeasured
-from judgeboard.stats.intervals import influence_estimate, share_estimate
-from judgeboard.stats.proportions import share_intervals
+from judgeboard.stats.intervals import influence_estimate, share_estimate, share_intervals
 
 SEPARATED = "no interval: the scores separate the classes completely"
 
 
 def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the AUROC of ``score`` (lower is worse) for telling ``bad`` rows from the others.
-
-    Undefined if one of both classes is empty; n counts all rows.
-    """
+    """Return the AUROC of ``score`` (lower is worse) for telling ``bad`` rows from others; undefined without both."""
     n = len(score)
     if (reason := missing_class(bad)) is not None:
         return unmeasured(n, reason)
@@ -46,35 +42,25 @@ def missing_class(bad: BoolArray) -> str | None:
 def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
     """Return for each row the share of the other class that it is ranked against correctly; ties count half."""
     ranks = mid_ranks(score)
-    n_bad = np.bincount(ranks.levels, weights=bad, minlength=ranks.counts.size)
-    n_good = ranks.counts - n_bad
-    good_above = (np.cumsum(n_good[::-1])[::-1] - n_good / 2) / n_good.sum()
-    bad_below = (np.cumsum(n_bad) - n_bad / 2) / n_bad.sum()
-    beaten: FloatArray = np.where(bad, good_above[ranks.levels], bad_below[ranks.levels])
+    good_above, bad_above = (ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad))
+    beaten: FloatArray = np.where(bad, good_above, 1 - bad_above)
     return beaten
 
 
 def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | None:
     """Return Obuchowski's variance, None if a class has a single group."""
-    sizes = np.array([int(bad.sum()), int((~bad).sum())])
-    touched = groups.touched(bad), groups.touched(~bad)
-    if min(touched) < 2:
-        return None
-    of_bad = groups.sums(np.where(bad, centred, 0.0)) / sizes[0]
-    of_good = groups.sums(np.where(bad, 0.0, centred)) / sizes[1]
-    within = [
-        count / (count - 1) * float(np.square(side).sum())
-        for count, side in zip(touched, (of_bad, of_good), strict=True)
-    ]
-    between = groups.count / (groups.count - 1) * float((of_bad * of_good).sum())
-    return sum(within) + 2 * between
+    within, by_group = 0.0, []
+    for rows in (bad, ~bad):
+        count = groups.touched(rows)
+        if count < 2:
+            return None
+        by_group.append(groups.sums(np.where(rows, centred, 0.0)) / int(rows.sum()))
+        within += count / (count - 1) * float(np.square(by_group[-1]).sum())
+    return within + 2 * groups.count / (groups.count - 1) * float((by_group[0] * by_group[1]).sum())
 
 
 def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the average precision of ``score`` (lower is worse) for finding ``bad`` rows.
-
-    Undefined if one of both classes is empty; n counts all rows. Equal scores are found together.
-    """
+    """Return the average precision of ``score`` (lower is worse) for finding ``bad`` rows, equal scores together."""
     if (reason := missing_class(bad)) is not None:
         return unmeasured(len(score), reason)
     n = len(score)
@@ -102,10 +88,7 @@ TENTHS = 10
 
 @dataclass(frozen=True, slots=True)
 class Tenth:
-    """The answers with a score from ``low`` up to below ``high`` (the last tenth includes 1).
-
-    ``mean_score`` is None if there are none; ``share_grounded`` carries n and Wilson's interval.
-    """
+    """The answers with a score from ``low`` up to below ``high`` (the last tenth includes 1)."""
 
     low: float
     high: float
@@ -116,7 +99,7 @@ class Tenth:
 def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
     """Return ten tenths of ``score`` (0 to 1) with the share of their answers that people call ``grounded``."""
     same_length(score, grounded)
-    tenth = _tenths(score)
+    tenth = tenths(score)
     n = np.bincount(tenth, minlength=TENTHS)
     hits = np.bincount(tenth, weights=grounded, minlength=TENTHS).astype(np.int64)
     means = (np.bincount(tenth, weights=score, minlength=TENTHS) / np.maximum(n, 1)).tolist()
@@ -129,13 +112,12 @@ def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
 def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
     """Return the mean distance of a tenth's mean ``score`` and the share that people call ``grounded``, over answers.
 
-    A perfectly calibrated judge gets more than 0 too, the more the fewer answers a tenth has. Source: M. P. Naeini,
-    G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (AAAI 2015), with
-    equally wide bins.
+    Source: M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning"
+    (AAAI 2015), with equally wide bins. A calibrated judge gets more than 0 too, the more the fewer answers.
     """
     if not same_length(score, grounded):
         return unmeasured(0, "no pairs")
-    tenth, above = _tenths(score), grounded - score
+    tenth, above = tenths(score), grounded - score
     gaps = np.bincount(tenth, weights=above, minlength=TENTHS)
     value = float(np.abs(gaps).sum()) / len(score)
     found = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
@@ -144,5 +126,6 @@ def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: G
     return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
-def _tenths(score: FloatArray) -> IntArray:
+def tenths(score: FloatArray) -> IntArray:
+    """Return the tenth of each score from 0 to 1, as 0 to 9; float noise below a border does not count."""
     return np.clip(np.floor((score + TIE) * TENTHS), 0, TENTHS - 1).astype(np.int64)

@@ -27,12 +27,9 @@ def measured(
     unit: str | None = None,
     reason: str | None = None,
 ) -> Estimate:
-    """Return a defined statistic; without ``interval``, ``reason`` tells why there is none.
+    """Return a defined, finite statistic; without ``interval``, ``reason`` tells why there is none.
 
     Everything is rounded to 1e-12, far below its error, so that the order of the rows does not show in the result.
-
-    Raises:
-        ValueError: The value or a bound is not finite.
     """
     if interval is None:
         return Estimate(_rounded(value), n=n, reason=reason)
@@ -122,12 +119,10 @@ def two_decimals(number: float, *, sign: bool = False) -> str:
     return f"{rounded:+.2f}" if sign else f"{rounded:.2f}"
 
 
-KAPPA_WORDS = ((0.2, "poor"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
-
-
 def kappa_word(kappa: float) -> str:
-    """Return poor (< 0.2), fair (< 0.4), moderate (< 0.6), substantial (< 0.8) or very good (Landis, Koch, 1977)."""
-    return next((word for bound, word in KAPPA_WORDS if kappa < bound), "very good")
+    """Return the strength of agreement in words (Landis, Koch, 1977)."""
+    bounds = {0.2: "poor", 0.4: "fair", 0.6: "moderate", 0.8: "substantial"}
+    return next((word for bound, word in bounds.items() if kappa < bound), "very good")
 
 
 def one_in(share: float) -> str:
@@ -177,11 +172,7 @@ def _whole_percent(share: float) -> int:
 
 
 def more_pairs(estimate: Estimate, half_width: float = 0.1) -> int | None:
-    """Return about how many more pairs narrow the interval to plus or minus ``half_width``.
-
-    An interval narrows with the square root of n. Rounded up to two digits; 0 if it is narrow enough, None without an
-    interval.
-    """
+    """Return how many more pairs narrow the interval to plus or minus ``half_width``, rounded up to two digits."""
     if estimate.low is None or estimate.high is None:
         return None
     wanted = estimate.n * ((estimate.high - estimate.low) / 2 / half_width) ** 2 - estimate.n

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, IntArray
-from judgeboard.stats.estimates import Z, measured, t_quantile
+from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
 
 RESAMPLES = 2_000
 SEED = 20_260_101
@@ -35,53 +35,32 @@ def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
     filled = np.flatnonzero(np.bincount(cells, minlength=n_cells))
     position = np.zeros(n_cells, dtype=np.int64)
     position[filled] = np.arange(filled.size)
-    found, shared_by = _patterns(position[cells], filled.size, groups)
-    counts = np.zeros((len(found), n_cells))
-    counts[:, filled] = found
-    return Patterns(counts, shared_by)
+    if groups.all_distinct:
+        distinct, shared_by = np.eye(filled.size), np.bincount(position[cells], minlength=filled.size)
+    else:
+        in_cells = np.bincount(groups.codes * filled.size + position[cells], minlength=groups.count * filled.size)
+        distinct, shared_by = _distinct(in_cells.reshape(groups.count, filled.size).astype(np.float64))
+    order = np.argsort(-shared_by, kind="stable")
+    counts = np.zeros((len(distinct), n_cells))
+    counts[:, filled] = distinct[order]
+    return Patterns(counts, shared_by[order])
 
 
 def resampled_tables(
     cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> FloatArray:
-    """Return counts by cell of ``resamples`` bootstrap samples of whole groups, shape (resamples, n_cells).
-
-    Equal seeds on equal rows, in any order, give equal counts.
-    """
+    """Return counts by cell of bootstrap samples of whole groups, shape (resamples, n_cells); any row order."""
     return resampled(patterns(cells, n_cells, groups), resamples=resamples, seed=seed)
 
 
 def resampled(of: Patterns, *, resamples: int = RESAMPLES, seed: int = SEED) -> FloatArray:
-    """Return the counts by cell of bootstrap samples of groups with these patterns, as ``resampled_tables``."""
+    """Return counts by cell of bootstrap samples of groups with these patterns, shape (resamples, n_cells)."""
     tables = np.zeros((resamples, of.counts.shape[1]))
     filled = np.flatnonzero(of.counts.any(axis=0))
     if filled.size:
         rng = np.random.Generator(np.random.SFC64(seed))
         tables[:, filled] = _draw(np.ascontiguousarray(of.counts[:, filled]), of.shared_by, resamples, rng)
     return tables
-
-
-def _patterns(cells: IntArray, n_cells: int, groups: Grouping) -> tuple[FloatArray, IntArray]:
-    """Return the distinct groups' counts by cell, and how many groups have each, the most shared first."""
-    if groups.all_distinct:
-        found, shared_by = np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells)
-    else:
-        counts = np.bincount(groups.codes * n_cells + cells, minlength=groups.count * n_cells)
-        found, shared_by = _distinct_rows(counts.reshape(groups.count, n_cells))
-    order = np.argsort(-shared_by, kind="stable")
-    return found[order].astype(np.float64), shared_by[order]
-
-
-def _distinct_rows(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct rows of ``counts`` in a fixed order, and how often each occurs."""
-    radix = [int(top) + 1 for top in counts.max(axis=0)]
-    if math.prod(radix) >= 1 << 63:
-        rows, occurs = np.unique(counts, axis=0, return_counts=True)
-        return rows, occurs
-    # Each row as one number in mixed radix: sorting numbers is many times faster than sorting rows.
-    place = np.array([math.prod(radix[index + 1 :]) for index in range(len(radix))], dtype=np.int64)
-    _, first, occurs = np.unique(counts @ place, return_index=True, return_counts=True)
-    return counts[first], occurs
 
 
 def _draw(patterns: FloatArray, shared_by: IntArray, resamples: int, rng: np.random.Generator) -> FloatArray:
@@ -142,11 +121,8 @@ def mean_estimate(values: FloatArray, groups: Grouping) -> Estimate:
 
 
 def correlation_estimate(value: float, influence: FloatArray, groups: Grouping, *, n: int | None = None) -> Estimate:
-    """Return a correlation with its interval on Fisher's z scale, so that it stays within -1 and 1.
-
-    Agreement corrected for chance can lie below -1 on very few rows; its interval is then on its own scale.
-    """
-    if abs(value) > 1 + _NO_ERROR:
+    """Return a correlation with its interval on Fisher's z scale, so that it stays within -1 and 1."""
+    if abs(value) > 1 + _NO_ERROR:  # agreement corrected for chance may be below -1 on very few rows
         return influence_estimate(value, influence, groups, n=n)
     return influence_estimate(min(max(value, -1.0), 1.0), influence, groups, scale="Fisher's z", n=n)
 
@@ -162,14 +138,9 @@ Scale = Literal["Fisher's z", "the logit"]
 def influence_estimate(
     value: float, influence: FloatArray, groups: Grouping, *, scale: Scale | None = None, n: int | None = None
 ) -> Estimate:
-    """Return a statistic with the interval that the influence of each row gives.
+    """Return a statistic with the interval that the influence of each row gives, on ``scale`` or its own.
 
-    Args:
-        value: The statistic.
-        influence: How much each row moves it, in its own units times the number of rows.
-        groups: The evidence group of each row.
-        scale: The scale of the interval, None for the statistic's own.
-        n: The n of the estimate, if it is not the number of rows.
+    ``influence`` is how much each row moves it, in its units times the number of rows; ``n`` defaults to that number.
     """
     n = len(influence) if n is None else n
     if groups.count == 1:
@@ -247,12 +218,8 @@ def jackknifed(
 ) -> Estimate:
     """Return the ``statistic`` of the summed rows, with its interval by evidence group on Fisher's z scale.
 
-    Args:
-        sums: What each row adds, shape (rows, d).
-        statistic: From sums of shape (..., d) to values of shape (...), NaN if undefined; defined on all rows.
-        groups: The evidence group of each row.
-        n: The n of the estimate.
-        alike: Why there is no interval if the statistic is 1.
+    ``sums`` is what each row adds, shape (rows, d). The statistic takes sums of shape (..., d) and returns values of
+    shape (...), NaN if undefined. ``alike`` is the reason for no interval if it is 1.
     """
     total = sums.sum(axis=0)
     value = float(statistic(total))
@@ -278,13 +245,14 @@ def jackknifed(
 
 
 def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the distinct rows and how often each occurs: most groups are like others.
+    """Return the distinct rows in a fixed order, and how often each occurs: most groups are like others.
 
     A random projection tells rows apart: sorting numbers is many times faster than sorting rows.
     """
     weights = np.random.default_rng(SEED).random(rows.shape[1])
     _, first, times = np.unique((rows * weights).sum(axis=1), return_index=True, return_counts=True)
-    return rows[first], times
+    order = np.lexsort(rows[first].T[::-1])
+    return rows[first[order]], times[order]
 
 
 def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -296,6 +264,21 @@ def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArr
     low = np.where(p == 0, 0.0, np.maximum((centre - spread) / scale, 0))
     high = np.where(p == 1, 1.0, np.minimum((centre + spread) / scale, 1))
     return low, high
+
+
+def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Estimate, ...]:
+    """Return one estimate per pair of counts: ``hits`` of ``n`` independent responses, both of shape (points,)."""
+    counts, sizes = np.atleast_1d(np.asarray(hits, dtype=np.int64)), np.atleast_1d(np.asarray(n, dtype=np.int64))
+    if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
+        raise ValueError("hits and n must be equally many counts with 0 <= hits <= n")
+    divisor = np.maximum(sizes, 1)
+    shares = counts / divisor
+    low, high = wilson(shares, divisor)
+    rows = zip(shares.tolist(), sizes.tolist(), low.tolist(), high.tolist(), strict=True)
+    return tuple(
+        measured(value, size, (lower, upper), method="Wilson", unit="response") if size else unmeasured(0, "no answers")
+        for value, size, lower, upper in rows
+    )
 
 
 _UNDEFINED_DRAWS = 0.05  # above this share of undefined draws the rest would describe another population
@@ -316,15 +299,8 @@ def bootstrapped(
 ) -> Estimate:
     """Return ``value`` of ``n`` rows with the interval of its ``draws``: t on a ``scale``, else BCa, else percentile.
 
-    Args:
-        value: The statistic of the sample.
-        n: The number of its rows.
-        draws: The statistic of each resample, NaN if undefined. Up to 5 % of such draws are left out, and the method
-            names them; beyond that there is no interval.
-        groups: What was resampled.
-        named: A prefix of the method, with its own "; ".
-        without: The statistic without each group; needed for BCa.
-        scale: The scale of the standard error, for coefficients between -1 and 1.
+    ``draws`` are NaN if undefined: up to 5 % are left out, beyond that there is no interval. ``named`` is a prefix of
+    the method. BCa needs ``without``.
     """
     if groups.count == 1:
         return measured(value, n, reason="no interval: one evidence group only")
@@ -364,11 +340,7 @@ def _bca_tails(value: float, draws: FloatArray, reach: float, without: WithoutOn
 
 
 def wilson_on_groups(value: float, n: int, groups: int, unit: str) -> Estimate:
-    """Return a share of 0 or 1 of ``n`` rows, with Wilson's interval on the number of their groups.
-
-    Every resample would equal the sample, which would look like certainty. A group counts as one row, so that the
-    interval is never too narrow.
-    """
+    """Return a share of 0 or 1 of ``n`` rows with Wilson's interval on their groups: all resamples would be equal."""
     low, high = wilson(value, groups)
     method = "Wilson" if groups == n else f"Wilson on {groups:,} {unit}s"
     return measured(value, n, (float(low), float(high)), method=method, unit=unit)

@@ -10,10 +10,14 @@ import numpy.typing as npt
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
 from judgeboard.stats.estimates import MIN_PAIRS, measured, t_quantile, unmeasured
-from judgeboard.stats.intervals import METHOD, bootstrapped, mean_estimate, resampled_tables, standard_error
-from judgeboard.stats.proportions import share_intervals
-
-MEAN_METHOD = "Student's t"
+from judgeboard.stats.intervals import (
+    METHOD,
+    bootstrapped,
+    mean_estimate,
+    resampled_tables,
+    share_intervals,
+    standard_error,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,7 @@ def mean_interval(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> tuple[Estimate, ...]:
-    """Return the mean of each point with its t interval, within ``bounds``, the ends of the scale.
-
-    A point without values has no mean; a single value, or equal values, have no interval. Rows count as independent: a
-    trend does not resample evidence groups.
-    """
+    """Return the mean of each point with its t interval within ``bounds``; rows count as independent."""
     points = sums(n, total, total_of_squares)
     columns = zip(points.n.tolist(), points.mean.tolist(), points.reach.tolist(), strict=True)
     return tuple(_estimate(size, mean, reach, bounds) for size, mean, reach in columns)
@@ -79,7 +79,7 @@ def _estimate(n: int, mean: float, reach: float, bounds: tuple[float, float] | N
     low, high = mean - reach, mean + reach
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
-    return measured(mean, n, (low, high), method=MEAN_METHOD, unit="response")
+    return measured(mean, n, (low, high), method="Student's t", unit="response")
 
 
 _CHANGE_DECIMALS = 9
@@ -98,10 +98,9 @@ def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Esti
 
 
 def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping) -> Estimate:
-    """Return the mean of the rows ``inside`` minus that of the others, with its interval by evidence group.
+    """Return the mean of the rows ``inside`` minus that of the others; undefined if a side is empty.
 
-    Student's t has the degrees of freedom of the smaller side, so that few rows on one side do not count as many.
-    Undefined if a side is empty.
+    Student's t has the degrees of freedom of the smaller side.
     """
     n_inside, n_outside = int(inside.sum()), int((~inside).sum())
     n = n_inside + n_outside
@@ -157,14 +156,8 @@ def moved(
     """Return the clearest change of a mean beyond its interval, None if there is none.
 
     Each period with answers is tried as the first one after the change. A change counts if the intervals before and
-    after do not overlap *and* the difference is significant with Bonferroni's correction for the tries. Each side needs
-    ten answers. The largest difference in standard errors wins. It gives a time, never a cause.
-
-    Args:
-        n: Values per period, oldest first, zeros for empty periods.
-        total: Their sum per period.
-        total_of_squares: The sum of their squares per period.
-        bounds: The ends of the scale, which an interval does not leave.
+    after do not overlap and the difference is significant with Bonferroni's correction for the tries. Each side needs
+    ten answers. The largest difference in standard errors wins. Periods come oldest first, with zeros for empty ones.
     """
     periods = sums(n, total, total_of_squares)
     before, after = _both_sides(periods)

@@ -22,17 +22,13 @@ from judgeboard.stats.confusion import (
     ONE_CATEGORY,
     Confusion,
     TableEstimates,
-    TableShare,
     at_most_apart,
     confusion_of_cells,
-    exact_agreement,
+    detection_shares,
     macro_f1,
     macro_precision,
     macro_recall,
     matthews,
-    precision,
-    sensitivity,
-    specificity,
 )
 from judgeboard.stats.correlation import bias, kendall, limits_of_agreement, mean_absolute_difference, pearson, spearman
 from judgeboard.stats.detection import auprc, auroc, expected_calibration_error
@@ -57,7 +53,6 @@ class Pairs:
         scores: AnyArray | None = None,
         resamples: int = RESAMPLES,
     ) -> None:
-        """Take the arguments of ``pair_statistics``; raise ValueError as it does."""
         self.n = same_length(judge, people) if scores is None else same_length(judge, people, scores)
         self.scale = scale
         self.groups = groups if isinstance(groups, Grouping) else grouping(groups, self.n)
@@ -95,16 +90,10 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A statistic of agreement.
+    """A statistic of agreement: its ``name`` on pages, whether a scale has it, and how it is computed.
 
-    Attributes:
-        name: Its title on pages and in reports.
-        applies: Whether a scale has it.
-        of_pairs: Computes it from judge and people; None if it does not apply to two sides.
-        of_raters: Computes it from any number of raters; None if it applies to two sides only.
-        symmetric: Whether neither side counts as the truth; it then applies to two people or two judges too.
-        share: Whether it is a share, shown in percent.
-        leads: Whether short tables show it.
+    If it is ``symmetric``, neither side counts as the truth, so it applies to two people or two judges too. A ``share``
+    is shown in percent. Short tables show those that lead.
     """
 
     name: str
@@ -132,10 +121,8 @@ class NamedEstimates:
 class PairStatistics(NamedEstimates):
     """One judge and people on one grade; each estimate is also an attribute: ``statistics.kappa``.
 
-    ``estimates`` has the statistics that the grade has, undefined with a reason if there are too few pairs.
     ``weighted_kappa`` and ``ac2`` use the weights of the scale. Differences and limits of agreement (Bland and Altman)
-    of ordered categories are in levels. ``confusion`` is None for continuous scores; ``unit`` is what the intervals
-    resample.
+    of ordered categories are in levels. ``unit`` is what the intervals resample.
     """
 
     grade: str
@@ -155,17 +142,10 @@ def pair_statistics(
     resamples: int = RESAMPLES,
     only: Collection[str] | None = None,
 ) -> PairStatistics:
-    """Return the statistics of rating pairs, one pair per response.
+    """Return the statistics of rating pairs, one pair per response, or ``only`` the named ones.
 
-    Args:
-        judge: The judge's grade of each response, on ``scale``.
-        people: The grade of people (``ratings.human_values``).
-        scale: The grade with its declared categories.
-        groups: The evidence group of each response (same query and passages); None for independent responses. Required
-            if people are stacked, with several rows of one response.
-        scores: The judge's groundedness of the same responses, NaN if there is none, for the AUROC of labels.
-        resamples: Number of bootstrap samples.
-        only: Names of the statistics to compute, None for all.
+    ``judge`` and ``people`` hold grades on ``scale``. ``groups`` are evidence groups: required if people are stacked,
+    with several rows of a response. ``scores`` are the judge's groundedness for the AUROC of labels, NaN without one.
 
     Raises:
         ValueError: Arrays of unequal length, a value outside the scale, a missing value.
@@ -213,8 +193,8 @@ def _weighted_kappa(pairs: Pairs) -> Estimate:
     return pairs.table.kappa(pairs.scale.weights or "nominal")
 
 
-def _share_of_bad(share: Callable[[int, int], TableShare]) -> Callable[[Pairs], Estimate]:
-    return lambda pairs: pairs.table.share(share(pairs.k, pairs.scale.bad or 0))
+def _detection(name: str) -> Callable[[Pairs], Estimate]:
+    return lambda pairs: pairs.table.share(detection_shares(pairs.k, pairs.scale.bad or 0)[name])
 
 
 def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping], Estimate]) -> Estimate:
@@ -272,7 +252,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "agreement": Statistic(
         "Same grade",
         _categorical,
-        lambda pairs: pairs.table.share(exact_agreement(pairs.k)),
+        lambda pairs: pairs.table.share(at_most_apart(pairs.k, 0)),
         percent_agreement,
         symmetric=True,
         share=True,
@@ -307,9 +287,9 @@ STATISTICS: Mapping[str, Statistic] = {
     ),
     "missed": Statistic("Bad answers missed", share=True),
     "false_alarms": Statistic("False alarms on good answers", share=True),
-    "sensitivity": Statistic("Bad answers caught", _detects, _share_of_bad(sensitivity), share=True),
-    "specificity": Statistic("Good answers recognised", _detects, _share_of_bad(specificity), share=True),
-    "precision": Statistic("Precision on bad answers", _detects, _share_of_bad(precision), share=True),
+    "sensitivity": Statistic("Bad answers caught", _detects, _detection("sensitivity"), share=True),
+    "specificity": Statistic("Good answers recognised", _detects, _detection("specificity"), share=True),
+    "precision": Statistic("Precision on bad answers", _detects, _detection("precision"), share=True),
     "macro_precision": Statistic("Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")),
     "macro_recall": Statistic("Macro recall", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")),
     "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),

@@ -21,19 +21,22 @@ from judgeboard.stats.arrays import (
     tie_codes,
 )
 from judgeboard.stats.estimates import measured, t_quantile, too_few, unmeasured
-from judgeboard.stats.intervals import RESAMPLES, bootstrapped, resampled_tables, wilson, wilson_on_groups
+from judgeboard.stats.intervals import (
+    RESAMPLES,
+    bootstrapped,
+    resampled_tables,
+    share_intervals,
+    wilson,
+    wilson_on_groups,
+)
 
 
 def share(
     hits: npt.ArrayLike, groups: AnyArray | None = None, *, at_least: int = 1, resamples: int = RESAMPLES
 ) -> Estimate:
-    """Return the share of true ``hits``, one per row.
+    """Return the share of true ``hits``, one per row; undefined with fewer than ``at_least`` rows.
 
-    Args:
-        hits: True or false of each row.
-        groups: The evidence group of each row; without it, or if all differ, the interval is Wilson's.
-        at_least: With fewer rows the share is undefined.
-        resamples: Number of bootstrap samples of groups.
+    The interval resamples evidence groups; without ``groups``, or if all differ, it is Wilson's.
     """
     hit = np.asarray(hits, dtype=np.bool_)
     n, k = hit.size, int(hit.sum())
@@ -48,26 +51,8 @@ def share(
     return bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_group)
 
 
-def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Estimate, ...]:
-    """Return one estimate per pair of counts: ``hits`` of ``n`` independent responses, both of shape (points,)."""
-    counts, sizes = np.atleast_1d(np.asarray(hits, dtype=np.int64)), np.atleast_1d(np.asarray(n, dtype=np.int64))
-    if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
-        raise ValueError("hits and n must be equally many counts with 0 <= hits <= n")
-    divisor = np.maximum(sizes, 1)
-    shares = counts / divisor
-    low, high = wilson(shares, divisor)
-    rows = zip(shares.tolist(), sizes.tolist(), low.tolist(), high.tolist(), strict=True)
-    return tuple(
-        measured(value, size, (lower, upper), method="Wilson", unit="response") if size else unmeasured(0, "no answers")
-        for value, size, lower, upper in rows
-    )
-
-
 def half_credit(scores: FloatArray, *, unit: str = "pair", undefined: str = "nothing was measured") -> Estimate:
-    """Return the mean of ``scores`` of 0, 0.5 or 1, one per ``unit``; raise ValueError for another score.
-
-    ``undefined`` is the reason if there are none.
-    """
+    """Return the mean of ``scores`` of 0, 0.5 or 1, one per ``unit``; ``undefined`` is the reason without any."""
     values = finite_floats(scores)
     if not len(values):
         return unmeasured(0, undefined)
@@ -92,7 +77,7 @@ def superiority(before: FloatArray, after: FloatArray, groups: Grouping) -> Esti
 
 @dataclass(frozen=True, slots=True)
 class RatioSums:
-    """Sums over ``n`` rows of an upper and a lower amount, of their squares and of their product."""
+    """Sums over ``n`` rows of two amounts, their squares and their product."""
 
     n: int
     upper: float
@@ -126,11 +111,7 @@ class LevelUse:
 
 
 def level_use(counts: IntArray) -> LevelUse:
-    """Return how the levels of a scale are used; ``counts`` has every level, including unused ones.
-
-    Raises:
-        ValueError: Fewer than two levels, or nothing counted.
-    """
+    """Return how the levels of a scale are used; ``counts`` has every level, two at least, including unused ones."""
     total = int(counts.sum())
     if len(counts) < 2 or total == 0:
         raise ValueError("at least two levels and one score are needed")
@@ -151,10 +132,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def wilcoxon_below(differences: FloatArray) -> float:
-    """Return the probability of ranks this low if ``differences`` are symmetric around 0; 1 if all are 0.
-
-    Meant for up to a few hundred differences: the work grows with the cube of their number.
-    """
+    """Return the probability of ranks this low if ``differences`` (a few hundred at most) are symmetric around 0."""
     moved = differences[np.abs(differences) > TIE]
     if not len(moved):
         return 1.0
@@ -172,13 +150,6 @@ def wilcoxon_below(differences: FloatArray) -> float:
 def benjamini_yekutieli(p: npt.ArrayLike, q: float = 0.05) -> BoolArray:
     """Return which tests with these ``p`` values are rejected at a false discovery rate of ``q``."""
     values = np.asarray(p, dtype=np.float64)
-    m = values.size
-    rejected = np.zeros(m, dtype=np.bool_)
-    if not m:
-        return rejected
-    order = np.argsort(values, kind="stable")
-    rank = np.arange(1, m + 1)
-    low_enough = np.flatnonzero(values[order] <= rank * q / (m * float((1 / rank).sum())))
-    if len(low_enough):
-        rejected[order[: low_enough[-1] + 1]] = True
-    return rejected
+    rank = np.arange(1, values.size + 1)
+    low_enough = np.flatnonzero(np.sort(values) <= rank * q / (values.size * (1 / rank).sum()))
+    return values <= np.sort(values)[low_enough[-1]] if low_enough.size else np.zeros(values.size, dtype=np.bool_)

@@ -10,13 +10,7 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, FloatArray, same_length
 from judgeboard.stats.chance_corrected import few_ratings
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
-from judgeboard.stats.pair_statistics import (
-    STATISTICS,
-    SYMMETRIC,
-    NamedEstimates,
-    Pairs,
-    estimates,
-)
+from judgeboard.stats.pair_statistics import STATISTICS, SYMMETRIC, NamedEstimates, Pairs, estimates
 from judgeboard.stats.ratings import Ratings, Scale
 
 PAIR_RESAMPLES = 1_000
@@ -25,10 +19,7 @@ PAIR_RESAMPLES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class OverallAgreement(NamedEstimates):
-    """All raters together; each estimate is also an attribute: ``agreed.ac1``.
-
-    ``items`` counts those with two ratings or more. What the grade does not have is undefined, with the reason.
-    """
+    """All raters together on the ``items`` with two ratings or more; each estimate is also an attribute."""
 
     raters: int
     items: int
@@ -85,10 +76,7 @@ def self_agreement(
     *,
     resamples: int = PAIR_RESAMPLES,
 ) -> tuple[RaterPair, ...]:
-    """Return how far each rater agrees with themselves, by name, on items that they rated twice.
-
-    ``raters`` holds the rater of each row, ``first`` and ``second`` their two ratings, ``groups`` the evidence group.
-    """
+    """Return how far each rater agrees with themselves, by name; a row has a rater's two ratings of an item."""
     same_length(raters, first, second)
     rater_pairs = []
     for name in np.unique(raters).tolist():
@@ -101,10 +89,7 @@ def self_agreement(
 def against_gold(
     ratings: Ratings, gold: FloatArray, *, resamples: int = PAIR_RESAMPLES
 ) -> tuple[RaterAgainstGold, ...]:
-    """Return each rater compared with gold, in the order of the columns.
-
-    ``gold`` holds the gold value of each item coded as ``ratings.values``, NaN if there is none.
-    """
+    """Return each rater compared with ``gold``, one value per item coded as ``ratings.values``, NaN without one."""
     same_length(ratings.values, gold)
     results = []
     for column, name in enumerate(ratings.raters):

@@ -112,12 +112,7 @@ def ratings_of(
 ) -> tuple[IntArray, Ratings]:
     """Return the ids of the rated items, ascending, and the matrix of single ratings.
 
-    Args:
-        item_ids: The item of each rating.
-        raters: Who gave it, a name.
-        values: One of the scale's categories, or a score.
-        scale: The scale with its declared categories.
-        groups: The evidence group of each rating's item; without it each item is its own group.
+    The arrays have one row per rating; without ``groups`` each item is an evidence group of its own.
 
     Raises:
         ValueError: A rater rates an item twice, a value is missing or not in the declared categories.
@@ -156,9 +151,8 @@ HUMANS: tuple[Human, ...] = get_args(Human)
 class PeopleValues:
     """One row per response, in the order of its id; several rows of a response if each person is a row.
 
-    ``values`` holds labels, lower medians or means; ``people`` is the number of persons behind each. ``gold`` rows are
-    gold labels. ``ties`` counts responses left out because no label had most votes, ``only_gold`` those with nothing
-    but a gold label that was not requested.
+    ``people`` is the number of persons behind each value; ``gold`` rows are gold labels. ``ties`` counts responses left
+    out because no label had most votes, ``only_gold`` those with nothing but a gold label that was not requested.
     """
 
     response_ids: IntArray
@@ -178,19 +172,11 @@ def human_values(
     gold: BoolArray | None = None,
     human: Human = "gold",
 ) -> PeopleValues:
-    """Return the human value of each response.
+    """Return the human value of each response, from one row per review as ``one_value_per_response`` takes them.
 
-    Args:
-        response_ids: The response of each review.
-        reviewers: Its reviewer, with at most one review and one adjudication per response.
-        values: The grade, as ``one_value_per_response`` takes it.
-        kind: How several grades become one, as there.
-        gold: Which reviews are adjudications; None if there are none.
-        human: Whose grades count. ``gold`` decides ties too; otherwise adjudications do not count, since their
-            author has seen the other grades.
-
-    If each person is a row, an interval must resample responses: pass the evidence group of each row to
-    ``pair_statistics``.
+    ``gold`` marks adjudications, of which a reviewer may have one per response too. Unless ``human`` is gold, they do
+    not count, since their author has seen the other grades. If each person is a row, an interval must resample
+    responses.
     """
     n = same_length(response_ids, reviewers, values)
     adjudicated = np.zeros(n, dtype=np.bool_) if gold is None else gold
@@ -223,13 +209,10 @@ def _merged(by_gold: PeopleValues, together: PeopleValues) -> PeopleValues:
 
 
 def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: AnyArray, kind: Kind) -> PeopleValues:
-    """Return the combined value of people for each response.
+    """Return the combined value of people for each response, from one row per review.
 
-    Args:
-        response_ids: The response of each review.
-        reviewers: Its reviewer, at most one review per response.
-        values: Labels (any sortable values), qualities 1 to 4, or groundedness 0 to 1.
-        kind: ``label`` takes the majority and leaves ties out, ``quality`` the lower median, ``groundedness`` the mean.
+    ``values`` are labels (any sortable values), qualities 1 to 4, or groundedness 0 to 1. A ``label`` is that of the
+    majority, ties left out; ``quality`` the lower median, ``groundedness`` the mean.
 
     Raises:
         ValueError: A reviewer has two reviews of one response, or a value is missing.
@@ -269,15 +252,11 @@ def _check_one_review_each(response_ids: IntArray, reviewers: AnyArray) -> IntAr
 
 def _majorities(levels: IntArray, starts: IntArray) -> tuple[IntArray, BoolArray]:
     """Return the most frequent value of each stretch of the sorted ``levels``, and whether no other is as frequent."""
-    changes = np.append(True, levels[1:] != levels[:-1])
-    changes[starts] = True
-    runs = np.flatnonzero(changes)
-    votes = np.diff(np.append(runs, len(levels)))
-    first_run = np.searchsorted(runs, starts)
-    response_of_run = np.repeat(np.arange(len(starts)), np.diff(np.append(first_run, len(runs))))
-    most = np.maximum.reduceat(votes, first_run)
-    leads = votes == most[response_of_run]
-    decided = np.bincount(response_of_run, weights=leads) == 1
-    leader = first_run.copy()
-    leader[response_of_run[leads]] = np.flatnonzero(leads)
-    return levels[runs[leader]], decided
+    stretch = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(levels))))
+    width = int(levels.max()) + 1
+    cells, votes = np.unique(stretch * width + levels, return_counts=True)
+    order = np.lexsort((votes, cells // width))
+    stretch, levels, votes = cells[order] // width, cells[order] % width, votes[order]
+    last = np.flatnonzero(np.append(stretch[1:] != stretch[:-1], True))
+    tied = (stretch[last - 1] == stretch[last]) & (votes[last - 1] == votes[last]) & (last > 0)
+    return levels[last], ~tied

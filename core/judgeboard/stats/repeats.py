@@ -21,10 +21,9 @@ _DIGITS = 9  # values are the same that differ by float noise alone
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedMeasure:
-    """One measure over the repeats of items.
+    """One measure of the items at ``rows``, which have a value in every repeat; ``same`` tells which have equal ones.
 
-    ``rows`` are positions of items with a value in every repeat; ``same`` tells which have equal values. ``incomplete``
-    items have a value in some repeats only and are left out. ``spread`` is the mean of an item's highest minus lowest
+    ``incomplete`` items have a value in some repeats only. ``spread`` is the mean of an item's highest minus lowest
     value.
     """
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_co
 
 from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Status
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.stats.proportions import share_intervals
+from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.filter_conditions import (
     feedback_side_conditions,
     is_latest_feedback,

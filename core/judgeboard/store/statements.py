@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -92,13 +93,17 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
 def record_of(cls: type[T], row: Any, **values: Any) -> T:
     """Return a dataclass or named tuple with ``values`` and, for its other fields, the row's columns of their names."""
     stored = row._asdict()
-    return cls(**{name: stored[name] for name in cls.__annotations__ if name in stored} | values)
+    return cls(**{name: stored[name] for name in _field_names(cls) if name in stored} | values)
 
 
 def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
     """Return the column of each field of a dataclass or named tuple that one of the tables has; the first counts."""
     named = {column.name: column for table in reversed(tables) for column in table.c}
-    return [named[name] for name in cls.__annotations__ if name in named]
+    return [named[name] for name in _field_names(cls) if name in named]
+
+
+def _field_names(cls: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls)) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
 
 
 def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ PAGE = PACKAGE.parents[1] / "dashboard" / "judgeboard_dashboard" / "views" / "ju
 
 CHECK = """
 from judgeboard.health.record import Check, JudgeRecord, State
-from judgeboard.stats.proportions import share_intervals
+from judgeboard.stats.intervals import share_intervals
 
 
 def haste(record: JudgeRecord) -> Check:

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.intervals import wilson
-from judgeboard.stats.proportions import share, share_intervals
+from judgeboard.stats.intervals import share_intervals, wilson
+from judgeboard.stats.proportions import share
 
 
 @given(st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

@@ -38,11 +38,21 @@ def test_kappa_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootst
     assert got.unit == ("response" if alone else "evidence group")
 
 
+SHARES = confusion.detection_shares(2, BAD)
 RATES = {
-    "agreement": (confusion.exact_agreement(2), lambda people, judge: (people == judge).mean()),
-    "sensitivity": (confusion.sensitivity(2, BAD), lambda people, judge: (judge[people == BAD] == BAD).mean()),
-    "specificity": (confusion.specificity(2, BAD), lambda people, judge: (judge[people == GOOD] == GOOD).mean()),
-    "precision": (confusion.precision(2, BAD), lambda people, judge: (people[judge == BAD] == BAD).mean()),
+    "agreement": (confusion.at_most_apart(2, 0), lambda people, judge: (people == judge).mean()),
+    "sensitivity": (
+        SHARES["sensitivity"],
+        lambda people, judge: (judge[people == BAD] == BAD).mean(),
+    ),
+    "specificity": (
+        SHARES["specificity"],
+        lambda people, judge: (judge[people == GOOD] == GOOD).mean(),
+    ),
+    "precision": (
+        SHARES["precision"],
+        lambda people, judge: (people[judge == BAD] == BAD).mean(),
+    ),
 }
 
 
@@ -57,9 +67,9 @@ def test_rates_and_their_intervals_equal_a_plain_loop(agrees_with_plain_bootstra
 
 def test_the_n_of_a_rate_is_what_it_is_a_share_of():
     got = estimates([BAD] * 12 + [GOOD] * 30, [BAD, GOOD] * 21, 2)
-    assert got.share(confusion.sensitivity(2, BAD)).n == 12
-    assert got.share(confusion.specificity(2, BAD)).n == 30
-    assert got.share(confusion.precision(2, BAD)).n == 21
+    assert got.share(SHARES["sensitivity"]).n == 12
+    assert got.share(SHARES["specificity"]).n == 30
+    assert got.share(SHARES["precision"]).n == 21
 
 
 def test_at_most_one_apart_counts_neighbours():
@@ -69,13 +79,13 @@ def test_at_most_one_apart_counts_neighbours():
 
 def test_a_class_without_answers_says_so():
     got = estimates([GOOD] * 30, [GOOD] * 25 + [BAD] * 5, 2)
-    missed = got.share(confusion.sensitivity(2, BAD))
+    missed = got.share(SHARES["sensitivity"])
     assert (missed.value, missed.n, missed.reason) == (None, 0, "people found no bad answer here")
-    assert got.share(confusion.precision(2, GOOD)).value == 1
+    assert got.share(confusion.detection_shares(2, GOOD)["precision"]).value == 1
 
 
 def test_all_right_is_no_certainty():
-    got = estimates([BAD, GOOD] * 20, [BAD, GOOD] * 20, 2).share(confusion.exact_agreement(2))
+    got = estimates([BAD, GOOD] * 20, [BAD, GOOD] * 20, 2).share(confusion.at_most_apart(2, 0))
     assert (got.value, got.high) == (1, 1)
     assert got.low == pytest.approx(float(wilson(1.0, 40)[0]))
     assert got.method == "Wilson"
@@ -83,7 +93,7 @@ def test_all_right_is_no_certainty():
 
 def test_all_right_within_groups_counts_the_groups():
     ids = np.repeat(np.arange(8), 5)
-    got = estimates([BAD, GOOD] * 20, [BAD, GOOD] * 20, 2, ids).share(confusion.exact_agreement(2))
+    got = estimates([BAD, GOOD] * 20, [BAD, GOOD] * 20, 2, ids).share(confusion.at_most_apart(2, 0))
     assert got.low == pytest.approx(float(wilson(1.0, 8)[0]))
     assert got.method == "Wilson on 8 evidence groups"
 
@@ -131,7 +141,7 @@ def test_clusters_widen_the_interval():
 
 def test_missed_is_one_minus_caught_with_its_interval_turned_round():
     people, judge, ids = clustered(2)
-    caught = estimates(people, judge, 2, ids).share(confusion.sensitivity(2, BAD))
+    caught = estimates(people, judge, 2, ids).share(SHARES["sensitivity"])
     missed = complement(caught)
     assert missed.value == pytest.approx(1 - caught.value)
     assert (missed.low, missed.high) == pytest.approx((1 - caught.high, 1 - caught.low))
@@ -154,7 +164,7 @@ def test_rates_have_the_bca_interval_of_scipy(alone):
     expected = bootstrap(
         (counts[:, 0], counts[:, 1]), caught, paired=True, n_resamples=4000, method="BCa", rng=np.random.default_rng(1)
     ).confidence_interval
-    got = estimates(people, judge, 2, ids).share(confusion.sensitivity(2, BAD))
+    got = estimates(people, judge, 2, ids).share(SHARES["sensitivity"])
     assert got.method == "expanded BCa bootstrap, 2,000 resamples"
     assert (got.low, got.high) == pytest.approx((expected.low, expected.high), abs=0.02)
 

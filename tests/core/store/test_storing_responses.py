@@ -35,7 +35,7 @@ def test_a_response_comes_back_as_it_went_in(desk) -> None:
     )
     [row] = desk.rows(RESPONSE)
     assert stored.new == [row["id"]]
-    assert (row["passages"], row["query_type"], row["generator_cost"]) == (["one", "two"], "sql", 0.0123)
+    assert (row["passages"], row["query_type"], row["generator_cost"]) == (("one", "two"), "sql", 0.0123)
     assert (row["messages"], row["extra"]) == ([{"role": "user", "content": "hi"}], {"session": "s-1"})
     assert (row["asked_at"], row["asked_at"].tzinfo) == (asked_at, UTC)
     assert row["asked_day"] == (datetime(2026, 3, 2, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
@@ -44,7 +44,7 @@ def test_a_response_comes_back_as_it_went_in(desk) -> None:
 
 def test_absent_passages_are_not_an_empty_list(desk) -> None:
     desk.add(logged("absent"), logged("none", passages=()))
-    assert [row["passages"] for row in desk.rows(RESPONSE)] == [None, []]
+    assert [row["passages"] for row in desk.rows(RESPONSE)] == [None, ()]
 
 
 def test_ids_follow_the_order_of_the_log(desk) -> None:
@@ -131,4 +131,4 @@ def test_what_not_both_engines_can_hold_is_refused(desk, fields: dict[str, Any],
 def test_hostile_text_is_only_text(desk, text: str) -> None:
     desk.add(Response(text, text, text, text, (text,), query_type=text, metadata={text: text}))
     [row] = desk.rows(RESPONSE)
-    assert (row["source"], row["external_id"], row["answer"], row["passages"]) == (text, text, text, [text])
+    assert (row["source"], row["external_id"], row["answer"], row["passages"]) == (text, text, text, (text,))
