@@ -205,7 +205,7 @@ def _checked_mark(mark: ClaimMark, response: LockedResponse, claims: Mapping[int
 def _inside(what: str, start: Any, end: Any, answer: str) -> tuple[int, int]:
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(answer):
         raise BadInput(
-            f"a {what} runs from a start to an end inside the answer's {len(answer)} characters, not {start} to {end}"
+            f"the start and end of a {what} must lie inside the answer ({len(answer)} characters), not {start} to {end}"
         )
     return start, end
 

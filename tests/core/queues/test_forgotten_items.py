@@ -59,5 +59,5 @@ def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(desk: 
     forget(desk, "a0")
     with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
         comment(desk.store, response_id=response_id, reviewer=desk.mara, text="Quokka", request_key="2")
-    with pytest.raises(DecisionRefused, match="withdrawn already"):
+    with pytest.raises(DecisionRefused, match="already been edited or withdrawn"):
         edit_comment(desk.store, comment_id=said, reviewer=desk.mara, text="Quokka", request_key="3")
