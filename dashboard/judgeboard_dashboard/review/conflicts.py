@@ -1,13 +1,12 @@
 """Items in conflict: their list, and the screen on which a lead adjudicates one."""
 
 from functools import partial
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
+from judgeboard.reports.tables import Column, Table
 from judgeboard.reviews.conflicts import Conflict, ConflictPage, load_conflict, open_conflicts, own_conflicts
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
@@ -33,8 +32,8 @@ from judgeboard_dashboard.review.screen import (
 from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, pair_block
 from judgeboard_dashboard.session import ask_reviewer, reading, store
-from judgeboard_dashboard.widgets.navigation import pick_rows, row_clicked
-from judgeboard_dashboard.widgets.tables import frame, height
+from judgeboard_dashboard.widgets.navigation import pick_rows
+from judgeboard_dashboard.widgets.tables import one_line, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, short, when
 
 STAGES = {
@@ -45,17 +44,16 @@ STAGES = {
 SIDES = {Preference.A.value: "the left answer", Preference.B.value: "the right answer", Preference.TIE.value: "a tie"}
 STATES = {ItemState.CONFLICT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
 MOST = 200
-COLUMNS: dict[str, Any] = {
-    "Differ on": st.column_config.TextColumn(width=215),
-    "Reviews": st.column_config.NumberColumn(width=70, format="localized"),
-    "Question": st.column_config.TextColumn(width=380),
-    "Type": st.column_config.TextColumn(width=100),
-    "Queue": st.column_config.TextColumn(width=180),
-    "State": st.column_config.TextColumn(width=110),
-    "Joined": st.column_config.TextColumn(width=115),
-    "Id": st.column_config.TextColumn(width=150),
-}
-_KINDS = {name: "Int64" if name == "Reviews" else "str" for name in COLUMNS}
+COLUMNS = (
+    Column("Differ on", width=215),
+    Column("Reviews", "count", width=70),
+    Column("Question", width=380),
+    Column("Type", width=100),
+    Column("Queue", width=180),
+    Column("State", width=110),
+    Column("Joined", width=115),
+    Column("Id", width=150),
+)
 
 
 def conflicts(place: Place) -> None:
@@ -104,36 +102,21 @@ def _open_conflicts(queue: str | None) -> None:
 
 
 def _table(page: ConflictPage, *, key: str, queue: str | None) -> None:
-    st.dataframe(
-        _frame(page),
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(page.lines)),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, [conflict_rows(queue, line.item.item_id) for line in page.lines]),
-        column_config=COLUMNS,
-    )
-
-
-def _frame(page: ConflictPage) -> pd.DataFrame:
-    return frame(
-        _KINDS,
+    rows = (
         (
-            (
-                capital(", ".join(line.differ_on)),
-                line.reviews,
-                " ".join((line.item.question or "").split()),
-                line.item.query_type,
-                line.item.queue,
-                STATES.get(line.item.state),
-                when(line.item.joined_at),
-                line.item.external_id,
-            )
-            for line in page.lines
-        ),
+            capital(", ".join(line.differ_on)),
+            line.reviews,
+            one_line(line.item.question or ""),
+            line.item.query_type,
+            line.item.queue,
+            STATES.get(line.item.state),
+            when(line.item.joined_at),
+            line.item.external_id,
+        )
+        for line in page.lines
     )
+    targets = [conflict_rows(queue, line.item.item_id) for line in page.lines]
+    show_rows(Table(COLUMNS, tuple(rows)), key=key, targets=targets)
 
 
 def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:

@@ -1,12 +1,12 @@
 """The reviews of the person at this browser, newest first: of answers, and of pairs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
+from judgeboard.reports.tables import Column, Table
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
@@ -16,20 +16,18 @@ from judgeboard_dashboard.review.pairs import SIDES, stored_words
 from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, Place, go
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
-from judgeboard_dashboard.widgets.navigation import Rows, row_clicked
+from judgeboard_dashboard.widgets.navigation import Rows
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
-    ROW_HEIGHT,
     all_lines,
-    frame,
-    height,
     one_line,
     place_in,
+    show_rows,
     turning_foot,
 )
 from judgeboard_dashboard.widgets.texts import capital, count, empty, rule_words, sentence, when
 
-Column = tuple[str, Callable[[OwnReview], Any], Any]  # kind, value, how Streamlit shows it
+ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class ReviewList:
     noun: str
     hint: str
     empty: tuple[str, str]
-    columns: Mapping[str, Column]
+    columns: Sequence[ColumnOf]
     rows: Callable[[OwnReview], Rows]
 
 
@@ -71,9 +69,9 @@ def own_reviews(place: Place) -> None:
     def read(connection: Any, after: Any, before: Any, limit: int) -> LinePage[OwnReview]:
         return own_reviews_page(connection, reviewer.id, pairs=reviews.pairs, after=after, before=before, limit=limit)
 
-    def export() -> pd.DataFrame:
+    def export() -> Table:
         with reading() as connection:
-            return _frame(reviews, all_lines(lambda key, size: read(connection, key, None, size)))
+            return _rows(reviews, all_lines(lambda key, size: read(connection, key, None, size)))
 
     with reading() as connection:
         page = read(connection, turned.after, turned.before, PAGE_SIZE)
@@ -82,23 +80,13 @@ def own_reviews(place: Place) -> None:
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
     key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
-    st.dataframe(
-        _frame(reviews, page.lines),
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height(len(page.lines)),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, [reviews.rows(line) for line in page.lines]),
-        column_config={name: settings for name, (_, _, settings) in reviews.columns.items()},
-    )
+    show_rows(_rows(reviews, page.lines), key=key, targets=[reviews.rows(line) for line in page.lines])
     turning_foot(reviews.page, page, reviews.noun, export, query={})
 
 
-def _frame(reviews: ReviewList, lines: Any) -> pd.DataFrame:
-    kinds = {name: kind for name, (kind, _, _) in reviews.columns.items()}
-    return frame(kinds, ([value(line) for _, value, _ in reviews.columns.values()] for line in lines))
+def _rows(reviews: ReviewList, lines: Iterable[OwnReview]) -> Table:
+    rows = (tuple(value(line) for _, value in reviews.columns) for line in lines)
+    return Table(tuple(column for column, _ in reviews.columns), tuple(rows))
 
 
 def rows_of(line: OwnReview) -> Rows:
@@ -135,44 +123,31 @@ def preference_words(line: OwnReview) -> str:
     return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
 
 
-def _text(width: int, help_text: str | None = None) -> Any:
-    return st.column_config.TextColumn(width=width, help=help_text)
-
-
-_SECONDS: Column = (
-    "Float64",
-    lambda line: line.seconds,
-    st.column_config.NumberColumn(width=75, format="%.0f", help="Without absences"),
-)
+_SECONDS: ColumnOf = (Column("Seconds", "integer", width=75, help="Without absences"), lambda line: line.seconds)
 ANSWERS = ReviewList(
     page="my_reviews",
     pairs=False,
     noun="review",
     hint="Click one to change it or to undo it.",
     empty=("You have not reviewed any answers yet.", "Your decisions and grades are listed here. You can change them."),
-    columns={
-        "When": ("str", lambda line: when(line.at), _text(100)),
-        "Review": ("str", review_words, _text(165, "The first review, given blind, is the one that counts")),
-        "Groundedness": (
-            "Float64",
-            lambda line: line.groundedness,
-            st.column_config.NumberColumn(width=105, format="%.2f"),
-        ),
-        "Quality": ("Int64", lambda line: line.quality, st.column_config.NumberColumn(width=65)),
-        "Label": ("str", lambda line: line.label, _text(95)),
-        "Flag": (
-            "str",
+    columns=(
+        (Column("When", width=100), lambda line: when(line.at)),
+        (Column("Review", width=165, help="The first review, given blind, is the one that counts"), review_words),
+        (Column("Groundedness", "number", width=105), lambda line: line.groundedness),
+        (Column("Quality", "integer", width=65), lambda line: line.quality),
+        (Column("Label", width=95), lambda line: line.label),
+        (
+            Column("Flag", width=125, help="The rule that flagged the answer"),
             lambda line: None if line.rule is None else capital(rule_words(line.rule)),
-            _text(125, "The rule that flagged the answer"),
         ),
-        "State": ("str", lambda line: line.state, _text(85, "The state of the flag")),
-        "Queue": ("str", lambda line: line.queue, _text(110)),
-        "Seconds": _SECONDS,
-        "Question": ("str", lambda line: one_line(line.question), _text(220)),
-        "Answer": ("str", lambda line: one_line(line.answer), _text(240)),
-        "Note": ("str", lambda line: one_line(line.note), _text(160)),
-        "Id": ("str", lambda line: line.external_id, _text(125)),
-    },
+        (Column("State", width=85, help="The state of the flag"), lambda line: line.state),
+        (Column("Queue", width=110), lambda line: line.queue),
+        _SECONDS,
+        (Column("Question", width=220), lambda line: one_line(line.question)),
+        (Column("Answer", width=240), lambda line: one_line(line.answer)),
+        (Column("Note", width=160), lambda line: one_line(line.note)),
+        (Column("Id", width=125), lambda line: line.external_id),
+    ),
     rows=rows_of,
 )
 PAIRS = ReviewList(
@@ -181,16 +156,16 @@ PAIRS = ReviewList(
     noun="preference",
     hint="Click one to open its pair.",
     empty=("You have not reviewed any pairs yet.", "Your preferences are listed here."),
-    columns={
-        "When": ("str", lambda line: when(line.at), _text(100)),
-        "Review": ("str", preference_words, _text(185, "By the sides as you saw them")),
-        "Queue": ("str", lambda line: line.queue, _text(130)),
-        "Seconds": _SECONDS,
-        "Question": ("str", lambda line: one_line(line.question), _text(380)),
-        "Note": ("str", lambda line: one_line(line.note), _text(220)),
-        "Type": ("str", lambda line: line.query_type, _text(100)),
+    columns=(
+        (Column("When", width=100), lambda line: when(line.at)),
+        (Column("Review", width=185, help="By the sides as you saw them"), preference_words),
+        (Column("Queue", width=130), lambda line: line.queue),
+        _SECONDS,
+        (Column("Question", width=380), lambda line: one_line(line.question)),
+        (Column("Note", width=220), lambda line: one_line(line.note)),
+        (Column("Type", width=100), lambda line: line.query_type),
         # its external id may name who wrote the answers
-        "Pair": ("str", lambda line: f"pair {line.pair_id}", _text(90)),
-    },
+        (Column("Pair", width=90), lambda line: f"pair {line.pair_id}"),
+    ),
     rows=pair_rows,
 )

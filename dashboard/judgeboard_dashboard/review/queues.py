@@ -3,14 +3,13 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import QueueState, Role
 from judgeboard.errors import JudgeboardError, NotFound
 from judgeboard.people.permissions import SIGNED_IN, Action, may
+from judgeboard.reports.tables import Column, Table
 from judgeboard.reviews.checks import people_named
 from judgeboard.reviews.queues import QueueProgress, assign_queue, close_queue, queue_progress
 from judgeboard.store.queues import PAIRS, list_queues
@@ -18,7 +17,7 @@ from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, pick_rows
-from judgeboard_dashboard.widgets.tables import frame, height
+from judgeboard_dashboard.widgets.tables import choose_row, show_rows
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, note, sentence, when
 
 OPEN_FLAGS, QUEUES, CONFLICTS, MY_REVIEWS = "Open flags", "Queues", "Conflicts", "My reviews"
@@ -88,45 +87,30 @@ def go(**parameters: str | None) -> None:
             st.query_params[name] = value
 
 
-# kind and how Streamlit shows it
-LIST_COLUMNS: dict[str, tuple[str, Any]] = {
-    "Queue": ("str", st.column_config.TextColumn(width=210)),
-    "Finished": (
-        "Float64",
-        st.column_config.ProgressColumn(
-            width=120, min_value=0, max_value=1, format="percent", color="primary", help="Items with a final decision"
-        ),
-    ),
-    "You": ("Int64", st.column_config.NumberColumn(width=55, format="localized", help="Items that you reviewed")),
-    "Open": ("Int64", st.column_config.NumberColumn(width=75, format="localized", help="Items that can be leased")),
-    "Leased": (
-        "Int64",
-        st.column_config.NumberColumn(width=70, format="localized", help="Items that somebody reviews"),
-    ),
-    "Conflicts": (
-        "Int64",
-        st.column_config.NumberColumn(width=75, format="localized", help="Reviewers differ: a lead adjudicates"),
-    ),
-    "Items": ("Int64", st.column_config.NumberColumn(width=65, format="localized")),
-    "Reviews": ("str", st.column_config.TextColumn(width=95, help="Given of needed")),
-    "Assigned to": ("str", st.column_config.TextColumn(width=150)),
-    "Rules": ("str", st.column_config.TextColumn(width=480)),
-}
-PEOPLE_COLUMNS: dict[str, tuple[str, Any]] = {
-    "Person": ("str", st.column_config.TextColumn(width=200)),
-    "Done": ("Int64", st.column_config.NumberColumn(width=65, format="localized")),
-    "Unsure": ("Int64", st.column_config.NumberColumn(width=70, format="localized")),
-    "Skipped": ("Int64", st.column_config.NumberColumn(width=75, format="localized")),
-    "Leased": ("Int64", st.column_config.NumberColumn(width=70, format="localized")),
-    "Seconds": (
-        "Float64",
-        st.column_config.NumberColumn(width=90, format="%.0f", help="Median per item, without absences"),
-    ),
-    "Last": ("str", st.column_config.TextColumn(width=115)),
-}
+LIST_COLUMNS = (
+    Column("Queue", width=210),
+    Column("Finished", "share", width=120, help="Items with a final decision", bar=True),
+    Column("You", "count", width=55, help="Items that you reviewed"),
+    Column("Open", "count", width=75, help="Items that can be leased"),
+    Column("Leased", "count", width=70, help="Items that somebody reviews"),
+    Column("Conflicts", "count", width=75, help="Reviewers differ: a lead adjudicates"),
+    Column("Items", "count", width=65),
+    Column("Reviews", width=95, help="Given of needed"),
+    Column("Assigned to", width=150),
+    Column("Rules", width=480),
+)
+PEOPLE_COLUMNS = (
+    Column("Person", width=200),
+    Column("Done", "count", width=65),
+    Column("Unsure", "count", width=70),
+    Column("Skipped", "count", width=75),
+    Column("Leased", "count", width=70),
+    Column("Seconds", "integer", width=90, help="Median per item, without absences"),
+    Column("Last", width=115),
+)
 
 
-def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> pd.DataFrame:
+def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Table:
     """Return one row for each queue."""
     rows = []
     for progress in queues:
@@ -147,10 +131,10 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> pd.D
                 " · ".join(progress.rules),
             )
         )
-    return frame({name: kind for name, (kind, _) in LIST_COLUMNS.items()}, rows)
+    return Table(LIST_COLUMNS, tuple(rows))
 
 
-def people_table(progress: QueueProgress) -> pd.DataFrame:
+def people_table(progress: QueueProgress) -> Table:
     """Return one row for each person to whom a queue is assigned or who did something in it."""
     rows = (
         (
@@ -164,7 +148,7 @@ def people_table(progress: QueueProgress) -> pd.DataFrame:
         )
         for person in progress.people
     )
-    return frame({name: kind for name, (kind, _) in PEOPLE_COLUMNS.items()}, rows)
+    return Table(PEOPLE_COLUMNS, tuple(rows))
 
 
 def progress_words(progress: QueueProgress) -> str:
@@ -245,16 +229,7 @@ def _people(progress: QueueProgress) -> None:
     if not progress.people:
         show(tag("div", "Nobody has reviewed anything yet.", cls="jb-mut"))
         return
-    rows = people_table(progress)
-    st.dataframe(
-        rows,
-        key=f"queue_people_{progress.queue.id}",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(rows), most=8),
-        column_config={name: settings for name, (_, settings) in PEOPLE_COLUMNS.items()},
-    )
+    show_rows(people_table(progress), key=f"queue_people_{progress.queue.id}", most=8)
 
 
 def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
@@ -326,20 +301,8 @@ def queue_list() -> None:
         )
         return
     names = [progress.queue.name for progress in queues]
-    rows = list_table(queues, reviewer.id)
-    picked = st.dataframe(
-        rows,
-        key=f"queues_{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}",  # a selection is an index into them
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(rows), most=8),
-        selection_mode="single-row-required",
-        on_select="rerun",
-        column_config={name: settings for name, (_, settings) in LIST_COLUMNS.items()},
-    )
-    chosen = picked.selection.rows
-    _chosen_queue(queues[chosen[0] if chosen and chosen[0] < len(queues) else 0], reviewer)
+    key = f"queues_{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"  # a selection is an index into them
+    _chosen_queue(queues[choose_row(list_table(queues, reviewer.id), key=key, most=8)], reviewer)
 
 
 def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueueProgress]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.methods.audit_report import (
@@ -23,7 +22,7 @@ from judgeboard.reports.tables import Column, Table
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
-from judgeboard_dashboard.widgets.tables import figure, frame, table
+from judgeboard_dashboard.widgets.tables import figure, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
 
 PURPOSE = "In an audit, a stronger judge (the supreme judge) reviews another judge's verdicts and marks the wrong ones."
@@ -37,20 +36,20 @@ MEANINGS = {
 }
 GROUPED = "An evidence group is all answers to one question with the same passages."
 # The labels and the id are visible at a width of 800 px; the texts follow.
-COLUMNS = {
-    "Judge": st.column_config.TextColumn(width=105),
-    "People": st.column_config.TextColumn(width=105),
-    "Id": st.column_config.TextColumn(width=120),
-    "Type": st.column_config.TextColumn(width=100),
-    "Question": st.column_config.TextColumn(width=330),
-    "Answer": st.column_config.TextColumn(width=380),
-}
-RATES = {
-    "Rate": st.column_config.TextColumn(width=100),
-    "Value": st.column_config.TextColumn(width=125, help="With its 95 % interval"),
-    "Of": st.column_config.NumberColumn(format="localized", width=60),
-    "Meaning": st.column_config.TextColumn(width=220),
-}
+COLUMNS = (
+    Column("Judge", width=105),
+    Column("People", width=105),
+    Column("Id", width=120),
+    Column("Type", width=100),
+    Column("Question", width=330),
+    Column("Answer", width=380),
+)
+RATES = (
+    Column("Rate", width=100),
+    Column("Value", "share estimate", width=125, help="With its 95 % interval"),
+    Column("Of", "count", width=60),
+    Column("Meaning", width=220),
+)
 
 
 def audits() -> None:
@@ -126,7 +125,7 @@ def _list_rows(report: AuditReport, name: str) -> Rows:
 
 def _rates(report: AuditReport) -> None:
     rows = Table(
-        (Column("Rate"), Column("Value", "share estimate"), Column("Of", "count"), Column("Meaning")),
+        RATES,
         tuple(
             (name, estimate if estimate.value is not None else None, estimate.n, meaning)  # a reason would be cut
             for name, estimate, meaning in rates(report)
@@ -144,7 +143,6 @@ def _rates(report: AuditReport) -> None:
             unmeasured_words(report),
             flags,
         ),
-        columns=RATES,
     )
 
 
@@ -167,48 +165,36 @@ def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
         [item(each.answer.response_id) for each in listed],
         key=f"audit_{name.lower()}",
         under=(MEANINGS[name], shown, "Click a row to open the answer."),
-        columns=COLUMNS,
         csv=_file(listed),
     )
 
 
-def _rows(listed: Sequence[ListedAnswer]) -> pd.DataFrame:
-    return frame(
-        dict.fromkeys(COLUMNS, "str"),
+def _rows(listed: Sequence[ListedAnswer]) -> Table:
+    rows = (
         (
-            (
-                each.answer.judge,
-                each.answer.people,
-                each.answer.external_id,
-                each.said.query_type if each.said else None,
-                _line(each.said.question if each.said else None),
-                _line(each.said.answer if each.said else None),
-            )
-            for each in listed
-        ),
+            *(each.answer.judge, each.answer.people, each.answer.external_id),
+            *(
+                (said.query_type, one_line(said.question), one_line(said.answer))
+                if (said := each.said)
+                else (None,) * 3
+            ),
+        )
+        for each in listed
     )
+    return Table(COLUMNS, tuple(rows))
 
 
-def _file(listed: Sequence[ListedAnswer]) -> pd.DataFrame:
+def _file(listed: Sequence[ListedAnswer]) -> Table:
     names = ("source", "external_id", "query_type", "question", "answer", "judge", "people", "reasoning")
-    return frame(
-        dict.fromkeys(names, "str"),
+    rows = (
         (
-            (
-                each.answer.source,
-                each.answer.external_id,
-                *((said.query_type, said.question, said.answer) if (said := each.said) else (None, None, None)),
-                each.answer.judge,
-                each.answer.people,
-                each.said.reasoning if each.said else None,
-            )
-            for each in listed
-        ),
+            *(each.answer.source, each.answer.external_id),
+            *((said.query_type, said.question, said.answer) if (said := each.said) else (None,) * 3),
+            *(each.answer.judge, each.answer.people, said.reasoning if said else None),
+        )
+        for each in listed
     )
-
-
-def _line(text: str | None) -> str:
-    return " ".join((text or "").split())
+    return Table(tuple(map(Column, names)), tuple(rows))
 
 
 with page("Audits"):

@@ -36,11 +36,7 @@ from judgeboard_dashboard.widgets.texts import caption, commands, empty, heading
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound", State.NOT_MEASURED: "jb-check"}
-COLUMNS = {
-    "Check": st.column_config.TextColumn(width=140),
-    "Answer": st.column_config.TextColumn(width=170),
-    "Question": st.column_config.TextColumn(width=260),
-}
+COLUMNS = (Column("Check", width=140), Column("Answer", width=170), Column("Question", width=260))
 
 
 def judges() -> None:
@@ -164,7 +160,7 @@ def _answers(health: HealthPage) -> None:
         return
     heading("Answers with these faults")
     rows = Table(
-        tuple(map(Column, COLUMNS)),
+        COLUMNS,
         tuple((check_title(each.check), each.answer.external_id, each.answer.question) for each in health.answers),
     )
     table(
@@ -172,7 +168,6 @@ def _answers(health: HealthPage) -> None:
         [item(each.answer.response_id) for each in health.answers],
         key="judge_answers",
         under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
-        columns=COLUMNS,
         most=10,
     )
 

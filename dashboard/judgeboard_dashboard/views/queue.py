@@ -4,10 +4,10 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.people.permissions import Action, may
+from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import LinePage
 from judgeboard.store.open_flags import QueueLine, queue_facets, queue_page
@@ -20,29 +20,20 @@ from judgeboard_dashboard.review.own_reviews import own_reviews
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
 from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows, rejudge_button
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, frame, height, one_line, place_in, turning_foot
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, data_frame, one_line, place_in, turning_foot
 from judgeboard_dashboard.widgets.texts import SORTS, ago, capital, nothing_waits, rule_words
 
-# kind and how Streamlit shows it
-COLUMNS: dict[str, tuple[str, Any]] = {
-    "Why": ("str", st.column_config.TextColumn(width=125, help="The rule that flagged the answer")),
-    "Groundedness": (
-        "Float64",
-        st.column_config.ProgressColumn(
-            width=115, min_value=0, max_value=1, format="%.2f", color="primary", help="Of the primary judge, 0 to 1"
-        ),
-    ),
-    "Quality": (
-        "str",
-        st.column_config.TextColumn(width=70, help="Of the primary judge, 1 to 4", alignment="right"),
-    ),
-    "User": ("str", st.column_config.TextColumn(width=92, help="Feedback of the assistant's user")),
-    "Question": ("str", st.column_config.TextColumn(width=300)),
-    "Answer": ("str", st.column_config.TextColumn(width=330)),
-    "Type": ("str", st.column_config.TextColumn(width=85)),
-    "Asked": ("str", st.column_config.TextColumn(width=85)),
-    "Id": ("str", st.column_config.TextColumn(width=125)),
-}
+COLUMNS = (
+    Column("Why", width=125, help="The rule that flagged the answer"),
+    Column("Groundedness", "number", width=115, help="Of the primary judge, 0 to 1", bar=True),
+    Column("Quality", width=70, help="Of the primary judge, 1 to 4", right=True),
+    Column("User", width=92, help="Feedback of the assistant's user"),
+    Column("Question", width=300),
+    Column("Answer", width=330),
+    Column("Type", width=85),
+    Column("Asked", width=85),
+    Column("Id", width=125),
+)
 _OPEN = "queue_open"
 
 
@@ -108,18 +99,12 @@ def _open_flags() -> None:
 
 def _table(flags: LinePage[QueueLine]) -> None:
     now = datetime.now(UTC)
-    rows = frame({name: kind for name, (kind, _) in COLUMNS.items()}, (_row(line, now) for line in flags.lines))
     key = f"queue_table_{flags.lines[0].flag_id}_{flags.first}"
-    st.dataframe(
-        rows,
+    data_frame(
+        Table(COLUMNS, tuple(_row(line, now) for line in flags.lines)),
         key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(rows)),
         selection_mode="single-cell",
         on_select=lambda: _cell_chosen(key, [line.flag_id for line in flags.lines]),
-        column_config={name: settings for name, (_, settings) in COLUMNS.items()},
     )
 
 
@@ -155,14 +140,15 @@ def _buttons(chosen: Chosen) -> None:
     )
 
 
-def _export(chosen: Chosen) -> pd.DataFrame:
+def _export(chosen: Chosen) -> Table:
     """Return all open flags of the filter for a file, with whole reasons and ids; texts have at most 300 characters."""
     names = [column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}]
-    kinds = {"severity": "Float64", "groundedness": "Float64", "quality": "Int64", "asked_at": "object"}
+    formats: dict[str, Format] = {"severity": "number", "groundedness": "number", "asked_at": "time"}
     with reading() as connection:
         lines = all_lines(lambda key, size: queue_page(connection, chosen.where, chosen.sort, after=key, limit=size))
-    return frame(
-        {name: kinds.get(name, "str") for name in names}, ([getattr(line, name) for name in names] for line in lines)
+    return Table(
+        tuple(Column(name, formats.get(name, "text")) for name in names),
+        tuple(tuple(getattr(line, name) for name in names) for line in lines),
     )
 
 

@@ -24,8 +24,6 @@ from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.self_reference import (
     ALL,
     FIELDS,
-    FIGURE_COLUMNS,
-    ITEM_COLUMNS,
     LISTED,
     PAGE,
     SelfReferenceFigures,
@@ -39,11 +37,10 @@ from judgeboard_dashboard.widgets.self_reference import (
     slices_table,
     this_page,
 )
-from judgeboard_dashboard.widgets.tables import ROW_HEIGHT, height, table
+from judgeboard_dashboard.widgets.tables import choose_row, table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, sentence
 
 MOST_LINES = 500
-SEEN = 10
 NOTHING = (
     "Self-reference shows whether a judge compares two answers better after it has answered the question itself.",
     "No data yet. To make pairs: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`",
@@ -140,7 +137,6 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
         ],
         key="slices_self_reference",
         under=(f"Click a row to list its {noun(report)}s.",),
-        columns=FIGURE_COLUMNS,
     )
 
 
@@ -160,7 +156,6 @@ def _categories(found: SelfReferencePage, filters: Filters) -> None:
             "At the same gate. Right where on: how often its own answer is right if the gate is on.",
             tuned_sentence(found.tuned),
         ),
-        columns=FIGURE_COLUMNS,
         csv=categories_file(report),
         most=6,
     )
@@ -190,19 +185,8 @@ def _items(found: SelfReferencePage, filters: Filters) -> None:
 def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
     with reading() as connection:
         heads = pair_heads(connection, [item.pair_id for item in items])
-    state = st.dataframe(
-        items_table(items, heads, filters.k),
-        key=f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}",
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height(len(items), most=SEEN),
-        selection_mode="single-row-required",
-        on_select="rerun",
-        column_config=ITEM_COLUMNS,
-    )
-    rows = state.selection.rows
-    return items[rows[0]] if rows and rows[0] < len(items) else items[0]
+    key = f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}"
+    return items[choose_row(items_table(items, heads, filters.k), key=key, most=10)]
 
 
 with page("Self-reference"):

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
@@ -19,103 +17,77 @@ from judgeboard.methods.suite_results import (
     score_words,
     suite_result,
 )
+from judgeboard.reports.tables import Column, Table
+from judgeboard.stats.estimates import interval
 from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
-from judgeboard_dashboard.widgets.tables import figure, frame, interval_words, table, value_words
+from judgeboard_dashboard.widgets.tables import figure, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, shortened, when
 
-SCORE = st.column_config.NumberColumn(format="%.2f", width=70)
-RUN_COLUMNS: dict[str, Any] = {
-    "Run": st.column_config.NumberColumn(width=50),
-    "When": st.column_config.TextColumn(width=105),
-    "State": st.column_config.TextColumn(width=85),
-    "Candidate": st.column_config.TextColumn(width=130),
-    "Judge": st.column_config.TextColumn(width=85),
-    "Average": SCORE,
-    "95 %": st.column_config.TextColumn(width=95),
-    "Measured": st.column_config.NumberColumn(format="localized", width=75),
-    "Cases": st.column_config.NumberColumn(format="localized", width=57),
-}
-FAILURE_COLUMNS: dict[str, Any] = {
-    "Score": SCORE,
-    "Question": st.column_config.TextColumn(width=330),
-    "Weakest": st.column_config.TextColumn(width=110),
-    "Why": st.column_config.TextColumn(width=420),
-}
-CHANGE_COLUMNS: dict[str, Any] = {
-    "Change": st.column_config.NumberColumn(format="%+.2f", width=80),
-    "Before": SCORE,
-    "Now": SCORE,
-    "Question": st.column_config.TextColumn(width=330),
-}
+QUESTION = Column("Question", width=330)
+CHANGE = {"Change": st.column_config.NumberColumn(format="%+.2f", width=80)}
 
 
-def runs_table(runs: Sequence[SuiteRun]) -> pd.DataFrame:
+def runs_table(runs: Sequence[SuiteRun]) -> Table:
     """Return the runs of a suite."""
-    columns = dict.fromkeys(RUN_COLUMNS, "str")
-    columns |= {"Run": "Int64", "Average": "Float64", "Measured": "Int64", "Cases": "Int64"}
-    return frame(
-        columns,
-        (
-            (
-                one.run,
-                when(one.at),
-                one.state.value,
-                one.candidate,
-                one.judge,
-                one.average_score.value,
-                interval_words(one.average_score, share=False),
-                one.measured,
-                one.total_cases,
-            )
-            for one in runs
-        ),
+    columns = (
+        Column("Run", "integer", width=50),
+        Column("When", width=105),
+        Column("State", width=85),
+        Column("Candidate", width=130),
+        Column("Judge", width=85),
+        Column("Average", "number", width=70),
+        Column("95 %", width=95),
+        Column("Measured", "count", width=75),
+        Column("Cases", "count", width=57),
     )
+    rows = (
+        (
+            *(suite_run.run, when(suite_run.at), suite_run.state.value, suite_run.candidate, suite_run.judge),
+            *(suite_run.average_score.value, _interval(suite_run.average_score)),
+            *(suite_run.measured, suite_run.total_cases),
+        )
+        for suite_run in runs
+    )
+    return Table(columns, tuple(rows))
 
 
-def dimensions_table(dimensions: Mapping[str, Estimate]) -> pd.DataFrame:
+def dimensions_table(dimensions: Mapping[str, Estimate]) -> Table:
     """Return the mean of each dimension."""
-    return frame(
-        {"Dimension": "str", "Average": "str", "95 %": "str", "Cases": "Int64"},
-        (
-            (
-                name,
-                value_words(mean, share=False),
-                interval_words(mean, share=False),
-                mean.n,
-            )
-            for name, mean in dimensions.items()
-        ),
-    )
+    columns = (Column("Dimension"), Column("Average", "number"), Column("95 %"), Column("Cases", "count", width=60))
+    rows = ((name, mean.value, _interval(mean), mean.n) for name, mean in dimensions.items())
+    return Table(columns, tuple(rows))
 
 
-def failures_table(failures: Sequence[CaseResult]) -> pd.DataFrame:
+def _interval(mean: Estimate) -> str | None:
+    """Return the interval, or the reason where there is no value."""
+    return mean.reason if mean.value is None else interval(mean)
+
+
+def failures_table(failures: Sequence[CaseResult]) -> Table:
     """Return the cases that do not pass: the question, the weakest dimension, and the judge's reason."""
-    return frame(
-        {"Score": "Float64", "Question": "str", "Weakest": "str", "Why": "str"},
-        ((one.score, _question(one), *_weakest(one)) for one in failures),
-    )
+    columns = (Column("Score", "number", width=70), QUESTION, Column("Weakest", width=110), Column("Why", width=420))
+    return Table(columns, tuple((case.score, _question(case), *_weakest(case)) for case in failures))
 
 
-def unmeasured_table(cases: Sequence[CaseResult]) -> pd.DataFrame:
+def unmeasured_table(cases: Sequence[CaseResult]) -> Table:
     """Return the cases without a score, with the reason."""
-    return frame({"Question": "str", "Why": "str"}, ((_question(one), shortened(one.reason or "")) for one in cases))
+    rows = ((_question(case), shortened(case.reason or "")) for case in cases)
+    return Table((QUESTION, Column("Why")), tuple(rows))
 
 
-def changes_table(result: SuiteResult, baseline: Baseline) -> tuple[pd.DataFrame, list[int | None]]:
+def changes_table(result: SuiteResult, baseline: Baseline) -> tuple[Table, list[int | None]]:
     """Return the cases of both runs, the largest drop first, and the response of each row."""
     by_key = {case.key: case for case in result.cases}
-    ordered = sorted(baseline.cases, key=lambda one: one.change)
-    rows = frame(
-        {"Change": "Float64", "Before": "Float64", "Now": "Float64", "Question": "str"},
-        ((one.change, one.before, one.after, _question(by_key[one.key])) for one in ordered),
-    )
-    return rows, [by_key[one.key].response for one in ordered]
+    ordered = sorted(baseline.cases, key=lambda change: change.change)
+    columns = (Column("Change", "number"), *(Column(name, "number", width=70) for name in ("Before", "Now")), QUESTION)
+    rows = ((case.change, case.before, case.after, _question(by_key[case.key])) for case in ordered)
+    return Table(columns, tuple(rows)), [by_key[case.key].response for case in ordered]
 
 
 def _question(case: CaseResult) -> str:
-    return shortened(" ".join((case.query or f"case {case.case}").split()))
+    return shortened(one_line(case.query) or f"case {case.case}")
 
 
 def _weakest(case: CaseResult) -> tuple[str, str]:
@@ -217,7 +189,6 @@ def _trend(filters: Filters) -> None:
             "Short lines show the threshold of each run. Click a run to open it.",
             f"The newest {len(drawn)} of {len(filters.runs)} runs." if more else None,
         ),
-        columns=RUN_COLUMNS,
     )
 
 
@@ -231,10 +202,9 @@ def _dimensions(result: SuiteResult) -> None:
     rows = dimensions_table(result.dimensions)
     table(
         rows,
-        [None] * len(rows),
+        [None] * len(rows.rows),
         key="suite_dimensions",
         under=("Mean score (1 to 5) over the cases with a score.",),
-        columns={"Cases": st.column_config.NumberColumn(format="localized", width=60)},
     )
 
 
@@ -249,7 +219,6 @@ def _failures(result: SuiteResult) -> None:
         [None if one.response is None else item(one.response) for one in failures],
         key="suite_failures",
         under=("Lowest score first. Click a row to open the answer.",),
-        columns=FAILURE_COLUMNS,
         most=8,
     )
 
@@ -264,7 +233,6 @@ def _unmeasured(result: SuiteResult) -> None:
         [None if one.response is None else item(one.response) for one in cases],
         key="suite_unmeasured",
         under=("They do not count for the average or the pass rate.",),
-        columns={"Question": st.column_config.TextColumn(width=330)},
         most=6,
     )
 
@@ -282,7 +250,7 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
         [None if one is None else item(one) for one in responses],
         key="suite_changes",
         under=("Largest drop first, on the dimensions of both runs.",),
-        columns=CHANGE_COLUMNS,
+        columns=CHANGE,
         most=8,
     )
 
@@ -296,7 +264,6 @@ def _runs(filters: Filters) -> None:
         [_this_page(one) for one in filters.runs],
         key="suite_runs",
         under=("Click a row to open the run.",),
-        columns=RUN_COLUMNS,
         most=8,
     )
 

@@ -1,7 +1,5 @@
 """The panel of a jury's members or of a judge's repeats."""
 
-import streamlit as st
-
 from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import RepeatsReport
 from judgeboard.reports.tables import Column, Table
@@ -9,22 +7,20 @@ from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, heading
 
-_ANSWERS = Column("Answers", "count")
-_WORDS = st.column_config.TextColumn(width=115)
-_COUNT = st.column_config.NumberColumn(format="localized", width=65)
-JURY_COLUMNS = {
-    "Judge": st.column_config.TextColumn(width=150),
-    "Agreement with people": _WORDS,
-    "Kappa": st.column_config.TextColumn(width=125),
-    "Answers": _COUNT,
-}
-REPEATS_COLUMNS = {
-    "Measure": st.column_config.TextColumn(width=110),
-    "All repeats equal": _WORDS,
-    "Alpha": st.column_config.TextColumn(width=125),
-    "Spread": st.column_config.TextColumn(width=125),
-    "Answers": _COUNT,
-}
+_ANSWERS = Column("Answers", "count", width=65)
+JURY_COLUMNS = (
+    Column("Judge", width=150),
+    Column("Agreement with people", "share estimate", width=115),
+    Column("Kappa", "estimate", width=125),
+    _ANSWERS,
+)
+REPEATS_COLUMNS = (
+    Column("Measure", width=110),
+    Column("All repeats equal", "share estimate", width=115),
+    Column("Alpha", "estimate", width=125),
+    Column("Spread", "estimate", width=125),
+    _ANSWERS,
+)
 
 
 def combined_panel(report: JuryReport | RepeatsReport | str) -> None:
@@ -54,12 +50,12 @@ def _jury(report: JuryReport) -> None:
     ):
         caption(text)
     rows = Table(
-        (Column("Judge"), Column("Agreement with people", "share estimate"), Column("Kappa", "estimate"), _ANSWERS),
+        JURY_COLUMNS,
         tuple(
             (each.judge_version, each.accuracy, each.kappa, each.accuracy.n) for each in (report.jury, *report.members)
         ),
     )
-    table(rows, [None] * len(rows.rows), key="jury_members", under=report.notes, columns=JURY_COLUMNS)
+    table(rows, [None] * len(rows.rows), key="jury_members", under=report.notes)
 
 
 def _repeats(report: RepeatsReport) -> None:
@@ -70,17 +66,11 @@ def _repeats(report: RepeatsReport) -> None:
         f"{percent_words(main.self_consistency)} of {main.items:,} answers."
     )
     rows = Table(
-        (
-            Column("Measure"),
-            Column("All repeats equal", "share estimate"),
-            Column("Alpha", "estimate"),
-            Column("Spread", "estimate"),
-            _ANSWERS,
-        ),
+        REPEATS_COLUMNS,
         tuple(
             (each.measure, each.self_consistency, each.krippendorff_alpha, each.spread, each.items)
             for each in report.measures
         ),
     )
     incomplete = f"Left out: {main.incomplete:,} answers without a value in every repeat." if main.incomplete else None
-    table(rows, [None] * len(rows.rows), key="repeats", under=(*report.notes, incomplete), columns=REPEATS_COLUMNS)
+    table(rows, [None] * len(rows.rows), key="repeats", under=(*report.notes, incomplete))

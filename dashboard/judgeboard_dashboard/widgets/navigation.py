@@ -128,14 +128,14 @@ def row_clicked(key: str, targets: Sequence[Rows | None]) -> Callable[[], None]:
     return clicked
 
 
-def cell_clicked(key: str, columns: Sequence[str], targets: Sequence[Mapping[str, Rows]]) -> Callable[[], None]:
-    """Return the same for a table whose every cell leads elsewhere: one mapping of column to rows a line."""
+def cell_clicked(key: str, targets: Sequence[Mapping[str, Rows]]) -> Callable[[], None]:
+    """Return the same for a table in which each cell opens other rows: one mapping of column to rows per line."""
 
     def clicked() -> None:
         cells = st.session_state[key].selection.cells
         if cells:
             line, column = cells[0]
-            _pick([targets[line].get(str(column)) or targets[line].get(columns[0])], 0)
+            _pick([targets[line].get(str(column))], 0)
 
     return clicked
 

@@ -187,7 +187,7 @@ JOB_COLUMNS = (
     Column("State", width=130),
     Column("Answers", "count", width=75),
     Column("Usable", "count", width=70),
-    Column("Cost"),
+    Column("Cost", width=80, right=True),
 )
 
 
@@ -215,7 +215,6 @@ def earlier_jobs(jobs: Sequence[JobProgress]) -> None:
         key=f"jobs_{jobs[0].id}_{len(jobs)}",
         targets=[Rows("rejudge", {"job": job.id}) for job in jobs],
         most=6,
-        columns={"Cost": st.column_config.TextColumn(width=80, alignment="right")},
     )
     csv_button(Table(JOB_COLUMNS, rows), "jobs", key="jobs_csv")
 

@@ -38,7 +38,7 @@ RUN_COLUMNS = (
     Column("not reached", "count", width=85),
     Column("Selected", "count", width=75),
     Column("Usable", "number"),
-    Column("Cost"),
+    Column("Cost", width=75, right=True),
     Column("Took", width=90),
     Column("By", width=85),
     Column("Why", width=205, help="Why the run stopped, or for how long it has stored nothing"),
@@ -81,7 +81,6 @@ def run_table(lines: Sequence[RunLine], now: datetime) -> RunLine:
             "Usable": st.column_config.ProgressColumn(
                 width=105, min_value=0, max_value=100, format="%.1f %%", color="primary", help="ok as a share of asked"
             ),
-            "Cost": st.column_config.TextColumn(width=75, alignment="right"),
         },
     )
     return lines[chosen]

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate, Preference
@@ -20,6 +18,8 @@ from judgeboard.methods.self_reference_report import (
     noun,
     self_reference_page,
 )
+from judgeboard.methods.self_reference_scores import CategoryScores
+from judgeboard.reports.tables import Column, Table
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import PairHead
 from judgeboard.store.judge_versions import StoredVersion, get_version
@@ -31,7 +31,7 @@ from judgeboard_dashboard.session import reading, store
 from judgeboard_dashboard.widgets.charts import intervals
 from judgeboard_dashboard.widgets.charts.intervals import Level, Part, conditions_chart, share_levels_chart
 from judgeboard_dashboard.widgets.navigation import Rows, pick_rows
-from judgeboard_dashboard.widgets.tables import figure, file_of, frame, table
+from judgeboard_dashboard.widgets.tables import figure, file_of, one_line, table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead, shortened
 
 PAGE = "self_reference"
@@ -93,179 +93,131 @@ def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRo
         return self_reference_page(connection, get_version(connection, version_id), k, needed)
 
 
-COUNT = st.column_config.NumberColumn(format="localized", width=70)
-SHARE = st.column_config.TextColumn(width=105)
-RIGHT_WHERE_ON = "Right where on"
 SCORES = {1.0: "right", 0.5: "split", 0.0: "wrong", None: None}
-FIGURE_COLUMNS: dict[str, Any] = {
-    "Pairs": COUNT,
-    "Right": COUNT,
-    "Questions": COUNT,
-    "Category": st.column_config.TextColumn(width=130),
-    "Slice": st.column_config.TextColumn(width=190),
-    **dict.fromkeys(
-        ("All", "A no reference", "B always", "C selective", "Gate on", "Gate off", "Share right"),
-        SHARE,
-    ),
-    RIGHT_WHERE_ON: st.column_config.TextColumn(
-        width=118, help="How often the judge's own answer is right if the gate is on"
-    ),
-}
-# All columns are visible at a width of 1440 px.
-CONDITION_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("Condition", "All", "Gate on", "Gate off"), st.column_config.TextColumn(width=102)),
-    "Pairs": st.column_config.NumberColumn(format="localized", width=55),
-    "Splits": st.column_config.NumberColumn(
-        format="localized", width=55, help="The two orders differ; each counts as half"
-    ),
-}
-ITEM_COLUMNS: dict[str, Any] = {
-    "Question": st.column_config.TextColumn(width=215),
-    "Category": st.column_config.TextColumn(width=90),
-    "Agree": st.column_config.TextColumn(width=60),
-    "Own answer": st.column_config.TextColumn(width=90),
-    "Own right": st.column_config.TextColumn(width=75, help="Whether the judge's own answer is correct"),
-    **{
-        f"Cond. {name}": st.column_config.TextColumn(
-            width=62, help=f"Condition {words}: whether the judge prefers the better answer"
-        )
-        for name, words in CONDITION_WORDS.items()
-    },
-}
+CORRECT = {True: "yes", False: "no", None: None}
+RIGHT_WHERE_ON = Column(
+    "Right where on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
+)
 
 
-def conditions_table(report: SelfReferenceReport) -> pd.DataFrame:
+def _share(title: str, width: int = 105) -> Column:
+    return Column(title, "share estimate", width=width)
+
+
+def _count(title: str) -> Column:
+    return Column(title, "count", width=70)
+
+
+def _known(estimate: Estimate) -> Estimate | None:
+    return None if estimate.value is None else estimate
+
+
+def conditions_table(report: SelfReferenceReport) -> Table:
     """Return the conditions, overall and with the gate on and off."""
-    columns = {"Condition": "str", "All": "str", "Pairs": "Int64", "Splits": "Int64", "Gate on": "str"}
-    return frame(
-        {**columns, "Gate off": "str", "Unmeasured": "Int64"},
-        (
-            (
-                CONDITION_WORDS[name],
-                _words(scores.accuracy),
-                scores.accuracy.n,
-                scores.splits,
-                *(_words(each) for each in (scores.on, scores.off)),
-                scores.unmeasured,
-            )
-            for name, scores in report.conditions.items()
-        ),
+    width = 102  # all columns are visible at a width of 1440 px
+    columns = (
+        Column("Condition", width=width),
+        _share("All", width),
+        Column("Pairs", "count", width=55),
+        Column("Splits", "count", width=55, help="The two orders differ; each counts as half"),
+        _share("Gate on", width),
+        _share("Gate off", width),
+        Column("Unmeasured", "count"),
     )
+    rows = (
+        (
+            *(CONDITION_WORDS[name], _known(scores.accuracy), scores.accuracy.n, scores.splits),
+            *(_known(scores.on), _known(scores.off), scores.unmeasured),
+        )
+        for name, scores in report.conditions.items()
+    )
+    return Table(columns, tuple(rows))
 
 
-def levels_table(report: SelfReferenceReport) -> pd.DataFrame:
+def levels_table(report: SelfReferenceReport) -> Table:
     """Return how often the majority is right per number of agreeing samples, fewest first."""
-    return frame(
-        {"Agree": "str", "Questions": "Int64", "Right": "Int64", "Share right": "str"},
-        (
-            (f"{level.agree} of {report.k}", level.n, level.right, _words(level.share))
-            for level in reversed(report.calibration)
-        ),
+    columns = (Column("Agree"), _count("Questions"), _count("Right"), _share("Share right"))
+    rows = (
+        (f"{level.agree} of {report.k}", level.n, level.right, _known(level.share))
+        for level in reversed(report.calibration)
     )
+    return Table(columns, tuple(rows))
 
 
-def sweep_table(report: SelfReferenceReport) -> pd.DataFrame:
+def sweep_table(report: SelfReferenceReport) -> Table:
     """Return condition C at every gate, the lowest first."""
-    return frame(
-        {"Gate from": "str", "C selective": "str", "Gate on": "str", RIGHT_WHERE_ON: "str"},
+    columns = (Column("Gate from"), _share("C selective"), _share("Gate on"), RIGHT_WHERE_ON)
+    rows = (
         (
-            (
-                f"{point.agree} of {report.k}",
-                *(_words(each) for each in (point.scores.accuracy, point.gate.on_rate, point.gate.precision)),
-            )
-            for point in report.sweep
-        ),
+            f"{point.agree} of {report.k}",
+            *map(_known, (point.scores.accuracy, point.gate.on_rate, point.gate.precision)),
+        )
+        for point in report.sweep
     )
+    return Table(columns, tuple(rows))
 
 
-def slices_table(report: SelfReferenceReport) -> pd.DataFrame:
+def slices_table(report: SelfReferenceReport) -> Table:
     """Return the four slices with both conditions."""
-    rows = frame(
-        {"Slice": "str", _items_title(report): "Int64", "A no reference": "str", "B always": "str"},
-        (
-            (
-                listed_words(each.gate_on, each.majority_right),
-                each.n,
-                _words(each.without),
-                _words(each.always),
-            )
-            for each in report.slices
-        ),
+    shares = tuple(_share(CONDITION_WORDS[name]) for name in ("A", "B"))
+    rows = (
+        (listed_words(each.gate_on, each.majority_right), each.n, _known(each.without), _known(each.always))
+        for each in report.slices
     )
-    return _without_empty(rows)
+    table = Table((Column("Slice", width=190), _count(f"{capital(noun(report))}s"), *shares), tuple(rows))
+    return table.without_empty(CONDITION_WORDS.values())
 
 
-def categories_table(report: SelfReferenceReport) -> pd.DataFrame:
+def categories_table(report: SelfReferenceReport) -> Table:
     """Return the figures of each category at this gate."""
-    columns = {"Category": "str", _items_title(report): "Int64", "Gate on": "str", RIGHT_WHERE_ON: "str"}
-    rows = frame(
-        {**columns, "A no reference": "str", "B always": "str", "C selective": "str"},
-        (
-            (
-                each.category,
-                each.n,
-                *(
-                    _words(one)
-                    for one in (each.gate.on_rate, each.gate.precision, each.without, each.always, each.selective)
-                ),
-            )
-            for each in report.categories
-        ),
-    )
-    return _without_empty(rows)
+    columns = (Column("Category", width=130), _count(f"{capital(noun(report))}s"), _share("Gate on"), RIGHT_WHERE_ON)
+    rows = ((each.category, each.n, *map(_known, _category_figures(each).values())) for each in report.categories)
+    table = Table((*columns, *map(_share, CONDITION_WORDS.values())), tuple(rows))
+    return table.without_empty(CONDITION_WORDS.values())
 
 
-def categories_file(report: SelfReferenceReport) -> pd.DataFrame:
+def categories_file(report: SelfReferenceReport) -> Table:
     """Return the same as plain numbers."""
-    rows: list[tuple[tuple[str, str], Estimate]] = []
-    for each in report.categories:
-        named = {
-            "gate on": each.gate.on_rate,
-            "right where on": each.gate.precision,
-            "A": each.without,
-            "B": each.always,
-            "C": each.selective,
-        }
-        rows += [((each.category, name), estimate) for name, estimate in named.items()]
-    return file_of({"Category": "str", "Figure": "str"}, rows)
-
-
-def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: int) -> pd.DataFrame:
-    """Return the items; conditions that were not asked are left out."""
-    columns = {"Question": "str", "Category": "str", "Agree": "str", "Own answer": "str", "Own right": "str"}
-    correct = {True: "yes", False: "no", None: None}
-    rows = frame(
-        {**columns, **{f"Cond. {name}": "str" for name in CONDITION_WORDS}},
-        (
-            (
-                _question(heads.get(item.pair_id)),
-                item.category,
-                f"{item.agree} of {k}",
-                item.answer or "no answer",
-                correct[item.right],
-                *(SCORES[score] for score in (item.without, item.always, item.selective)),
-            )
-            for item in items
-        ),
+    rows = (
+        ((each.category, name), estimate)
+        for each in report.categories
+        for name, estimate in _category_figures(each).items()
     )
-    return _without_empty(rows)
+    return file_of(("Category", "Figure"), rows)
 
 
-def _without_empty(rows: pd.DataFrame) -> pd.DataFrame:
-    conditions = (*CONDITION_WORDS.values(), *(f"Cond. {name}" for name in CONDITION_WORDS))
-    return rows.drop(columns=[name for name in rows.columns if name in conditions and rows[name].isna().all()])
+def _category_figures(category: CategoryScores) -> dict[str, Estimate]:
+    return {
+        "gate on": category.gate.on_rate,
+        "right where on": category.gate.precision,
+        "A": category.without,
+        "B": category.always,
+        "C": category.selective,
+    }
 
 
-def _items_title(report: SelfReferenceReport) -> str:
-    return f"{capital(noun(report))}s"
-
-
-def _words(estimate: Estimate) -> str | None:
-    return None if estimate.value is None else percent_words(estimate)
-
-
-def _question(head: PairHead | None) -> str | None:
-    return None if head is None or head.question is None else " ".join(head.question.split())
+def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: int) -> Table:
+    """Return the items; conditions that were not asked are left out."""
+    conditions = tuple(
+        Column(f"Cond. {name}", width=62, help=f"Condition {words}: whether the judge prefers the better answer")
+        for name, words in CONDITION_WORDS.items()
+    )
+    columns = (
+        Column("Question", width=215),
+        Column("Category", width=90),
+        Column("Agree", width=60),
+        Column("Own answer", width=90),
+        Column("Own right", width=75, help="Whether the judge's own answer is correct"),
+    )
+    rows = (
+        (
+            one_line(heads[item.pair_id].question) if item.pair_id in heads else None,
+            *(item.category, f"{item.agree} of {k}", item.answer or "no answer", CORRECT[item.right]),
+            *(SCORES[score] for score in (item.without, item.always, item.selective)),
+        )
+        for item in items
+    )
+    return Table((*columns, *conditions), tuple(rows)).without_empty([column.title for column in conditions])
 
 
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
@@ -393,9 +345,8 @@ class SelfReferenceFigures:
         under = (f"{self._pairs()}, 95 % intervals.", self._split(), self._unmeasured())
         if self.as_tables:
             rows = conditions_table(self.report)
-            shown = rows.drop(columns="Unmeasured")  # no room: the text under the table has it
-            no_rows = [None] * len(scores)
-            table(shown, no_rows, key="conditions_table", under=under, columns=CONDITION_COLUMNS, csv=rows)
+            shown = rows.without({"Unmeasured"})  # no room: the text under the table has it
+            table(shown, [None] * len(scores), key="conditions_table", under=under, csv=rows)
             return
         figure(
             lambda: conditions_chart([mark for mark, _ in marks]),
@@ -450,7 +401,6 @@ class SelfReferenceFigures:
                 f"The gate is on from {gate_words(report.needed, report.k)}.",
                 None if self.as_tables else "Shaded: the gate is on. Numbers: questions per level.",
             ),
-            columns=FIGURE_COLUMNS,
         )
 
     def _sweep(self) -> None:
@@ -479,7 +429,6 @@ class SelfReferenceFigures:
             says="Accuracy of condition C at every gate, with 95 % interval",
             as_table=self.as_tables,
             under=("From the same verdicts, without further calls. Click a gate to use it on this page.",),
-            columns=FIGURE_COLUMNS,
         )
 
 
