@@ -43,7 +43,6 @@ class Asked:
     version: StoredVersion | None
     grade: GradeName
     reviewer_id: int | None
-    people: str
     query_types: tuple[str, ...]
     direction: Direction | None
     cell: tuple[int, int] | None
@@ -79,8 +78,8 @@ def _load() -> tuple[Asked, DisagreementPage]:
             people_place = st.container(width=220)
             grade = grade_field("groundedness")
             with people_place:
-                people = people_field(list_graders(connection), grade)
-            source = PairSource.open(connection, people.reviewer_id)
+                reviewer_id = people_field(list_graders(connection), grade)
+            source = PairSource.open(connection, reviewer_id)
             with types_place:
                 types = st.multiselect(
                     "Query type",
@@ -102,8 +101,7 @@ def _load() -> tuple[Asked, DisagreementPage]:
         asked = Asked(
             version,
             grade,
-            people.reviewer_id,
-            people.words,
+            reviewer_id,
             tuple(types),
             next((each for each, words in DIRECTIONS.items() if words == direction), None),
             _cell(grade),

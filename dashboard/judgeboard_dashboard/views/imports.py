@@ -36,7 +36,7 @@ from judgeboard_dashboard.widgets.imports import (
     try_file,
 )
 from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows
-from judgeboard_dashboard.widgets.tables import csv_button, show_rows
+from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading
 
 _TRIAL = "import_trial"
@@ -144,9 +144,8 @@ def _hints() -> None:
 def _understood(trial: Trial) -> None:
     heading("Columns")
     columns = columns_table(trial.choice.kind, trial.summary.columns)
-    show_rows(columns, key=f"import_columns_{trial.choice.file_id}", most=9)
+    table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
     ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
-    csv_button(columns, "columns", key="import_columns_csv")
     _first_rows(trial)
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
 
@@ -156,8 +155,7 @@ def _first_rows(trial: Trial) -> None:
         return
     heading(f"First {count(len(trial.summary.first_records), 'row')}, as they will be stored")
     rows = first_rows(trial.choice.kind, trial.summary.first_records)
-    show_rows(rows, key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}", most=7)
-    csv_button(rows, "first-rows", key="import_rows_csv")
+    table(rows, key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}", name="first_rows", most=7)
 
 
 def _first_rejected(rejected: list[Rejected], total: int) -> None:
@@ -165,8 +163,7 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
         return
     heading(f"Rejected: {total:,}" if total <= len(rejected) else f"First {len(rejected)} of {total:,} rejected")
     rows = tuple((row.line, field_words(row.field), row.reason) for row in rejected)
-    show_rows(Table(REJECTED_COLUMNS, rows), key="import_rejected_rows", most=6)
-    csv_button(Table(REJECTED_COLUMNS, rows), "rejected", key="import_rejected_csv")
+    table(Table(REJECTED_COLUMNS, rows), key="import_rejected_rows", name="rejected", most=6)
 
 
 def mapping_of(file_id: str, kind: str) -> tuple[tuple[str, str], ...]:

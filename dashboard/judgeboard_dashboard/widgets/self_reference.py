@@ -222,7 +222,7 @@ def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: i
 
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
 LONGEST = 1_200  # characters of a question or an answer; the page of the pair shows all
-LONGEST_TRY = 240
+LONGEST_SAMPLE = 240
 SHOWN = {"ab": "Answer A first", "ba": "Answer B first"}
 PREFERS = {"a": "prefers answer A", "b": "prefers answer B", "tie": "calls it a tie"}
 
@@ -235,16 +235,17 @@ def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
         show(
             tag(
                 "div",
-                tag("div", "Question", cls="jb-label"),
+                _label("Question"),
                 tag("div", shortened(pair.question or "forgotten", LONGEST), cls="jb-reason"),
                 *(tag("div", option, cls="jb-cap") for option in lettered(pair.options or ())),
-                *_line("Correct option" if pair.options else "Correct answer", pair.reference),
-                *_line("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
-                tag("div", "Its own samples", cls="jb-label"),
-                *(_try(each) for each in details.tries[:k]),
-                tag("div", f"More samples (only the first {k} count)", cls="jb-label") if more else None,
-                *(_try(each) for each in more),
-                *(part for condition in ("plain", "reference") for part in _verdicts(details.orders, condition)),
+                _fact("Correct option" if pair.options else "Correct answer", pair.reference),
+                _fact("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
+                _label("Its own samples"),
+                *map(_sample, details.tries[:k]),
+                _label(f"More samples (only the first {k} count)") if more else None,
+                *map(_sample, more),
+                *_verdicts(details.orders, "plain"),
+                *_verdicts(details.orders, "reference"),
                 cls="jb-one",
             )
         )
@@ -262,42 +263,46 @@ def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
         )
 
 
-def _line(name: str, value: str | None) -> list[Html]:
-    if value is None:
-        return []
-    return [tag("div", tag("b", f"{name} "), shortened(value, LONGEST), cls="jb-cap jb-start")]
+def _label(text: str) -> Html:
+    return tag("div", text, cls="jb-label")
 
 
-def _try(each: StoredTry) -> Html:
-    said = "no answer" if each.answer is None else each.answer
-    why = "" if each.status == "ok" else f" ({each.status})"
-    reasoning = shortened(" ".join(_reasoning(each.raw).split()), LONGEST_TRY)
-    head = tag("b", f"{each.number + 1}. {shortened(said, LONGEST_TRY)}{why} ")
-    return tag("div", head, reasoning, cls="jb-cap jb-start")
+def _line(lead: str, text: str) -> Html:
+    return tag("div", tag("b", f"{lead} "), text, cls="jb-cap jb-start")
 
 
-def _reasoning(raw: str | None) -> str:
+def _fact(name: str, value: str | None) -> Html | None:
+    return None if value is None else _line(name, shortened(value, LONGEST))
+
+
+def _sample(sample: StoredTry) -> Html:
+    answer = "no answer" if sample.answer is None else shortened(sample.answer, LONGEST_SAMPLE)
+    why = "" if sample.status == "ok" else f" ({sample.status})"
+    reasoning = shortened(" ".join(_reasoning(sample.raw or "").split()), LONGEST_SAMPLE)
+    return _line(f"{sample.number + 1}. {answer}{why}", reasoning)
+
+
+def _reasoning(raw: str) -> str:
     try:
-        said = json.loads(raw or "")
+        reply = json.loads(raw)
     except (ValueError, RecursionError):
-        return raw or ""
-    reasoning = said.get("reasoning") if isinstance(said, dict) else None
-    return reasoning if isinstance(reasoning, str) else raw or ""
+        return raw
+    reasoning = reply.get("reasoning") if isinstance(reply, dict) else None
+    return reasoning if isinstance(reasoning, str) else raw
 
 
-def _verdicts(orders: tuple[StoredOrder, ...], condition: str) -> list[Html]:
-    said = [each for each in orders if each.condition == condition]
-    if not said:
+def _verdicts(orders: Sequence[StoredOrder], condition: str) -> list[Html]:
+    verdicts = [order for order in orders if order.condition == condition]
+    if not verdicts:
         return []
-    shown = next((each.reference for each in said if each.reference is not None), None)
-    title = "Without a reference" if condition == "plain" else f"Shown as correct: {shown or 'its own answer'}"
-    return [tag("div", shortened(title, LONGEST_TRY), cls="jb-label"), *(_order(each) for each in said)]
+    reference = next((verdict.reference for verdict in verdicts if verdict.reference is not None), "its own answer")
+    title = "Without a reference" if condition == "plain" else f"Shown as correct: {reference}"
+    return [_label(shortened(title, LONGEST_SAMPLE)), *map(_verdict, verdicts)]
 
 
-def _order(each: StoredOrder) -> Html:
-    prefers = PREFERS.get(each.preference or "", f"no usable verdict ({each.status})")
-    reasoning = shortened(each.reasoning, LONGEST_TRY) if each.reasoning else UNKNOWN
-    return tag("div", tag("b", f"{SHOWN[each.shown]}: {prefers}. "), reasoning, cls="jb-cap jb-start")
+def _verdict(verdict: StoredOrder) -> Html:
+    prefers = PREFERS.get(verdict.preference or "", f"no usable verdict ({verdict.status})")
+    return _line(f"{SHOWN[verdict.shown]}: {prefers}.", shortened(verdict.reasoning or UNKNOWN, LONGEST_SAMPLE))
 
 
 PARTS = {"all pairs": None, "gate on": True, "gate off": False}
@@ -328,55 +333,37 @@ class SelfReferenceFigures:
         report = self.report
         return this_page(report.judge, report.k, needed or report.needed, listed=listed, as_tables=self.as_tables)
 
-    def _why_not(self, reason: str) -> str:
-        command = f" To compare pairs: {compare_command(self.report)}" if noun(self.report) == "question" else ""
-        return f"{capital(reason)}.{command}"
-
     def _conditions(self) -> None:
-        scores = self.report.conditions
-        if all(one.accuracy.value is None for one in scores.values()):
-            instead(self._why_not(scores["C"].accuracy.reason or "Not measured"))
+        report, scores = self.report, self.report.conditions
+        if all(condition.accuracy.value is None for condition in scores.values()):
+            command = f" To compare pairs: {compare_command(report)}" if noun(report) == "question" else ""
+            instead(f"{capital(scores['C'].accuracy.reason or 'Not measured')}.{command}")
             return
-        marks = [
-            (Part(CONDITION_WORDS[name], part, share, _tip(f"{CONDITION_WORDS[name]}, {part}", share, "pairs")), part)
-            for name, one in scores.items()
-            for part, share in zip(PARTS, (one.accuracy, one.on, one.off), strict=True)
-        ]
-        under = (f"{self._pairs()}, 95 % intervals.", self._split(), self._unmeasured())
+        under = _conditions_words(report)
+        rows = conditions_table(report)
         if self.as_tables:
-            rows = conditions_table(self.report)
             shown = rows.without({"Unmeasured"})  # no room: the text under the table has it
             table(shown, [None] * len(scores), key="conditions_table", under=under, csv=rows)
             return
+        marks = [
+            Part(CONDITION_WORDS[name], part, share, _tip(f"{CONDITION_WORDS[name]}, {part}", share, "pairs"))
+            for name, condition in scores.items()
+            for part, share in zip(PARTS, (condition.accuracy, condition.on, condition.off), strict=True)
+        ]
         figure(
-            lambda: conditions_chart([mark for mark, _ in marks]),
+            lambda: conditions_chart(marks),
             intervals.HEIGHT,
-            conditions_table(self.report),
-            [self._at(listed=ALL if part == "all pairs" else listed_words(PARTS[part])) for _, part in marks],
+            rows,
+            [self._at(listed=listed_words(PARTS[mark.part])) for mark in marks],
             key="conditions",
             says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
             as_table=False,
             under=under,
         )
 
-    def _pairs(self) -> str:
-        sizes = {name: one.accuracy.n for name, one in self.report.conditions.items()}
-        if len(set(sizes.values())) == 1:
-            return f"{max(sizes.values()):,} pairs"
-        return f"Pairs: {_by_name(sizes)}"
-
-    def _split(self) -> str | None:
-        splits = {name: one.splits for name, one in self.report.conditions.items()}
-        return f"Split (the orders differ; counted as half): {_by_name(splits)}." if any(splits.values()) else None
-
-    def _unmeasured(self) -> str | None:
-        missing = {name: one.unmeasured for name, one in self.report.conditions.items() if one.unmeasured}
-        return f"No usable verdict in both orders: {_by_name(missing)}." if missing else None
-
     def _calibration(self) -> None:
         report = self.report
-        known = sum(level.n for level in report.calibration)
-        if not known:
+        if not any(level.n for level in report.calibration):
             instead("The correct answer of these questions is not known.")
             return
         levels = [
@@ -430,6 +417,19 @@ class SelfReferenceFigures:
             as_table=self.as_tables,
             under=("From the same verdicts, without further calls. Click a gate to use it on this page.",),
         )
+
+
+def _conditions_words(report: SelfReferenceReport) -> tuple[str | None, ...]:
+    """Return the number of pairs, of split verdicts and of missing verdicts by condition."""
+    pairs = {name: scores.accuracy.n for name, scores in report.conditions.items()}
+    splits = {name: scores.splits for name, scores in report.conditions.items()}
+    missing = {name: scores.unmeasured for name, scores in report.conditions.items() if scores.unmeasured}
+    pairs_words = f"{pairs['A']:,} pairs" if len(set(pairs.values())) == 1 else f"Pairs: {_by_name(pairs)}"
+    return (
+        f"{pairs_words}, 95 % intervals.",
+        f"Split (the orders differ; counted as half): {_by_name(splits)}." if any(splits.values()) else None,
+        f"No usable verdict in both orders: {_by_name(missing)}." if missing else None,
+    )
 
 
 def _by_name(numbers: Mapping[str, int]) -> str:

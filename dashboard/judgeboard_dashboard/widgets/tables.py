@@ -60,6 +60,7 @@ def table(
     targets: Sequence[Rows | None] = (),
     *,
     key: str,
+    name: str | None = None,
     under: Sequence[str | None] = (),
     csv: Table | Callable[[], Table] | None = None,
     **options: Any,
@@ -69,15 +70,17 @@ def table(
     Args:
         rows: the table.
         targets: the page that each row opens; None opens nothing.
-        key: unique on the page; also the name of the CSV file.
+        key: unique on the page.
+        name: name of the CSV file; by default the key.
         under: sentences of the caption; None is skipped.
         csv: the table for the file, if it differs.
         options: further arguments of `data_frame`.
     """
     show_rows(rows, key=key, targets=targets, **options)
-    with st.container(key=f"foot_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    name = name or key
+    with st.container(key=f"foot_{name}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption(*under)
-        csv_button(rows if csv is None else csv, key.replace("_", "-"), key=f"{key}_csv")
+        csv_button(rows if csv is None else csv, name.replace("_", "-"), key=f"{name}_csv")
 
 
 def show_rows(rows: Table, *, key: str, targets: Sequence[Rows | None] = (), **options: Any) -> None:
@@ -227,10 +230,12 @@ def turning_foot(
     query: Query,
     more: str = "",
     beside: Callable[[], None] | None = None,
+    file: str | None = None,
 ) -> None:
     """Show the range of a list, the CSV button, and the buttons that turn pages (keys K and J).
 
-    ``more`` follows the range; ``beside`` shows further buttons before the CSV button.
+    ``more`` follows the range; ``beside`` shows further buttons before the CSV button; ``file`` is the name of the CSV
+    file, by default the page's.
     """
     last = found.first + len(found.lines) - 1
     words = f"{found.first:,}–{last:,} of {count(found.total, noun)}{more}"
@@ -238,7 +243,7 @@ def turning_foot(
         show(tag("div", words, cls="jb-cap jb-line"))
         if beside is not None:
             beside()
-        csv_button(export, page, key=f"{page}_csv")
+        csv_button(export, file or page, key=f"{page}_csv")
         for label, shortcut, place in (
             ("Previous", "K", Place(query, before=found.previous_key)),
             ("Next", "J", Place(query, after=found.next_key)),
