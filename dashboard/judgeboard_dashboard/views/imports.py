@@ -35,7 +35,7 @@ from judgeboard_dashboard.widgets.imports import (
     required,
     try_file,
 )
-from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading
 
@@ -279,7 +279,7 @@ def done_card(done: Done) -> None:
         _unreadable(summary)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             if label is not None:
-                st.button(label, key="import_next", type="primary", on_click=pick_rows, args=(rows,), wrap=False)
+                open_button(label, rows, key="import_next", type="primary")
             _rejected_rows(summary, done.rejected)
         next_step = KINDS[summary.kind].next_step
         if next_step is not None:

@@ -20,7 +20,7 @@ from judgeboard_dashboard.review.pairs import (
     place_in_address,
 )
 from judgeboard_dashboard.session import current_reviewer, page, reading
-from judgeboard_dashboard.widgets.navigation import follow, pick_rows
+from judgeboard_dashboard.widgets.navigation import follow, open_button
 from judgeboard_dashboard.widgets.pair_tables import groups_file, groups_table, lines_table
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
@@ -64,15 +64,13 @@ def _list() -> None:
     with st.container(key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         heading(f"{LISTED[listed]}: {len(places):,} of {count(total, 'pair')}")
         open_pairs = [place for place, line in zip(places, lines, strict=True) if not line.mine]
-        st.button(
+        open_button(
             "Judge them yourself",
+            open_pairs[0].rows() if open_pairs else None,
             key="judge_pairs",
             icon=":material/play_arrow:",
             type="primary",
             disabled=not open_pairs,
-            on_click=pick_rows,
-            args=(open_pairs[0].rows() if open_pairs else None,),
-            wrap=False,
             help="One after the other, without seeing the models or the judge's verdict",
         )
     if not places:

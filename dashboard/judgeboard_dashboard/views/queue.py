@@ -19,7 +19,7 @@ from judgeboard_dashboard.review.new_queue import new_queue
 from judgeboard_dashboard.review.own_reviews import own_reviews
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
-from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows, rejudge_button
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button
 from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, data_frame, one_line, place_in, turning_foot
 from judgeboard_dashboard.widgets.texts import SORTS, ago, capital, nothing_waits, rule_words
 
@@ -129,14 +129,12 @@ def _buttons(chosen: Chosen) -> None:
     if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
         return
     query = {name: values for name, values in chosen.query.items() if name != "sort"}
-    st.button(
+    open_button(
         "Create queue from these",
+        Rows("queue", {**query, "show": queues.QUEUES, "new": "1"}),
         key="queue_of_these",
         type="tertiary",
         icon=":material/playlist_add:",
-        on_click=pick_rows,
-        args=(Rows("queue", {**query, "show": queues.QUEUES, "new": "1"}),),
-        wrap=False,
     )
 
 

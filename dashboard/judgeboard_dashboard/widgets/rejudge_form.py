@@ -1,7 +1,7 @@
 """The form of the Rejudge page: which answers, which judge, and the estimated cost and time."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -14,13 +14,13 @@ from judgeboard.runs.jobs import CallEstimate, estimate_calls, judge_spec, reque
 from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
-from judgeboard.store.judge_versions import StoredVersion, list_versions, retired_versions
+from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.settings import primary_judge
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
-from judgeboard_dashboard.widgets.navigation import item, pick_rows
+from judgeboard_dashboard.widgets.navigation import item, open_button
 from judgeboard_dashboard.widgets.texts import caption, count, duration, money, shortened
 
 RowsName = Literal["open", "match", "failed", "plain"]
@@ -146,17 +146,11 @@ _BLANK: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class KnownJudge:
-    """A stored version that can judge again, with the judge fields of a job."""
+class KnownJudge(NamedTuple):
+    """A stored version that can judge again: its label ("rag v3 · llama-3.1-8b") and the judge fields of a job."""
 
-    version: StoredVersion
+    words: str
     spec: dict[str, Any]
-
-    @property
-    def words(self) -> str:
-        """The label: "rag v3 · llama-3.1-8b"."""
-        return " · ".join(part for part in (self.version.title, self.version.model) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +318,7 @@ def _answer(response_id: int) -> None:
         )
     )
     with st.container(horizontal=True, gap="small"):
-        st.button("Open item", key="rejudge_item", type="tertiary", on_click=pick_rows, args=(item(response_id),))
+        open_button("Open item", item(response_id), key="rejudge_item", type="tertiary")
         st.button("Choose other rows", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
 
 
@@ -341,7 +335,11 @@ def _judge() -> JobJudge | None:
         specs = [(version, judge_spec(connection, version)) for version in versions]
     # Most likely: the newest version of the primary judge, then the newest of the others.
     specs.sort(key=lambda version_spec: (version_spec[0].name != primary, -version_spec[0].id))
-    known = {version.id: KnownJudge(version, spec) for version, spec in specs if spec is not None}
+    known = {
+        version.id: KnownJudge(" · ".join(filter(None, (version.title, version.model))), spec)
+        for version, spec in specs
+        if spec is not None
+    }
     if permitted(Action.CHOOSE_JUDGE):
         return judge_form(known)
     if not known:

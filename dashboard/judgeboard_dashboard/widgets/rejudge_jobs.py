@@ -17,7 +17,7 @@ from judgeboard.store.listing import LinePage
 from judgeboard.store.verdict_pairs import OneVerdict, PairTexts
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, problem, reading, store
-from judgeboard_dashboard.widgets.navigation import Rows, item, pick_rows
+from judgeboard_dashboard.widgets.navigation import Rows, item, open_button
 from judgeboard_dashboard.widgets.rejudge_form import job_words
 from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, one_line, place_in, table, turning_foot
 from judgeboard_dashboard.widgets.texts import (
@@ -337,13 +337,12 @@ def _two_verdicts(change: Compared, texts: PairTexts, compare: Compare) -> None:
                 cls="jb-beside",
             )
         )
-        st.button(
+        open_button(
             "Open item",
+            item(change.pair.response_id),
             key="changes_open",
             type="tertiary",
             icon=":material/open_in_new:",
-            on_click=pick_rows,
-            args=(item(change.pair.response_id),),
         )
 
 

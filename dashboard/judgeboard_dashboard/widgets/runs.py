@@ -19,7 +19,7 @@ from judgeboard.store.storing import ImportBatch
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
-from judgeboard_dashboard.widgets.navigation import Rows, item, pick_rows, responses
+from judgeboard_dashboard.widgets.navigation import Rows, item, open_button, pick_rows, responses
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, money, when
 
@@ -173,10 +173,10 @@ def _buttons(line: RunLine, version_id: int) -> None:
             if reason is not None:
                 show(tag("div", reason, cls="jb-cap"), width="content")
             failed = responses(RowFilter(judge_version=version_id, statuses=NOT_OK))
-            st.button("Open answers without a verdict", key="run_open", on_click=pick_rows, args=(failed,), wrap=False)
+            open_button("Open answers without a verdict", failed, key="run_open")
         if line.run.kind == "rejudge" and line.counts.ok:
             changes = Rows("rejudge", {"run": str(line.run.id)})
-            st.button("Show changes", key="run_changes", on_click=pick_rows, args=(changes,), wrap=False)
+            open_button("Show changes", changes, key="run_changes")
 
 
 def _retry(line: RunLine, version_id: int) -> str | None:

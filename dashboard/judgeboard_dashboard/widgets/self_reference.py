@@ -30,7 +30,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import reading, store
 from judgeboard_dashboard.widgets.charts import intervals
 from judgeboard_dashboard.widgets.charts.intervals import Level, Part, conditions_chart, share_levels_chart
-from judgeboard_dashboard.widgets.navigation import Rows, pick_rows
+from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import figure, file_of, one_line, table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead, shortened
 
@@ -253,13 +253,11 @@ def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
             why = "Only the question is stored, without answers to compare."
             caption("The texts are forgotten." if pair.question is None else why)
             return
-        st.button(
+        open_button(
             "Open the pair",
+            Rows("pairs", {"pair": str(pair.id), "of": str(version_id)}),
             key="open_pair",
             icon=":material/open_in_full:",
-            on_click=pick_rows,
-            args=(Rows("pairs", {"pair": str(pair.id), "of": str(version_id)}),),
-            wrap=False,
         )
 
 

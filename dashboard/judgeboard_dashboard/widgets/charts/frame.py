@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import pandas as pd
 
 from judgeboard.domain import Estimate
 from judgeboard_dashboard.theme import palette
@@ -43,14 +44,10 @@ def pick() -> alt.Parameter:
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
 
 
-def estimate_columns(estimates: Sequence[Estimate]) -> dict[str, Any]:
-    """Return the columns of marks with intervals: position (``at``), value and bounds."""
-    return {
-        "at": range(len(estimates)),
-        "value": [each.value for each in estimates],
-        "low": [each.low for each in estimates],
-        "high": [each.high for each in estimates],
-    }
+def estimate_rows(estimates: Sequence[Estimate], **columns: Any) -> pd.DataFrame:
+    """Return the rows of marks with intervals: position (``at``), value, bounds, and further columns."""
+    bounds = {name: [getattr(each, name) for each in estimates] for name in ("value", "low", "high")}
+    return pd.DataFrame({"at": range(len(estimates)), **bounds, **columns})
 
 
 def click_points(base: Any, chosen: alt.Parameter, colour: Any = alt.Undefined, **channels: Any) -> Any:
