@@ -26,10 +26,7 @@ class Html(str):
 def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
     """Return an element; texts among the children are escaped, None is skipped.
 
-    Args:
-        name: the element's name, a constant of our code.
-        children: texts and elements, in order.
-        attributes: ``cls`` is class, ``data_n`` is data-n; None is skipped.
+    ``name`` is a constant of our code. Of the attributes ``cls`` is class and ``data_n`` is data-n; None is skipped.
     """
     opened = "".join(
         f' {_attribute_name(key)}="{html.escape(value, quote=True)}"'

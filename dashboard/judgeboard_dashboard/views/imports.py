@@ -22,7 +22,6 @@ from judgeboard_dashboard.widgets.imports import (
     Done,
     RejectedRows,
     Trial,
-    button_words,
     columns_table,
     done_lead,
     dry_details,
@@ -259,7 +258,7 @@ def trial_card(trial: Trial) -> Reviewer | None:
         reviewer = ask_reviewer("Your name is stored with the import.") if has_news(summary) else None
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             pressed = has_news(summary) and st.button(
-                button_words(summary),
+                f"Import {count(summary.new, 'row')}" if summary.new else "Add feedback",
                 key="import_start",
                 type="primary",
                 icon=":material/upload:",

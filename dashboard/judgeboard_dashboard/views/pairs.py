@@ -6,7 +6,6 @@ import streamlit as st
 
 from judgeboard.methods.pair_report import ALL, ComparedPairs, Listed, outcome_words
 from judgeboard.store.comparisons import pair_heads, versions_that_compared
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.pairs import (
     LIST_FIELDS,
@@ -20,6 +19,7 @@ from judgeboard_dashboard.review.pairs import (
     place_in_address,
 )
 from judgeboard_dashboard.session import current_reviewer, page, reading
+from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.navigation import follow, open_button
 from judgeboard_dashboard.widgets.pair_tables import groups_file, groups_table, lines_table
 from judgeboard_dashboard.widgets.tables import table
@@ -49,7 +49,7 @@ def _list() -> None:
     with reading() as connection:
         versions = versions_that_compared(connection)
     with st.container(key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"):
-        version = _version_field(versions)
+        version = version_field(st.container(width=230), versions)
         pairs = pair_list(version, None if reviewer is None else reviewer.id)
         aspect, listed, types = _fields(pairs.compared)
     total, lines = len(pairs.compared.lines(aspect)), pairs.compared.lines(aspect, listed, types)
@@ -106,20 +106,6 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         csv=groups_file(groups),
         most=8,
     )
-
-
-def _version_field(versions: list[StoredVersion]) -> StoredVersion | None:
-    titles = {version.title: version for version in versions}
-    chosen = st.selectbox(
-        "Judge version",
-        list(titles),
-        key="version",
-        bind="query-params",
-        placeholder="No judge version",
-        disabled=not titles,
-        width=230,
-    )
-    return titles.get(chosen or "")
 
 
 def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:

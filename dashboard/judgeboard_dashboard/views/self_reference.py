@@ -20,6 +20,7 @@ from judgeboard.store.comparisons import pair_heads
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.samples import most_samples, sampling_versions
 from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.self_reference import (
     ALL,
@@ -55,7 +56,6 @@ class Filters:
 
     version: StoredVersion
     k: int
-    needed: int
     listed: str
     category: str | None
     as_tables: bool
@@ -72,7 +72,7 @@ def self_reference() -> None:
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
         version, k, needed = _gate_fields(versions)
         found = cached_page(version, k, needed)
-        filters = _list_fields(found, version, k, needed)
+        filters = _list_fields(found, version, k)
     if not found.report.items:
         empty(f"No question has {k} samples of {version.title}.")
         return
@@ -89,9 +89,7 @@ def self_reference() -> None:
 
 
 def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int]:
-    titles = {version.title: version for version in versions}
-    chosen = st.selectbox("Judge version", list(titles), key="version", bind="query-params", width=230)
-    version = titles.get(chosen or "", versions[0])
+    version = version_field(st.container(width=230), versions) or versions[0]
     with reading() as connection:
         most = most_samples(connection, version.id)
     usual = min(samples_used(version), most)
@@ -104,7 +102,7 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
     return version, k, int((gate or gates[0]).split()[0])
 
 
-def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int, needed: int) -> Filters:
+def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int) -> Filters:
     listed = st.selectbox("List", list(LISTED), key="listed", bind="query-params", width=230)
     names = [each.category for each in found.report.categories]
     category = st.selectbox(
@@ -118,7 +116,7 @@ def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int, neede
     )
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    return Filters(version, k, needed, listed or ALL, category, as_tables)
+    return Filters(version, k, listed or ALL, category, as_tables)
 
 
 def _slices(report: SelfReferenceReport, filters: Filters) -> None:
@@ -127,11 +125,7 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
         slices_table(report),
         [
             this_page(
-                filters.version.title,
-                filters.k,
-                filters.needed,
-                listed=listed_words(each.gate_on, each.majority_right),
-                as_tables=filters.as_tables,
+                report, as_tables=filters.as_tables, listed=listed_words(each.gate_on, each.majority_right)
             )
             for each in report.slices
         ],
@@ -145,12 +139,7 @@ def _categories(found: SelfReferencePage, filters: Filters) -> None:
     heading("By category")
     table(
         categories_table(report),
-        [
-            this_page(
-                filters.version.title, filters.k, filters.needed, category=each.category, as_tables=filters.as_tables
-            )
-            for each in report.categories
-        ],
+        [this_page(report, as_tables=filters.as_tables, category=each.category) for each in report.categories],
         key="categories_self_reference",
         under=(
             "At the same gate. Right where on: how often its own answer is right if the gate is on.",

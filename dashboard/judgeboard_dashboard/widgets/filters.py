@@ -119,16 +119,11 @@ def filter_row(
     all_chips: bool = False,
     titles: Mapping[int, str] | None = None,
 ) -> Chosen:
-    """Show the fields and return the filter.
+    """Show the fields of a page and return the filter.
 
-    A filter in the address without a field (from a chart) is shown as a chip; a press removes it.
-
-    Args:
-        page: the page's file name, part of the keys of its fields.
-        choices: the choices of the fields.
-        more: the fields behind "More filters".
-        all_chips: shows chips for those too, for a page that charts lead to.
-        titles: titles of judge versions by id, for the chips.
+    A filter in the address without a field (from a chart) is shown as a chip; a press removes it. ``more`` are the
+    fields behind "More filters"; with ``all_chips`` they have chips too, for a page that charts open. ``titles`` are
+    those of judge versions by id, for the chips.
     """
     where, sort = _from_address(page, choices)
     with st.container(key=f"filters_{page}", horizontal=True, vertical_alignment="bottom", gap="small"):

@@ -226,11 +226,6 @@ def done_lead(summary: ImportSummary) -> str:
     return f"{words} {summary.feedback_added:,} with user feedback." if summary.feedback_added else words
 
 
-def button_words(summary: ImportSummary) -> str:
-    """Return the label of the button."""
-    return f"Import {count(summary.new, 'row')}" if summary.new else "Add feedback"
-
-
 def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
     """Return the fields that every row of this file needs."""
     taken = {use.ours for use in columns if use.ours is not None and use.theirs is not None}

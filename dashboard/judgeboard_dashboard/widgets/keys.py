@@ -119,7 +119,7 @@ def key_button(
     each: bool = False,
     **options: Any,
 ) -> None:
-    """Show a button with a keyboard shortcut.
+    """Show a button with a keyboard shortcut; ``options`` are further arguments of ``st.button``.
 
     Args:
         label: a constant text, never text from a log.
@@ -131,7 +131,7 @@ def key_button(
         quiet: shows the button without a border.
         tip: explanation of the button.
         each: counts two presses in quick succession as two; the browser still counts a held key once.
-        options: further arguments of ``st.button``.
+        options: further arguments.
     """
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(

@@ -49,10 +49,7 @@ def item(response_id: int) -> Rows:
 def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
     """Show the button that opens the Rejudge page with this filter, if the person may rejudge several answers.
 
-    Args:
-        page: the page of the button.
-        rows: "match" for all answers of the filter, "open" for those with an open flag.
-        query: the filter as in the address; the order is left out.
+    ``rows`` is "match" for all answers of the filter, "open" for those with an open flag. The order is left out.
     """
     if not permitted(Action.REJUDGE_MANY):
         return
@@ -88,14 +85,10 @@ def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
 
 
 def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, key: str, says: str) -> None:
-    """Show a chart whose marks open rows.
+    """Show a chart, ``height`` px high with its axes, whose marks open rows.
 
-    Args:
-        chart: made with `charts.frame.pick`: ``at`` of a mark is its position in ``targets``.
-        height: in px, axes included.
-        targets: the rows that each mark opens; None opens nothing.
-        key: unique on the page.
-        says: description for screen readers.
+    The chart is made with `charts.frame.pick`: ``at`` of a mark is its position in ``targets``; None opens nothing.
+    ``says`` describes the chart for screen readers.
     """
     st.altair_chart(
         fin(chart, height),

@@ -60,8 +60,13 @@ def job_words(where: RowFilter, mode: str) -> str:
     """Return in words what a job selected."""
     if where.response_ids is not None and len(where.response_ids) == 1:
         return "one answer"
-    mode_words = {"failed": "without a usable verdict, ", "plain": "not judged yet, "}.get(mode, "")
-    return mode_words + filter_sentence(where)
+    words = {"failed": "without a usable verdict, ", "plain": "not judged yet, "}.get(mode, "")
+    if where.states == ("open",):
+        where = replace(where, states=())
+        if where == RowFilter():
+            return f"{words}all open flags"
+        words += "open flags, "
+    return words + filter_sentence(where)
 
 
 PARAMETERS = ("response", "rows", "job", "run")

@@ -82,17 +82,17 @@ def run_table(lines: Sequence[RunLine], now: datetime) -> RunLine:
 
 def run_rows(lines: Sequence[RunLine], now: datetime) -> Table:
     """Return runs as a table; ``Usable`` in percent."""
-    return Table(RUN_COLUMNS, tuple(_run_cells(line, now) for line in lines))
-
-
-def _run_cells(line: RunLine, now: datetime) -> tuple[object, ...]:
-    run, counts = line.run, line.counts
-    return (
-        *(run.id, run.kind, run.version_title, run.state.value),
-        *(counts.asked, counts.ok, counts.unparsable, counts.refused, counts.error, line.not_reached, run.selected),
-        100 * counts.ok / counts.asked if counts.asked else None,
-        *(money(line.cost_micro), took_words(line, now), run.actor, why_words(line, now)),
+    rows = (
+        (
+            *(run.id, run.kind, run.version_title, run.state.value),
+            *(counts.asked, counts.ok, counts.unparsable, counts.refused, counts.error, line.not_reached, run.selected),
+            100 * counts.ok / counts.asked if counts.asked else None,
+            *(money(line.cost_micro), took_words(line, now), run.actor, why_words(line, now)),
+        )
+        for line in lines
+        for run, counts in ((line.run, line.counts),)
     )
+    return Table(RUN_COLUMNS, tuple(rows))
 
 
 def why_words(line: RunLine, now: datetime) -> str | None:
@@ -172,11 +172,10 @@ def _buttons(line: RunLine, version_id: int) -> None:
             reason = _retry(line, version_id)
             if reason is not None:
                 show(tag("div", reason, cls="jb-cap"), width="content")
-            failed = responses(RowFilter(judge_version=version_id, statuses=NOT_OK))
-            open_button("Open answers without a verdict", failed, key="run_open")
+            failed = RowFilter(judge_version=version_id, statuses=NOT_OK)
+            open_button("Open answers without a verdict", responses(failed), key="run_open")
         if line.run.kind == "rejudge" and line.counts.ok:
-            changes = Rows("rejudge", {"run": str(line.run.id)})
-            open_button("Show changes", changes, key="run_changes")
+            open_button("Show changes", Rows("rejudge", {"run": str(line.run.id)}), key="run_changes")
 
 
 def _retry(line: RunLine, version_id: int) -> str | None:

@@ -61,10 +61,16 @@ def gate_words(needed: int, k: int) -> str:
 
 
 def this_page(
-    version: str, k: int, needed: int, *, listed: str = ALL, category: str | None = None, as_tables: bool = False
+    report: SelfReferenceReport,
+    *,
+    as_tables: bool,
+    needed: int | None = None,
+    listed: str = ALL,
+    category: str | None = None,
 ) -> Rows:
-    """Return the address of the page with these choices."""
-    query: dict[str, str | list[str]] = {"version": version, "samples": str(k), "gate": gate_words(needed, k)}
+    """Return the address of the page with these choices; by default at the gate of the report."""
+    gate = gate_words(needed or report.needed, report.k)
+    query: dict[str, str | list[str]] = {"version": report.judge, "samples": str(report.k), "gate": gate}
     if listed != ALL:
         query["listed"] = listed
     if category is not None:
@@ -328,8 +334,7 @@ class SelfReferenceFigures:
             self._sweep()
 
     def _at(self, *, needed: int | None = None, listed: str = ALL) -> Rows:
-        report = self.report
-        return this_page(report.judge, report.k, needed or report.needed, listed=listed, as_tables=self.as_tables)
+        return this_page(self.report, as_tables=self.as_tables, needed=needed, listed=listed)
 
     def _conditions(self) -> None:
         report, scores = self.report, self.report.conditions

@@ -36,17 +36,9 @@ def figure(
 ) -> None:
     """Show a chart, or the same numbers as a table with a CSV button, and a caption.
 
-    Args:
-        draw: makes the chart; its marks are in the order of ``rows``.
-        tall: height of the chart in px.
-        rows: the numbers of the chart.
-        targets: the page that each mark, and each row, opens.
-        key: unique on the page.
-        says: description of the chart for screen readers.
-        as_table: shows the table.
-        under: sentences of the caption; None is skipped.
-        drawn: sentences before them that apply to the chart only.
-        listed: sentences before them that apply to the table only.
+    ``draw`` makes the chart, ``tall`` px high; its marks are in the order of ``rows``. A mark or a row opens its
+    target. The caption has the sentences for the chart (``drawn``) or the table (``listed``), then those for both
+    (``under``); None is skipped. ``says`` describes the chart for screen readers.
     """
     if as_table:
         table(rows, targets, key=f"{key}_table", under=(*listed, *under))
@@ -65,16 +57,10 @@ def table(
     csv: Table | Callable[[], Table] | None = None,
     **options: Any,
 ) -> None:
-    """Show a table whose rows open pages, with a caption and a CSV button.
+    """Show a table whose rows open their targets, with a caption (``under``, None is skipped) and a CSV button.
 
-    Args:
-        rows: the table.
-        targets: the page that each row opens; None opens nothing.
-        key: unique on the page.
-        name: name of the CSV file; by default the key.
-        under: sentences of the caption; None is skipped.
-        csv: the table for the file, if it differs.
-        options: further arguments of `data_frame`.
+    ``csv`` is the table for the file, if it differs; ``name`` is the name of the file, by default the key. ``options``
+    are further arguments of `data_frame`.
     """
     show_rows(rows, key=key, targets=targets, **options)
     name = name or key
@@ -100,14 +86,10 @@ def choose_row(rows: Table, *, key: str, **options: Any) -> int:
 def data_frame(
     rows: Table, *, key: str, most: int = 15, columns: Mapping[str, Any] | None = None, **options: Any
 ) -> Any:
-    """Show a table.
+    """Show a table with at most ``most`` rows visible without scrolling.
 
-    Args:
-        rows: the table.
-        key: unique on the page.
-        most: rows that are visible without scrolling.
-        columns: Streamlit column settings that replace those of `column_settings`.
-        options: further arguments of ``st.dataframe``.
+    ``columns`` are Streamlit column settings that replace those of `column_settings`; ``options`` are further arguments
+    of ``st.dataframe``.
     """
     return st.dataframe(
         table_frame(rows),
@@ -168,13 +150,7 @@ def one_line(text: str | None) -> str | None:
 
 
 def csv_button(rows: Table | Callable[[], Table], name: str, *, key: str) -> None:
-    """Show a button that downloads a table as CSV.
-
-    Args:
-        rows: the table, or a function that makes it when the button is pressed.
-        name: the file's name without ending.
-        key: unique on the page.
-    """
+    """Show a button that downloads a table as CSV; a function makes the table when the button is pressed."""
     st.download_button(
         "CSV",
         data=as_now(lambda: to_csv(rows() if callable(rows) else rows).encode("utf-8-sig")),
@@ -188,12 +164,7 @@ def csv_button(rows: Table | Callable[[], Table], name: str, *, key: str) -> Non
 
 
 def file_of(names: Sequence[str], rows: Iterable[tuple[tuple[Any, ...], Estimate]]) -> Table:
-    """Return estimates as plain numbers for a file.
-
-    Args:
-        names: the columns that name a row.
-        rows: the name of each row, and its estimate.
-    """
+    """Return estimates as plain numbers for a file; ``names`` are the columns that name a row."""
     numbers = (*(Column(name, "number") for name in ("Value", "Low", "High")), Column("Answers", "count"))
     return Table(
         (*map(Column, names), *numbers, Column("Why not")),

@@ -53,11 +53,8 @@ def estimate_rows(estimates: Sequence[Estimate], **columns: Any) -> pd.DataFrame
 def click_points(base: Any, chosen: alt.Parameter, colour: Any = alt.Undefined, **channels: Any) -> Any:
     """Return a layer of invisible points that take the clicks: a drawn point is smaller than a finger.
 
-    Args:
-        base: The chart; its rows have ``at`` and, unless ``tooltip`` is given, a ``tip``.
-        chosen: The result of `pick`.
-        colour: The colour of a selected point, if the base has none.
-        channels: The position of the points.
+    Rows of ``base`` have ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`;
+    ``colour`` is the colour of a selected point, if the base has none; ``channels`` are the position of the points.
     """
     described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": "tip:N"} | channels
     opacity = alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False)

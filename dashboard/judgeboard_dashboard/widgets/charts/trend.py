@@ -58,12 +58,9 @@ class TrendAxis:
 
 
 def trend_chart(points: Sequence[TrendPoint], marks: Sequence[tuple[int, str]], axis: TrendAxis) -> Any:
-    """Return the panel of one query type.
+    """Return the panel of one query type; lines connect points (oldest first) of one segment.
 
-    Args:
-        points: Periods with answers, oldest first; lines connect points of one segment.
-        marks: (start of the period, title of the judge version that leads from it on).
-        axis: The scale, the same for all panels of a page.
+    ``marks`` are (start of the period, title of the judge version from then on).
     """
     colours = palette()
     rows = frame_of(points, axis)
