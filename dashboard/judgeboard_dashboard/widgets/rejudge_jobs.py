@@ -129,7 +129,9 @@ def _panel(job: JobProgress) -> None:
         with st.container(key="job_head", horizontal=True, vertical_alignment="center", gap="small"):
             requested = f" · {about} · requested by {job.actor}, {requested_at}"
             show(tag("div", tag("b", name), requested, cls="jb-say jb-line"))
-            if not job.finished and job.state != "stopping" and _may_cancel(job):
+            person = current_reviewer()
+            permitted = person is None or person.name == job.actor or may(person, Action.CANCEL_JOBS)
+            if permitted and not job.finished and job.state != "stopping":
                 st.button(
                     "Cancel job",
                     key="job_cancel",
@@ -147,11 +149,6 @@ def _panel(job: JobProgress) -> None:
         parts = [tag("span", tag("b", f"{number:,}"), f" {name}") for name, number in counts.items()]
         show(tag("div", *parts, tag("span", sum_words(job), cls="jb-cap"), cls="jb-tally"))
         show(tag("div", commands(state_words(job)), cls="jb-mut" if job.state in {"running", "done"} else "jb-note"))
-
-
-def _may_cancel(job: JobProgress) -> bool:
-    person = current_reviewer()
-    return person is None or person.name == job.actor or may(person, Action.CANCEL_JOBS)
 
 
 def _cancel(job_id: str) -> None:

@@ -82,17 +82,17 @@ def run_table(lines: Sequence[RunLine], now: datetime) -> RunLine:
 
 def run_rows(lines: Sequence[RunLine], now: datetime) -> Table:
     """Return runs as a table; ``Usable`` in percent."""
-    rows = (
-        (
-            *(run.id, run.kind, run.version_title, run.state.value),
-            *(counts.asked, counts.ok, counts.unparsable, counts.refused, counts.error, line.not_reached, run.selected),
-            100 * counts.ok / counts.asked if counts.asked else None,
-            *(money(line.cost_micro), took_words(line, now), run.actor, why_words(line, now)),
-        )
-        for line in lines
-        for run, counts in ((line.run, line.counts),)
+    return Table(RUN_COLUMNS, tuple(_run_cells(line, now) for line in lines))
+
+
+def _run_cells(line: RunLine, now: datetime) -> tuple[object, ...]:
+    run, counts = line.run, line.counts
+    return (
+        *(run.id, run.kind, run.version_title, run.state.value),
+        *(counts.asked, counts.ok, counts.unparsable, counts.refused, counts.error, line.not_reached, run.selected),
+        100 * counts.ok / counts.asked if counts.asked else None,
+        *(money(line.cost_micro), took_words(line, now), run.actor, why_words(line, now)),
     )
-    return Table(RUN_COLUMNS, tuple(rows))
 
 
 def why_words(line: RunLine, now: datetime) -> str | None:

@@ -129,18 +129,15 @@ def column_settings(table: Table) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for column in table.columns:
         number_format = _NUMBER_FORMATS.get(column.format)
+        looks: dict[str, Any] = {"width": column.width, "help": column.help}
         if column.bar:
-            settings[column.title] = st.column_config.ProgressColumn(
-                width=column.width, min_value=0, max_value=1, format=number_format, color="primary", help=column.help
-            )
+            looks |= {"format": number_format, "min_value": 0, "max_value": 1, "color": "primary"}
+            settings[column.title] = st.column_config.ProgressColumn(**looks)
         elif number_format is not None:
-            settings[column.title] = st.column_config.NumberColumn(
-                format=number_format, width=column.width, help=column.help
-            )
+            settings[column.title] = st.column_config.NumberColumn(format=number_format, **looks)
         else:
-            settings[column.title] = st.column_config.TextColumn(
-                width=column.width, help=column.help, alignment="right" if column.right else None
-            )
+            alignment = "right" if column.right else None
+            settings[column.title] = st.column_config.TextColumn(alignment=alignment, **looks)
     return settings
 
 

@@ -83,12 +83,6 @@ def frame_of(points: Sequence[TrendPoint], axis: TrendAxis) -> pd.DataFrame:
     return pd.DataFrame(list(_rows(points, axis)))
 
 
-def axis_days(axis: TrendAxis) -> list[int]:
-    """Return the starts with a label: every second one of up to a dozen, fewer of more."""
-    starts = range(axis.first, axis.last + 1, axis.days)
-    return list(starts[:: max(1, -(-len(starts) // 6))])
-
-
 def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, Any]]:
     band = 0
     whole = [point.estimate.low is not None and point.estimate.high is not None for point in points]
@@ -117,6 +111,8 @@ def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, A
 
 
 def _time(axis: TrendAxis) -> alt.X:
+    starts = range(axis.first, axis.last + 1, axis.days)
+    labelled = starts[:: max(1, -(-len(starts) // 6))]  # every second one of up to a dozen, fewer of more
     return alt.X(
         "start:T",
         title=None,
@@ -124,7 +120,7 @@ def _time(axis: TrendAxis) -> alt.X:
         scale=alt.Scale(type="utc", padding=14, domain=[_iso(axis.first), _iso(axis.last)]),
         axis=alt.Axis(
             format="%-d %b",
-            values=[_iso(day) for day in axis_days(axis)],
+            values=[_iso(day) for day in labelled],
             labelOverlap=True,
             labelSeparation=10,
             grid=False,
@@ -232,7 +228,8 @@ def axis_of(found: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     measure = MEASURES[found.measure]
     starts = [point.start for panel in drawn for point in panel.points]
     tops = [point.estimate.high or point.estimate.value or 0 for panel in drawn for point in panel.points]
-    low, high = measure.bounds or (0.0, share_top(max(tops)))
+    # An axis of shares ends at 20, 40, 60, 80 or 100 %, so that small shares are readable.
+    low, high = measure.bounds or (0.0, next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if max(tops) <= top or top == 1))
     return TrendAxis(
         title=measure.title if found.threshold is None or measure.bounds else f"Share below {found.threshold:g}",
         low=low,
@@ -244,11 +241,6 @@ def axis_of(found: Trend, drawn: Sequence[Panel]) -> TrendAxis:
         most=max(point.estimate.n for panel in drawn for point in panel.points),
         threshold=found.threshold if measure.bounds else None,
     )
-
-
-def share_top(highest: float) -> float:
-    """Return the end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
-    return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if highest <= top or top == 1.0)
 
 
 def _targets(panel: Panel) -> list[Rows]:
