@@ -124,9 +124,7 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     table(
         slices_table(report),
         [
-            this_page(
-                report, as_tables=filters.as_tables, listed=listed_words(each.gate_on, each.majority_right)
-            )
+            this_page(report, as_tables=filters.as_tables, listed=listed_words(each.gate_on, each.majority_right))
             for each in report.slices
         ],
         key="slices_self_reference",

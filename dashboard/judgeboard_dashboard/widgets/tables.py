@@ -136,8 +136,7 @@ def column_settings(table: Table) -> dict[str, Any]:
         elif number_format is not None:
             settings[column.title] = st.column_config.NumberColumn(format=number_format, **looks)
         else:
-            alignment = "right" if column.right else None
-            settings[column.title] = st.column_config.TextColumn(alignment=alignment, **looks)
+            settings[column.title] = st.column_config.TextColumn(alignment="right" if column.right else None, **looks)
     return settings
 
 
