@@ -169,14 +169,14 @@ def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids
             session=session_state,
             reviewer=mara,
             row=row,
+            request_key=session_state.request_key(row),
             subject=-pair_ids[0],
             name="pair",
             seconds=lambda: 1.0,
             screen=screen,
         )
-        request_key = session_state.request_key(row)
         for _ in range(2):  # the same key press, arriving twice
-            actions.decide(screen.preference(side), request_key)
+            actions.decide(screen.preference(side))
         assert not session_state.refused, session_state.message
     rows = rows_of(opened, REVIEW)
     assert [not row["seen"] for row in rows] == [True, False, False, False, False]

@@ -4,7 +4,7 @@ import pytest
 
 from judgeboard.domain import QueueOrder
 from judgeboard.reviews.queues import ORDER_LABELS, orders_of
-from judgeboard_dashboard.review.new_queue import problems
+from judgeboard_dashboard.review.queues import problems
 
 GOOD = {
     "name": "March audit",

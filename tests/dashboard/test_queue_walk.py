@@ -32,11 +32,13 @@ def actions_on(work: QueueSession, session: ReviewSession) -> QueueActions:
     assert leased is not None
     assert leased.item is not None
     leased.shown = True
+    row = f"q{leased.lease.item_id}{'' if work.reveal is None else 'r'}"
     return QueueActions(
         store=work.store,
         session=session,
         reviewer=work.reviewer,
-        row=f"q{leased.lease.item_id}{'' if work.reveal is None else 'r'}",
+        row=row,
+        request_key=session.request_key(row),
         subject=leased.subject,
         name=leased.name,
         seconds=lambda: 3.0,
@@ -49,12 +51,11 @@ def actions_on(work: QueueSession, session: ReviewSession) -> QueueActions:
 def press(work: QueueSession, session: ReviewSession, decision: Decision | None = Decision.CONFIRM) -> None:
     """Decide what is on the screen (after the reveal: None keeps), as the page does in one run."""
     bound = actions_on(work, session)
-    token = session.request_key(bound.row)
     if work.reveal is None:
         assert decision is not None
-        bound.decide(decision, token)
+        bound.decide(decision)
     else:
-        bound.answer_reveal(decision, token)
+        bound.answer_reveal(decision)
     work.lease_items(1)
     if work.current is not None:
         work.current.shown = True

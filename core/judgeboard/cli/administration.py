@@ -1,19 +1,17 @@
 """The commands `people`, `versions` and `events`."""
 
 import json
-from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json as json_option
-from judgeboard.cli.asking import show_json
 from judgeboard.domain import ROLES, Role
+from judgeboard.errors import BadInput
+from judgeboard.text import as_utc, iso_z
 
 if TYPE_CHECKING:
-    from judgeboard.people.roster import PersonLine
     from judgeboard.store.events import StoredEvent
 
 
@@ -27,63 +25,46 @@ def versions_command() -> None:
 
 
 @versions_command.command("list", epilog=options.example("judgeboard versions list --json"))
-@json_option
-@options.database
-def versions_list(as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def versions_list() -> None:
     """List all judge versions by name and number."""
-    from judgeboard.store.engine import open_store
     from judgeboard.store.judge_versions import list_versions, retired_versions
-    from judgeboard.text import iso_z
 
-    with closing(open_store(db)) as store, store.reading() as connection:
-        versions, retired = list_versions(connection), retired_versions(connection)
-    if as_json:
-        rows = [
-            {
-                "name": version.name,
-                "number": version.number,
-                "kind": version.kind,
-                "model": version.model,
-                "fingerprint": version.fingerprint,
-                "retired_by": None if version.id not in retired else retired[version.id].by,
-                "retired_at": None if version.id not in retired else iso_z(retired[version.id].at),
-            }
-            for version in versions
-        ]
-        show_json({"versions": rows})
-        return
+    with options.open_store().reading() as connection:
+        versions, retirements = list_versions(connection), retired_versions(connection)
+    rows, lines = [], []
     for version in versions:
-        fact = retired.get(version.id)
+        fact = retirements.get(version.id)
+        by, at = (None, None) if fact is None else (fact.by, fact.at)
         state = "" if fact is None else f"  retired by {fact.by} on {fact.at:%d %b %Y}"
-        click.echo(f"{version.title}  {version.kind}  {version.model or '–'}{state}")
+        names = ("name", "number", "kind", "model", "fingerprint")
+        rows.append({name: getattr(version, name) for name in names} | {"retired_by": by, "retired_at": at})
+        lines.append(f"{version.title}  {version.kind}  {version.model or '–'}{state}")
+    options.show({"versions": rows}, lines)
 
 
 @versions_command.command("retire", epilog=options.example('judgeboard versions retire "rag v1"'))
 @click.argument("version")
 @options.database
-def retire(version: str, db: str | None) -> None:
+def retire(version: str) -> None:
     """Retire VERSION: it makes no new judgments; existing ones are kept.
 
     VERSION is a title ("rag v1"), a name for its newest version, or a fingerprint.
     """
     from judgeboard.people.roster import retire_version
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        retired = retire_version(store, version, options.actor())
+    retired = retire_version(options.open_store(), version, options.actor())
     click.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
 
 
 @versions_command.command("restore", epilog=options.example('judgeboard versions restore "rag v1"'))
 @click.argument("version")
 @options.database
-def restore(version: str, db: str | None) -> None:
+def restore(version: str) -> None:
     """Restore a retired VERSION: it can judge again."""
     from judgeboard.people.roster import restore_version
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        restored = restore_version(store, version, options.actor())
+    restored = restore_version(options.open_store(), version, options.actor())
     click.echo(f"{restored.title} is restored: it can judge again")
 
 
@@ -106,13 +87,11 @@ def people_command() -> None:
 @click.argument("address", metavar="E-MAIL")
 @click.option("--role", type=_ROLE, default="reviewer", show_default=True, help=_ROLE_HELP)
 @options.database
-def add(address: str, role: str, db: str | None) -> None:
+def add(address: str, role: str) -> None:
     """Allow the person with this e-mail address to sign in."""
     from judgeboard.people.roster import add_person
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        person = add_person(store, address, Role(role), options.actor())
+    person = add_person(options.open_store(), address, Role(role), options.actor())
     click.echo(f"{person.name} may sign in, as {person.role}")
 
 
@@ -120,60 +99,45 @@ def add(address: str, role: str, db: str | None) -> None:
 @click.argument("address", metavar="E-MAIL")
 @click.argument("role", type=_ROLE)
 @options.database
-def role_(address: str, role: str, db: str | None) -> None:
+def role_(address: str, role: str) -> None:
     """Change the role of a person. It applies from their next action."""
     from judgeboard.people.roster import change_role
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        person = change_role(store, address, Role(role), options.actor())
+    person = change_role(options.open_store(), address, Role(role), options.actor())
     click.echo(f"{person.name} is now {person.role}")
 
 
 @people_command.command("remove", epilog=options.example("judgeboard people remove ann@example.org"))
 @click.argument("address", metavar="E-MAIL")
 @options.database
-def remove(address: str, db: str | None) -> None:
+def remove(address: str) -> None:
     """Remove a person: they may no longer sign in. Their reviews are kept, under their name."""
     from judgeboard.people.roster import remove_person
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        person = remove_person(store, address, options.actor())
+    person = remove_person(options.open_store(), address, options.actor())
     click.echo(f"{person.name} may no longer sign in; their reviews are kept")
 
 
 @people_command.command("list", epilog=options.example("judgeboard people list --json"))
-@json_option
-@options.database
-def people_list(as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def people_list() -> None:
     """List all people who have ever used this database, with role and last visit."""
     from judgeboard.people.roster import list_people
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store, store.reading() as connection:
+    with options.open_store().reading() as connection:
         people = list_people(connection)
-    if as_json:
-        show_json({"people": [_as_json(line) for line in people]})
-        return
-    for line in people:
-        row = _as_json(line)
-        seen = row["last_seen"] or "never seen"
-        click.echo(f"{row['name']}\t{row['origin']}\t{row['role']}\t{seen}")
-    if not people:
-        click.echo("no people yet; add one: judgeboard people add E-MAIL --role admin")
-
-
-def _as_json(line: "PersonLine") -> dict[str, object]:
-    from judgeboard.text import iso_z
-
-    times = {"last_seen": line.last_seen, "last_review": line.last_review}
-    return {
-        "name": line.person.name,
-        "origin": line.person.origin,
-        "role": line.role.value,
-        "first_admin": line.first_admin,
-    } | {name: None if at is None else iso_z(at) for name, at in times.items()}
+    names = ("role", "first_admin", "last_seen", "last_review")
+    rows = [
+        {"name": line.person.name, "origin": line.person.origin} | {name: getattr(line, name) for name in names}
+        for line in people
+    ]
+    lines = [
+        "\t".join(
+            (line.person.name, line.person.origin, line.role, iso_z(line.last_seen) if line.last_seen else "never seen")
+        )
+        for line in people
+    ]
+    options.show({"people": rows}, lines or ["no people yet; add one: judgeboard people add E-MAIL --role admin"])
 
 
 @click.command(
@@ -194,8 +158,7 @@ def _as_json(line: "PersonLine") -> dict[str, object]:
     show_default=True,
     help="Maximum number of events.",
 )
-@json_option
-@options.database
+@options.json_and_database
 def events_command(
     kind: str | None,
     actor: str | None,
@@ -203,49 +166,32 @@ def events_command(
     since: str | None,
     before: int | None,
     limit: int,
-    as_json: bool,
-    db: str | None,
 ) -> None:
     """Show who did what, newest first. Events contain names, ids and numbers, but no texts of the log.
 
     Events about an answer in a blind queue are hidden from its reviewers until they have graded it.
     """
-    from judgeboard.store.engine import open_store
     from judgeboard.store.events import EventFilter, latest_events
 
     event_filter = EventFilter(kind, actor, response, None if since is None else _moment(since))
-    with closing(open_store(db)) as store, options.seen(store).reading() as connection:
+    with options.seen(options.open_store()).reading() as connection:
         newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
     events, more = newest[:limit], len(newest) > limit
-    if as_json:
-        show_json({"events": [_event_as_json(event) for event in events], "next": events[-1].id if more else None})
-        return
-    for event in events:
-        about = f"  {event.response}" if event.response is not None else ""
-        details = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items())
-        click.echo(f"{event.id}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip())
-    if more:
+    names = ("id", "kind", "actor", "at", "response", "details")
+    rows = [{name: getattr(event, name) for name in names} for event in events]
+    options.show({"events": rows, "next": events[-1].id if more else None}, map(_event_line, events))
+    if more and not options.as_json():
         click.echo(f"for older events, add --before {events[-1].id}", err=True)
 
 
-def _moment(since: str) -> datetime:
-    from judgeboard.errors import BadInput
-    from judgeboard.text import as_utc
+def _event_line(event: "StoredEvent") -> str:
+    about = f"  {event.response}" if event.response is not None else ""
+    details = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items())
+    return f"{event.id}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip()
 
+
+def _moment(since: str) -> datetime:
     try:
         return as_utc(since)
     except ValueError as error:
         raise BadInput(f"--since: {error}") from error
-
-
-def _event_as_json(event: "StoredEvent") -> dict[str, object]:
-    from judgeboard.text import iso_z
-
-    return {
-        "id": event.id,
-        "kind": event.kind,
-        "actor": event.actor,
-        "at": iso_z(event.at),
-        "response": event.response,
-        "details": event.details,
-    }

@@ -1,13 +1,11 @@
 """``judgeboard agreement``: how far people, judges, and people and judges agree."""
 
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json as json_option
-from judgeboard.cli.asking import show_json
 from judgeboard.errors import BadInput
 
 
@@ -78,58 +76,25 @@ from judgeboard.errors import BadInput
     help="How much worse than a person the judge may be, for --alt-test (default: 0.2). Use 0.2 for experts, "
     "0.15 for trained annotators, 0.1 for a crowd.",
 )
-@click.option("--report", type=click.Path(path_type=Path), help="Also write an HTML report to this file.")
-@json_option
-@options.database
-def agreement_command(
-    of: str,
-    judge_versions: tuple[str, ...],
-    unit: str,
-    aspect: str | None,
-    grade: str | None,
-    human: str,
-    unusable: str,
-    by: str | None,
-    alt_test: bool,
-    epsilon: float | None,
-    report: Path | None,
-    as_json: bool,
-    db: str | None,
-) -> None:
+@click.option("--report", type=options.FILE, help="Also write an HTML report to this file.")
+@options.json_and_database
+def agreement_command(alt_test: bool, epsilon: float | None, report: Path | None, **chosen: Any) -> None:
     """Measure the agreement of judges and people.
 
     Every figure has n, a 95 % interval and the number of excluded answers. Each answer counts once per judge
-    version, with the latest usable verdict. A figure that is not available has a
-    reason instead of a value.
+    version, with the latest usable verdict. A figure that is not available has a reason instead of a value.
     """
     from judgeboard.agreement.measure import measure_agreement
-    from judgeboard.cli.options import seen
     from judgeboard.reports.agreement import result_lines
-    from judgeboard.store.engine import open_store
 
     if epsilon is not None and not alt_test:
         raise BadInput("--epsilon needs --alt-test")
-    with closing(open_store(db)) as store:
-        result = measure_agreement(
-            seen(store),
-            of=of,  # type: ignore[arg-type]  # click has checked the choices
-            judge_versions=judge_versions,
-            unit=unit,  # type: ignore[arg-type]
-            aspect=aspect,
-            grade=grade,
-            human=human,  # type: ignore[arg-type]
-            unusable=unusable,  # type: ignore[arg-type]
-            by=by,  # type: ignore[arg-type]
-            epsilon=(0.2 if epsilon is None else epsilon) if alt_test else None,
-        )
+    tested = (0.2 if epsilon is None else epsilon) if alt_test else None
+    result = measure_agreement(options.seen(options.open_store()), epsilon=tested, **chosen)
+    lines = [*result_lines(result)]
     if report is not None:
         from judgeboard.reports.agreement import report_page
 
         report.write_text(report_page([result]), encoding="utf-8")
-    if as_json:
-        show_json(result)
-        return
-    for line in result_lines(result):
-        click.echo(line)
-    if report is not None:
-        click.echo(f"written to {report}")
+        lines.append(f"written to {report}")
+    options.show(result, lines)

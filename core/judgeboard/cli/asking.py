@@ -1,49 +1,35 @@
-"""Options that several commands share: the model, rubrics and examples, the generator, a grade, JSON output."""
+"""Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from judgeboard.cli.options import FiniteRange, actor, judging_progress
+from judgeboard.cli.options import CONTINUE, FILE, F, FiniteRange, actor, cost_text, decorator, open_store, progress
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
     from judgeboard.llm.asking import Generator
-    from judgeboard.runs.method import RunOptions
+    from judgeboard.runs.method import RunAccount, RunOptions
+    from judgeboard.runs.runner import Tally
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
-note_option = click.option("--note", help="Reason for the grade.")
-_FILE = click.Path(path_type=Path)
-
-
-def _decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Return one decorator for several options, in the order in which the help lists them."""
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-# The options of a command that names its model in its own way.
-endpoint_options: Callable[[F], F] = _decorator(
+address_options: Callable[[F], F] = decorator(
     click.option("--provider", help="API of the endpoint: openai or anthropic (default: chosen by the model's name)."),
     click.option(
         "--base-url",
         help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the provider's own address).",
     ),
+)
+# The options of a command that names its model in its own way.
+endpoint_options: Callable[[F], F] = decorator(
+    address_options,
     click.option(
-        "--replies", type=_FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
+        "--replies", type=FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
     ),
     click.option(
         "--concurrency",
@@ -57,15 +43,15 @@ endpoint_options: Callable[[F], F] = _decorator(
         type=FiniteRange(0, min_open=True),
         help="Stop when the calls have cost this much, in dollars (default: no limit).",
     ),
-    click.option("--prices", type=_FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
+    click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
     click.option("--max-output", type=click.IntRange(1), help="Maximum number of tokens per reply (default: 512)."),
     click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
 )
-model_options: Callable[[F], F] = _decorator(
+model_options: Callable[[F], F] = decorator(
     click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."),
     endpoint_options,
 )
-grade_options: Callable[[F], F] = _decorator(
+grade_options: Callable[[F], F] = decorator(
     click.option("--label", type=click.Choice(["grounded", "hallucinated"]), help="Label of the answer."),
     click.option("--groundedness", type=FiniteRange(0, 1), help="How far the passages support the answer."),
     click.option("--quality", type=click.IntRange(1, 4), help="Quality of the answer."),
@@ -77,13 +63,13 @@ grade_options: Callable[[F], F] = _decorator(
         help="Grade on a dimension of a rubric (1 to 5). Repeat for more dimensions.",
     ),
 )
-few_shot_options: Callable[[F], F] = _decorator(
+few_shot_options: Callable[[F], F] = decorator(
     click.option(
         "--rubric",
-        type=_FILE,
+        type=FILE,
         help="Rubric for the rubric judge: a YAML file with dimensions, levels, weights and examples.",
     ),
-    click.option("--judge-file", type=_FILE, help="Domain and examples for the rag judge: a YAML file."),
+    click.option("--judge-file", type=FILE, help="Domain and examples for the rag judge: a YAML file."),
     click.option(
         "--examples-from-reviews",
         type=click.IntRange(1, 50),
@@ -91,7 +77,20 @@ few_shot_options: Callable[[F], F] = _decorator(
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
-generator_options: Callable[[F], F] = _decorator(
+judge_options: Callable[[F], F] = decorator(
+    click.option("--name", help="Name of the judge (default: its kind). Each judge name has its own version numbers."),
+    model_options,
+    click.option("--domain", help="Field in which the judge is an expert, for its prompt: 'climbing knowledge'."),
+    click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages."),
+)
+stored_judge_options: Callable[[F], F] = decorator(
+    judge_options,
+    click.option(
+        "--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities."
+    ),
+    few_shot_options,
+)
+generator_options: Callable[[F], F] = decorator(
     click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
     click.option("--generator-base-url", help="Address of its endpoint, with /v1 (default: --base-url)."),
     click.option(
@@ -106,7 +105,7 @@ generator_options: Callable[[F], F] = _decorator(
     ),
     click.option(
         "--generator-replies",
-        type=_FILE,
+        type=FILE,
         help="Use recorded answers instead of a model: a JSONL file with response_id and raw.",
     ),
 )
@@ -122,7 +121,12 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             again = "; press Ctrl-C again to cancel them" if why == INTERRUPTED else ""
             click.echo(f"{why}: waiting for {in_flight:,} running calls{again}", err=True)
 
-    with judging_progress() as show:
+    with progress("judging", "{task.fields[more]}", more="") as update:
+
+        def show(tally: "Tally", selected: int) -> None:
+            more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {cost_text(tally.cost_micro)}"
+            update(completed=tally.asked, total=selected, more=more)
+
         yield {
             "concurrency": concurrency,
             "max_cost": max_cost,
@@ -132,12 +136,23 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
         }
 
 
-def check_pairs(file: str | Path, source: str | None) -> None:
-    """Refuse an unreadable file of pairs before the model is set up.
+def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
+    """Yield the calls of a run by status and their cost, and why it stopped early."""
+    line = f"{head}: {account.words()}"
+    line += f"; {account.not_reached:,} not reached" if account.not_reached and not account.why_stopped else ""
+    yield line + (f"; cost {cost_text(account.cost_micro)}" if account.run_id else "")
+    yield from stopped_lines(account)
 
-    Raises:
-        BadInput: The file is missing or cannot be read.
-    """
+
+def stopped_lines(account: "RunAccount") -> Iterator[str]:
+    """Yield why a run stopped early, and how to continue it."""
+    if account.why_stopped:
+        yield f"stopped: {account.why_stopped}; {account.not_reached:,} not reached"
+        yield CONTINUE
+
+
+def check_pairs(file: str | Path, source: str | None) -> None:
+    """Refuse an unreadable file of pairs before the model is set up."""
     from judgeboard.imports.importing import read_records
 
     read_records(file, kind="pairs", source=source).close()
@@ -149,15 +164,7 @@ _FOR_A_MODEL = frozenset(
 
 
 def nobody_asked(context: click.Context, *own: str) -> None:
-    """Refuse the options of a model beside ``--recorded``, where they would have no effect.
-
-    Args:
-        context: the context of the command.
-        own: further parameters of this command that need a model.
-
-    Raises:
-        BadInput: One of them is set.
-    """
+    """Refuse the options of a model, and ``own`` ones, beside ``--recorded``, where they would have no effect."""
     needless = [
         parameter.opts[0]
         for parameter in context.command.params
@@ -168,19 +175,8 @@ def nobody_asked(context: click.Context, *own: str) -> None:
         raise BadInput(f"--recorded makes no model calls: remove {', '.join(needless)}")
 
 
-def show_json(result: object) -> None:
-    """Print a result as JSON."""
-    from judgeboard.reports.json_output import to_json
-
-    click.echo(to_json(result))
-
-
 def given_grade(options: Mapping[str, Any]) -> "Grade":
-    """Return the grade that the options describe.
-
-    Raises:
-        BadInput: ``--score`` is not DIMENSION=N.
-    """
+    """Return the grade that the options describe; raises BadInput if ``--score`` is not DIMENSION=N."""
     from judgeboard.domain import DimensionScore, Grade, Label
     from judgeboard.judges.rubric_file import SCALE
 
@@ -200,21 +196,16 @@ def given_grade(options: Mapping[str, Any]) -> "Grade":
     )
 
 
-def reviewed_examples(db: str | None, kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the judge options for ``--examples-from-reviews``: the examples, and for a rubric judge the rubric.
-
-    Raises:
-        BadInput: Too few answers are graded, or the rubric file cannot be used.
-    """
+def reviewed_examples(kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the judge options for ``--examples-from-reviews``: the examples, and for a rubric judge the rubric."""
     from judgeboard.judges.rubric_file import default_rubric, read_rubric
-    from judgeboard.store.engine import open_store
     from judgeboard.store.grades import examples_from_reviews
 
     more: dict[str, Any] = {}
     if kind == "rubric":
         more["rubric"] = read_rubric(chosen["rubric"]) if chosen.get("rubric") else default_rubric()
     dimensions = more["rubric"].weights if more else None
-    with closing(open_store(db)) as store, store.reading() as connection:
+    with open_store().reading() as connection:
         return more | {"examples": examples_from_reviews(connection, count, dimensions=dimensions)}
 
 
@@ -225,14 +216,10 @@ def chosen_generator(chosen: dict[str, Any]) -> "Generator":
     """
     from judgeboard.methods.generation import make_generator
 
-    return make_generator(
-        chosen.pop("generator"),
-        max_output=chosen.pop("generator_max_output"),
-        temperature=chosen.pop("generator_temperature"),
-        base_url=chosen.pop("generator_base_url") or chosen.get("base_url"),
-        provider=chosen.get("provider"),
-        replies=chosen.pop("generator_replies"),
-        prices=chosen.get("prices"),
-        timeout_s=chosen.get("timeout_s"),
-        concurrency=chosen["concurrency"],
-    )
+    own = ("base_url", "max_output", "temperature", "replies")
+    given = {name: chosen.pop(f"generator_{name}") for name in own}
+    shared: dict[str, Any] = {
+        name: chosen.get(name) for name in ("base_url", "provider", "prices", "timeout_s", "concurrency")
+    }
+    given["base_url"] = given["base_url"] or shared["base_url"]
+    return make_generator(chosen.pop("generator"), **shared | given)

@@ -1,17 +1,18 @@
 """The command `audit`: a supreme judge reviews another judge's verdicts."""
 
-from contextlib import closing
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, endpoint_options, nobody_asked, run_options, show_json
+from judgeboard.cli.asking import account_lines, endpoint_options, nobody_asked, run_options
 from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import percent, percent_words
+from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.methods.audit_report import AuditReport, AuditSample
-    from judgeboard.store.engine import Store
+    from judgeboard.methods.audit_report import AuditReport
 
 
 LIVE_SAMPLE, RECORDED_SAMPLE = 0.1, 1.0
@@ -54,8 +55,7 @@ SHOWN = 5  # answers of each list
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable.")
 @endpoint_options
 @options.where
-@as_json
-@options.database
+@options.json_and_database
 @click.pass_context
 def audit_command(
     context: click.Context,
@@ -63,9 +63,7 @@ def audit_command(
     recorded: bool,
     share: float | None,
     seed: int,
-    where: tuple[str, ...],
-    as_json: bool,
-    db: str | None,
+    where: RowFilter,
     **chosen: Any,
 ) -> int:
     """Let a supreme judge review another judge's verdicts, and compare its marks with people's grades.
@@ -73,22 +71,32 @@ def audit_command(
     A positive is a verdict that is wrong by people's label. A verdict that the supreme judge marks as wrong gets the
     flag supreme_disagrees. A repeated command continues an interrupted audit.
     """
+    from judgeboard.methods.audit import audit, audit_recorded, audited_version, make_independent, make_supreme
     from judgeboard.methods.audit_report import AuditSample
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.filters import parse_where
 
     _check(recorded=recorded, chosen=chosen)
     if recorded:
         nobody_asked(context, "kind")
     default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
-    sample = AuditSample(default if share is None else share, seed, parse_where(where))
-    with closing(open_store(db)) as store:
-        report = _recorded(store, sample, chosen) if recorded else _asked(store, sample, chosen)
-    if as_json:
-        show_json(report)
+    sample = AuditSample(default if share is None else share, seed, where)
+    store = options.open_store()
+    audited, by_scores, rejudge = chosen["judge_version"], chosen["approach"] == "2", chosen["rejudge"] is not None
+    if recorded:
+        report = audit_recorded(
+            store,
+            chosen["supreme_version"],
+            audited,
+            sample=sample,
+            by="thresholds" if by_scores else None,
+            actor=options.actor(),
+        )
     else:
-        for line in report_lines(report):
-            click.echo(line)
+        with store.reading() as connection:
+            audited_version(connection, audited)
+        supreme = make_independent(store, audited, **chosen) if by_scores else make_supreme(**chosen)
+        with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
+            report = audit(store, supreme, audited, sample=sample, again=rejudge, **how)
+    options.show(report, report_lines(report))
     return report.account.exit_code
 
 
@@ -105,53 +113,20 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
         raise BadInput("--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself")
 
 
-def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
-    from judgeboard.cli.options import actor
-    from judgeboard.methods.audit import audit_recorded
-
-    return audit_recorded(
-        store,
-        chosen["supreme_version"],
-        chosen["judge_version"],
-        sample=sample,
-        by="thresholds" if chosen["approach"] == "2" else None,
-        actor=actor(),
-    )
-
-
-def _asked(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
-    from judgeboard.methods.audit import audit, audited_version, make_independent, make_supreme
-
-    audited = chosen["judge_version"]
-    with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
-        with store.reading() as connection:
-            audited_version(connection, audited)
-        supreme = make_independent(store, audited, **chosen) if chosen["approach"] == "2" else make_supreme(**chosen)
-        return audit(store, supreme, audited, sample=sample, again=chosen["rejudge"] is not None, **how)
-
-
-def report_lines(report: "AuditReport") -> list[str]:
-    """Return an audit in lines for a terminal."""
-    from judgeboard.cli.options import cost_text
+def report_lines(report: "AuditReport") -> Iterator[str]:
+    """Yield an audit in lines for a terminal."""
     from judgeboard.methods.audit_report import rates
-    from judgeboard.stats.estimates import percent, percent_words
 
-    account = report.account
-    share = percent(report.sample)
-    asked = f"{report.judge_version} audited by {report.supreme_version}, {share} of its verdicts: {account.words()}"
-    asked += f"; {account.not_reached:,} not reached" if account.not_reached else ""
-    asked += f"; cost {cost_text(account.cost_micro)}" if account.run_id else ""
+    head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"
+    yield from account_lines(head, report.account)
     audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"
-    wrong = f"caught {report.tp:,} (wrong and marked), missed {report.fn:,}"
+    yield f"{audited}; {report.flags_raised:,} flags"
     right = f"accused {report.fp:,} (right and marked), right and not marked {report.tn:,}"
-    lines = [asked, f"{audited}; {report.flags_raised:,} flags", f"{wrong}, {right}"]
-    lines += [f"{name.lower()} ({meaning}): {percent_words(estimate)}" for name, estimate, meaning in rates(report)]
-    for name in ("caught", "missed", "accused"):
-        answers = getattr(report, name)
-        shown = ", ".join(each.external_id for each in answers[:SHOWN])
+    yield f"caught {report.tp:,} (wrong and marked), missed {report.fn:,}, {right}"
+    for name, estimate, meaning in rates(report):
+        yield f"{name.lower()} ({meaning}): {percent_words(estimate)}"
+    for name, answers in (("caught", report.caught), ("missed", report.missed), ("accused", report.accused)):
+        shown = ", ".join(answer.external_id for answer in answers[:SHOWN])
         if answers:
-            lines.append(f"{name}: {shown}" + (f" and {len(answers) - SHOWN:,} more" if len(answers) > SHOWN else ""))
-    lines += report.notes
-    if account.why_stopped:
-        lines += [f"stopped: {account.why_stopped}", "Repeat the command to continue."]
-    return lines
+            yield f"{name}: {shown}" + (f" and {len(answers) - SHOWN:,} more" if len(answers) > SHOWN else "")
+    yield from report.notes

@@ -1,13 +1,14 @@
 """The commands `jury` and `repeats`: several judges, or one judge asked again."""
 
-from contextlib import closing
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, show_json
 from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
     from judgeboard.methods.jury import JuryReport
@@ -23,44 +24,33 @@ if TYPE_CHECKING:
 )
 @click.option("--judge-version", metavar="NAME|FINGERPRINT", help="Judge version: name, 'name v3' or fingerprint.")
 @click.option("--name", metavar="NAME", help="All versions of this judge together, for example several rubrics.")
-@as_json
-@options.database
-def repeats_command(judge_version: str | None, name: str | None, as_json: bool, db: str | None) -> int:
+@options.json_and_database
+def repeats_command(judge_version: str | None, name: str | None) -> int:
     """Measure how far repeats of a judge agree with each other and with people.
 
     Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
     """
-    from judgeboard.cli.options import seen
     from judgeboard.methods.repeats import repeats_report
-    from judgeboard.store.engine import open_store
 
     if (judge_version is None) == (name is None):
         raise BadInput("choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
-    with closing(open_store(db)) as store, seen(store).reading() as connection:
+    with options.seen(options.open_store()).reading() as connection:
         report = repeats_report(connection, version=judge_version, name=name)
-    if as_json:
-        show_json(report)
-    else:
-        for line in repeats_lines(report):
-            click.echo(line)
+    options.show(report, repeats_lines(report))
     return report.account.exit_code
 
 
-def repeats_lines(report: "RepeatsReport") -> list[str]:
-    """Return the report on repeats in lines for a terminal."""
-    from judgeboard.stats.estimates import number_words, percent_words
-
-    account = report.account
-    failed = f"{account.unparsable:,} unparsable + {account.refused:,} refused + {account.error:,} error"
-    lines = [f"{report.judge}, {report.repeats} repeats: {account.asked:,} asked = {account.ok:,} ok + {failed}"]
+def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
+    """Yield the report on repeats in lines for a terminal."""
+    yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}"
     for each in report.measures:
         left_out = f" ({each.incomplete:,} incomplete left out)" if each.incomplete else ""
-        lines.append(
+        yield (
             f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
             f"answers{left_out}, alpha {number_words(each.krippendorff_alpha)}, "
             f"mean spread {number_words(each.spread)}; agreement with people: {percent_words(each.accuracy)}"
         )
-    return [*lines, *report.notes]
+    yield from report.notes
 
 
 @click.command(
@@ -75,58 +65,38 @@ def repeats_lines(report: "RepeatsReport") -> list[str]:
 )
 @click.option("--name", help="Name of the jury (default: jury).")
 @options.where
-@as_json
-@options.database
-def jury_command(
-    recorded: bool, members: str, name: str | None, where: tuple[str, ...], as_json: bool, db: str | None
-) -> int:
+@options.json_and_database
+def jury_command(recorded: bool, members: str, name: str | None, where: RowFilter) -> int:
     """Combine the stored verdicts of several judges, and measure their agreement with each other and with people.
 
     Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. The
     jury's verdicts are stored as a judge version of its own.
     """
-    from judgeboard.cli.options import actor
     from judgeboard.methods.jury import judge_by_jury
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.filters import parse_where
 
     if not recorded:
         raise BadInput("add --recorded to combine stored verdicts. To ask a jury: judgeboard judge --jury m1,m2,m3")
-    with closing(open_store(db)) as store:
-        report = judge_by_jury(store, options.listed(members), name=name, where=parse_where(where), actor=actor())
-    if as_json:
-        show_json(report)
-    else:
-        for line in jury_lines(report):
-            click.echo(line)
+    store = options.open_store()
+    report = judge_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())
+    options.show(report, jury_lines(report))
     return report.account.exit_code
 
 
-def jury_lines(report: "JuryReport") -> list[str]:
-    """Return the report on a jury in lines for a terminal."""
-    from judgeboard.stats.estimates import number_words, percent_words
-
-    account = report.account
-    heads = f"{report.jury.judge_version} of {', '.join(each.judge_version for each in report.members)}"
+def jury_lines(report: "JuryReport") -> Iterator[str]:
+    """Yield the report on a jury in lines for a terminal."""
+    account, jury = report.account, report.jury
+    counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({report.split:,} split)"
+    missing = f"; {account.not_reached:,} not judged by every member" if account.not_reached else ""
+    members = ", ".join(member.judge_version for member in report.members)
+    yield f"{jury.judge_version} of {members}: {report.items:,} answers = {counts}{missing}"
+    kappa = f"kappa {number_words(jury.kappa)}, n {jury.accuracy.n:,}"
+    yield f"with people: accuracy {percent_words(jury.accuracy)}, {kappa}"
     unanimous = f"unanimous on {report.unanimous_items:,} of {report.labelled:,} answers"
-    lines = [
-        f"{heads}: {report.items:,} answers = {account.ok:,} ok + {account.unparsable:,} without a verdict "
-        f"({report.split:,} split)"
-        + (f"; {account.not_reached:,} not judged by every member" if account.not_reached else ""),
-        (
-            f"with people: accuracy {percent_words(report.jury.accuracy)}, kappa {number_words(report.jury.kappa)}, "
-            f"n {report.jury.accuracy.n:,}"
-        ),
-        f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}",
-        f"unanimous but wrong according to people: {percent_words(report.wrong_together)}",
-    ]
-    lines += [
-        f"mean distance of the highest and the lowest {measure}: {number_words(estimate)}"
-        for measure, estimate in report.spread.items()
-        if estimate.value is not None
-    ]
-    lines += [
-        f"{each.judge_version} alone: accuracy {percent_words(each.accuracy)}, n {each.accuracy.n:,}"
-        for each in report.members
-    ]
-    return [*lines, *report.notes]
+    yield f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}"
+    yield f"unanimous but wrong according to people: {percent_words(report.wrong_together)}"
+    for measure, estimate in report.spread.items():
+        if estimate.value is not None:
+            yield f"mean distance of the highest and the lowest {measure}: {number_words(estimate)}"
+    for member in report.members:
+        yield f"{member.judge_version} alone: accuracy {percent_words(member.accuracy)}, n {member.accuracy.n:,}"
+    yield from report.notes

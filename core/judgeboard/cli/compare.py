@@ -1,19 +1,17 @@
 """The command `compare`: a judge compares pairs of answers in both orders."""
 
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, check_pairs, model_options, nobody_asked, run_options, show_json
+from judgeboard.cli.asking import check_pairs, model_options, nobody_asked, run_options, stopped_lines
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.methods.pair_report import PairReport
-    from judgeboard.methods.pairwise import PairSet
-    from judgeboard.store.engine import Store
 
 
 @click.command(
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     "--a", "source_a", metavar="SOURCE", help="With --b: compare the logged answers of two sources, paired by question."
 )
 @click.option("--b", "source_b", metavar="SOURCE", help="The second source.")
-@click.option("--pairs", "file", type=click.Path(path_type=Path), help="Import this file of pairs and compare them.")
+@click.option("--pairs", "file", type=options.FILE, help="Import this file of pairs and compare them.")
 @click.option(
     "--recorded", is_flag=True, help="Measure the stored comparisons of --judge-version; make no model calls."
 )
@@ -46,8 +44,7 @@ if TYPE_CHECKING:
 @click.option("--name", help="Name of the judge (default: pairwise). Each name has its own version numbers.")
 @click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
 @model_options
-@as_json
-@options.database
+@options.json_and_database
 @click.pass_context
 def compare_command(
     context: click.Context,
@@ -61,8 +58,6 @@ def compare_command(
     by: str | None,
     aspects: tuple[str, ...],
     unusable: str,
-    as_json: bool,
-    db: str | None,
     **chosen: Any,
 ) -> int:
     """Compare pairs of answers in both orders (two calls per pair).
@@ -70,11 +65,11 @@ def compare_command(
     A pair has a verdict if both orders agree; other pairs count as inconsistent. A repeated command continues an
     interrupted run. Exit codes as `judgeboard judge`.
     """
-    from judgeboard.cli.options import seen
     from judgeboard.methods.pair_report import measure_pairs
-    from judgeboard.methods.pairwise import make_pairwise_judge
+    from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
     from judgeboard.reports.json_output import to_plain
-    from judgeboard.store.engine import open_store
+    from judgeboard.store.comparisons import versions_that_compared
+    from judgeboard.store.judge_versions import choose_version
 
     ways = (source_a is not None or source_b is not None, file is not None, recorded)
     if sum(ways) != 1 or (source_a is None) != (source_b is None):
@@ -85,63 +80,38 @@ def compare_command(
         nobody_asked(context, "domain", "source")
     if file is not None:
         check_pairs(file, source)
-    how: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects, "unusable": unusable}
-    made: PairSet | None = None
-    with closing(open_store(db, create=file is not None)) as store:
-        if recorded:
-            report = measure_pairs(seen(store), _chosen_version_id(store, judge_version or ""), **how)
-        else:
-            judge = make_pairwise_judge(aspects=aspects, **chosen)
-            made = _pairs(store, source_a, source_b, file, source)
-            report = _asked(store, judge, made, how, chosen)
-    if as_json:
-        pairs = {} if made is None else {"pairs": len(made.pair_ids), "left_out": made.left_out}
-        show_json(to_plain(report) | pairs)
-    else:
-        for line in _lines(report, made):
-            click.echo(line)
-    return report.account.exit_code if made is not None else 0
-
-
-def _chosen_version_id(store: "Store", judge_version: str) -> int:
-    from judgeboard.store.comparisons import versions_that_compared
-    from judgeboard.store.judge_versions import choose_version
-
-    with store.reading() as connection:
-        return choose_version(connection, judge_version, versions_that_compared(connection), "compared pairs").id
-
-
-def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, source: str | None) -> "PairSet":
-    from judgeboard.cli.options import actor
-    from judgeboard.methods.pairwise import pairs_between, pairs_in_file
-
+    figures: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects, "unusable": unusable}
+    store = options.open_store(create=file is not None)
+    if recorded:
+        with store.reading() as connection:
+            known = versions_that_compared(connection)
+            version_id = choose_version(connection, judge_version or "", known, "compared pairs").id
+        report = measure_pairs(options.seen(store), version_id, **figures)
+        options.show(report, _lines(report))
+        return 0
+    judge = make_pairwise_judge(aspects=aspects, **chosen)
     if file is not None:
-        return pairs_in_file(store, file, source=source, actor=actor())
-    return pairs_between(store, a or "", b or "", actor=actor())
+        made = pairs_in_file(store, file, source=source, actor=options.actor())
+    else:
+        made = pairs_between(store, source_a or "", source_b or "", actor=options.actor())
+    with run_options(chosen["concurrency"], chosen["max_cost"]) as run:
+        compared = compare_pairs(store, judge, made.pair_ids, again=chosen["rejudge"] is not None, **run)
+    version_id = compared.version.id
+    report = measure_pairs(store, version_id, pair_ids=made.pair_ids, account=compared.account, **figures)
+    left_out = f", {made.left_out:,} left out" if made.left_out else ""
+    result = to_plain(report) | {"pairs": len(made.pair_ids), "left_out": made.left_out}
+    options.show(result, [f"{made.words}: {len(made.pair_ids):,} pairs{left_out}", *_lines(report)])
+    return report.account.exit_code
 
 
-def _asked(store: "Store", judge: Any, made: "PairSet", how: dict[str, Any], chosen: dict[str, Any]) -> "PairReport":
-    from judgeboard.methods.pair_report import measure_pairs
-    from judgeboard.methods.pairwise import compare_pairs
-
-    again = chosen["rejudge"] is not None
-    with run_options(chosen["concurrency"], chosen["max_cost"]) as options_of_run:
-        compared = compare_pairs(store, judge, made.pair_ids, again=again, **options_of_run)
-    return measure_pairs(store, compared.version.id, pair_ids=made.pair_ids, account=compared.account, **how)
-
-
-def _lines(report: "PairReport", made: "PairSet | None") -> list[str]:
-    from judgeboard.cli.options import cost_text
+def _lines(report: "PairReport") -> Iterator[str]:
     from judgeboard.methods.pair_report import group_lines, report_sentence
 
     account = report.account
-    lines = []
-    if made is not None:
-        left_out = f", {made.left_out:,} left out" if made.left_out else ""
-        lines.append(f"{made.words}: {len(made.pair_ids):,} pairs{left_out}")
-    lines.append(report_sentence(report))
+    yield report_sentence(report)
     if account.run_id is not None:
-        lines.append(f"run {account.run_id}, {account.not_reached:,} not reached, cost {cost_text(account.cost_micro)}")
-    if account.why_stopped:
-        lines.append(f"stopped: {account.why_stopped}. Repeat the command to continue.")
-    return [*lines, *(line for group in report.groups for line in group_lines(group))]
+        cost = options.cost_text(account.cost_micro)
+        yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {cost}"
+    yield from stopped_lines(account)
+    for group in report.groups:
+        yield from group_lines(group)

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, show_json
+from judgeboard.cli.asking import address_options
 from judgeboard.errors import BadInput
 from judgeboard.formats.table import FORMATS
 
@@ -37,12 +37,11 @@ TABLES = (
     "-o", "--output", required=True, metavar="FILE", help="Output file; - for standard output; a folder for TABLE all."
 )
 @options.database
-def export_command(table: str, format_: str, output: str, db: str | None) -> None:
+def export_command(table: str, format_: str, output: str) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
     A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
     """
-    from judgeboard.store.engine import open_store
     from judgeboard.store.export import export_tables
 
     targets: dict[str, Path | BinaryIO]
@@ -59,20 +58,19 @@ def export_command(table: str, format_: str, output: str, db: str | None) -> Non
         if output == "-" and sys.stdout is None:
             raise BadInput("standard output is closed: use -o FILE")
         targets = {table: sys.stdout.buffer if output == "-" else Path(output)}
-    store = open_store(db)
+    store = options.open_store()
     for name, count in export_tables(store, targets, format=format_, viewer=options.seen(store).viewer).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
-    store.close()
 
 
 @click.command(epilog=options.example("judgeboard migrate --db data/judgeboard.db"))
 @options.database
-def migrate_command(db: str | None) -> None:
+def migrate_command() -> None:
     """Migrate the database to the schema of this version. Creates the database if it is missing."""
     from judgeboard.store.engine import Store, connect, database_url, upgrade
     from judgeboard.store.migrations import HEAD
 
-    store = Store(connect(database_url(db), create=True))
+    store = Store(connect(database_url(options.chosen_database()), create=True))
     before = upgrade(store)
     click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
     store.close()
@@ -80,18 +78,17 @@ def migrate_command(db: str | None) -> None:
 
 @click.command(epilog=options.example("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config"))
 @options.database
-def config_command(db: str | None) -> None:
+def config_command() -> None:
     """Show every setting with its origin, and the database in use. Secrets are masked."""
     from judgeboard.errors import JudgeboardError
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings import config_lines, load_settings
-    from judgeboard.store.engine import open_store
     from judgeboard.store.settings import setting_origins
 
     for line in config_lines(load_settings(), PROVIDERS):
         click.echo(f"{line.variable} = {line.value}" if line.is_set else f"{line.variable} is not set")
     try:
-        store = open_store(db)
+        store = options.open_store()
     except JudgeboardError as error:
         click.echo(f"database: {error}")
         return
@@ -99,7 +96,6 @@ def config_command(db: str | None) -> None:
     with store.reading() as connection:
         for setting in setting_origins(connection):
             click.echo(f"  {setting.key} = {setting.value} ({setting.origin})")
-    store.close()
 
 
 @click.command(
@@ -108,17 +104,13 @@ def config_command(db: str | None) -> None:
     )
 )
 @click.option("--model", help="Name of the judge's chat model (default: JUDGEBOARD_MODEL).")
-@click.option("--provider", help="API of the endpoint: openai or anthropic (default: chosen by the model's name).")
-@click.option(
-    "--base-url",
-    help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the provider's own address).",
-)
+@address_options
 @options.database
-def doctor_command(model: str | None, provider: str | None, base_url: str | None, db: str | None) -> int:
+def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
     """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed."""
     from judgeboard.health.checkup import check_database, check_endpoint
 
-    findings = [*check_database(db, options.seen), *check_endpoint(model, provider, base_url)]
+    findings = [*check_database(options.chosen_database(), options.seen), *check_endpoint(model, provider, base_url)]
     for finding in findings:
         click.echo(
             f"{'ok ' if finding.ok else 'fix'}  {finding.what}" + (f"\n     {finding.fix}" if finding.fix else "")
@@ -131,23 +123,21 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
 @click.option("--source", help="Source of the answer, if several sources use this id.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @options.database
-def forget_command(response: str, source: str | None, yes: bool, db: str | None) -> None:
+def forget_command(response: str, source: str | None, yes: bool) -> None:
     """Delete all texts of an answer. Scores and decisions are kept.
 
     RESPONSE is the external id of the answer. Deletes its texts, all texts about it (reasons, notes, comments), and
     the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it.
     This cannot be undone. An event records who did it and when.
     """
-    from judgeboard.store.engine import open_store
     from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
 
-    store = open_store(db)
+    store = options.open_store()
     if not yes:
         click.confirm(f"Delete every text of {response} in {store.shown_url}? This cannot be undone", abort=True)
     with store.writing() as connection:
         ids = forget_response(connection, response, source=source, actor=options.actor())
     emptied = truncate_write_ahead_log(store)
-    store.close()
     more = f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else ""
     click.echo(f"forgotten: {response}{more}")
     if not emptied:
@@ -158,25 +148,20 @@ def forget_command(response: str, source: str | None, yes: bool, db: str | None)
 
 @click.command(epilog=options.example("judgeboard flag"))
 @options.database
-def flag_command(db: str | None) -> None:
+def flag_command() -> None:
     """Apply the flag rules to all answers again.
 
     Needed after a threshold or the primary judge has changed. Running it twice adds nothing. Flags that people have
     decided stay decided.
     """
     from judgeboard.people.roster import raise_flags
-    from judgeboard.store.engine import open_store
 
-    store = open_store(db)
-    with options.progress_bar() as bar:
-        task = None if bar is None else bar.add_task("flags", total=None)
-
-        def show(done: int, total: int) -> None:
-            if bar is not None and task is not None:
-                bar.update(task, completed=done, total=total)
-
-        summary = raise_flags(store, actor=options.actor(), progress=show)
-    store.close()
+    with options.progress("flags") as update:
+        summary = raise_flags(
+            options.open_store(),
+            actor=options.actor(),
+            progress=lambda done, total: update(completed=done, total=total),
+        )
     others = summary.responses - summary.logged
     more = f" and {others:,} of pairs, suites, control answers or attempts" if others else ""
     click.echo(
@@ -186,24 +171,16 @@ def flag_command(db: str | None) -> None:
 
 
 @click.command(epilog=options.example("judgeboard stats", "judgeboard stats --json | jq .agreement"))
-@as_json
-@options.database
-def stats_command(as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def stats_command() -> None:
     """Show counts, and how far each judge agrees with people.
 
     Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
     """
     from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
     from judgeboard.reports.tables import text_lines
-    from judgeboard.store.engine import open_store
 
-    store = open_store(db)
-    stats = measure(options.seen(store))
-    store.close()
-    if as_json:
-        show_json(stats)
-        return
-    click.echo(f"{stats.responses:,} responses, {stats.reviews:,} reviews")
-    for table in (judgments_table(stats), flags_table(stats), agreement_table(stats)):
-        if table.rows:
-            click.echo("\n" + "\n".join(text_lines(table)))
+    stats = measure(options.seen(options.open_store()))
+    tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
+    lines = [f"{stats.responses:,} responses, {stats.reviews:,} reviews"]
+    options.show(stats, [*lines, *(line for table in tables if table.rows for line in ("", *text_lines(table)))])

@@ -38,11 +38,7 @@ _PLACES = (_PACKAGE / "bundled_sample", _PACKAGE.parents[1] / "data" / "sample")
 
 
 def sample_folder() -> Path:
-    """Return the folder of the sample log, in an installed wheel or in a checkout.
-
-    Raises:
-        BadInput: The installation is incomplete.
-    """
+    """Return the folder of the sample log, in an installed wheel or in a checkout."""
     for folder in _PLACES:
         if (folder / "responses.jsonl.gz").is_file():
             return folder
@@ -50,12 +46,7 @@ def sample_folder() -> Path:
 
 
 def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> None:
-    """Store the sample log with judgments and reviews; rows that are stored already stay unchanged.
-
-    Args:
-        store: the database to fill.
-        say: is called with one line per step.
-    """
+    """Store the sample log with judgments and reviews; rows that are stored already stay unchanged."""
     from judgeboard.store.events import record_event
     from judgeboard.store.latest_event import latest_event
 

@@ -1,17 +1,17 @@
 """The commands `health` and `control-answers`: faults of a judge."""
 
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json as json_option
-from judgeboard.cli.asking import few_shot_options, model_options, reviewed_examples, run_options, show_json
+from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options
+from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.health.record import Check
+    from judgeboard.health.report import HealthReport
 
 
 @click.command(
@@ -25,48 +25,38 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--families",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help="Your own table of models (TOML): families, sizes, ladders (default: JUDGEBOARD_FAMILIES).",
 )
 @click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
-@json_option
-@options.database
-def health_command(judge_version: str, families: Path | None, gate: bool, as_json: bool, db: str | None) -> int:
+@options.json_and_database
+def health_command(judge_version: str, families: Path | None, gate: bool) -> int:
     """Check a judge for typical faults, from stored judgments only.
 
     The checks: family, size, score collapse, control answers, verbosity, position bias, confidence, self-consistency,
     user feedback, unusable verdicts, cost. A check without data shows the command that measures it. Makes no model
     calls. Exit code 0; with `--gate`, 1 if any check warns.
     """
-    from judgeboard.cli.options import seen
-    from judgeboard.health.record import State
     from judgeboard.health.report import measure_health
-    from judgeboard.reports.json_output import to_json
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        report = measure_health(seen(store), judge_version, families=families)
-    if as_json:
-        click.echo(to_json(report))
-    else:
-        click.echo(report.judge)
-        order = (State.WARNING, State.OK, State.NOT_MEASURED)
-        for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
-            for line in _lines(check):
-                click.echo(line)
+    report = measure_health(options.seen(options.open_store()), judge_version, families=families)
+    options.show(report, _lines(report))
     return int(gate and report.warnings > 0)
 
 
-def _lines(check: "Check") -> list[str]:
+def _lines(report: "HealthReport") -> Iterator[str]:
     from judgeboard.health.record import State
 
-    name = check.name.replace("_", " ")
-    if not check.applies:
-        return [f"-  {name}: {check.sentence}"]
-    lines = [f"{check.state.value.replace('_', ' ')}  {name}: {check.sentence}"]
-    if check.state is not State.OK and check.command:
-        lines.append(f"    {check.command}")
-    return lines
+    yield report.judge
+    order = (State.WARNING, State.OK, State.NOT_MEASURED)
+    for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
+        name = check.name.replace("_", " ")
+        if not check.applies:
+            yield f"-  {name}: {check.sentence}"
+            continue
+        yield f"{check.state.value.replace('_', ' ')}  {name}: {check.sentence}"
+        if check.state is not State.OK and check.command:
+            yield f"    {check.command}"
 
 
 _kinds = click.option(
@@ -99,27 +89,21 @@ def control_answers_command() -> None:
 @click.option("--n", type=click.IntRange(1), default=50, show_default=True, help="Number of control answers per kind.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the selection. Another seed makes more.")
 @options.where
-@json_option
-@options.database
-def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...], as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     """Make control answers from logged answers. A repeated command adds nothing."""
-    from judgeboard.cli.options import actor
     from judgeboard.methods.control_answers import make_control_answers
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.filters import parse_where
 
-    with closing(open_store(db)) as store:
-        made = make_control_answers(
-            store, kinds=options.listed(kinds or ""), n=n, seed=seed, where=parse_where(where), actor=actor()
-        )
-    if as_json:
-        show_json({"made": sum(each.made for each in made), "kinds": made})
-        return
+    made = make_control_answers(
+        options.open_store(), kinds=options.listed(kinds or ""), n=n, seed=seed, where=where, actor=options.actor()
+    )
+    lines = []
     for each in made:
         fewer = "" if each.made + each.known >= n else f"; only {each.made + each.known:,} answers fit"
         known = f", {each.known:,} stored before" if each.known else ""
-        click.echo(f"{each.kind}: {each.made:,} made{known}{fewer}")
-    click.echo("To judge them: judgeboard control-answers judge --judge KIND")
+        lines.append(f"{each.kind}: {each.made:,} made{known}{fewer}")
+    lines.append("To judge them: judgeboard control-answers judge --judge KIND")
+    options.show({"made": sum(each.made for each in made), "kinds": made}, lines)
 
 
 @control_answers_command.command(
@@ -127,22 +111,10 @@ def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...], as_json: 
 )
 @_kinds
 @click.option("--judge", "kind", required=True, metavar="KIND", help="Kind of judge: rag, lexical, …")
-@click.option("--name", help="Name of the judge (default: its kind). Each name has its own version numbers.")
-@model_options
-@click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
-@click.option("--claims", is_flag=True, help="Also ask for the claims of the answer, with quotes.")
-@click.option("--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities.")
-@few_shot_options
-@json_option
-@options.database
+@stored_judge_options
+@options.json_and_database
 def judge(
-    kinds: str | None,
-    kind: str,
-    examples_from_reviews: int | None,
-    max_cost: float | None,
-    as_json: bool,
-    db: str | None,
-    **chosen: Any,
+    kinds: str | None, kind: str, examples_from_reviews: int | None, max_cost: float | None, **chosen: Any
 ) -> int:
     """Judge the control answers, and those of their originals that the judge has not judged.
 
@@ -152,16 +124,12 @@ def judge(
     from judgeboard.cli.judge import summary_lines
     from judgeboard.methods.control_answers import judge_control_answers
     from judgeboard.runs.judging import make_judge
-    from judgeboard.store.engine import open_store
 
     if examples_from_reviews:
-        chosen |= reviewed_examples(db, kind, examples_from_reviews, chosen)
+        chosen |= reviewed_examples(kind, examples_from_reviews, chosen)
     asked_judge = make_judge(kind, **chosen)
-    with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
+    store = options.open_store()
+    with run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_control_answers(store, asked_judge, kinds=options.listed(kinds or ""), **how)
-    if as_json:
-        show_json(summary)
-    else:
-        for line in summary_lines(summary):
-            click.echo(line)
+    options.show(summary, summary_lines(summary))
     return summary.exit_code

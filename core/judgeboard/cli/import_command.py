@@ -1,8 +1,8 @@
 """``judgeboard import``: stores files of answers, grades, verdicts or pairs in the database."""
 
-import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,7 @@ could be used, or a file could not be read to its end.
 @click.option("--dry-run", is_flag=True, help="Check the file and print the result, but store nothing.")
 @click.option(
     "--rejected",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help="File for rejected rows (default: FILE.rejected.jsonl in the same folder).",
 )
 @options.database
@@ -90,7 +90,6 @@ def import_command(
     source: str | None,
     dry_run: bool,
     rejected: Path | None,
-    db: str | None,
 ) -> int:
     """Import the files; return the highest exit code."""
     from judgeboard.imports.fields import parse_mapping
@@ -106,22 +105,21 @@ def import_command(
         "rejected": rejected,
         "actor": options.actor(),
     }
-    with _store(db, dry_run=dry_run) as store:
-        return max(_import_one(store, file, choices) for file in files)
+    store = _store(dry_run=dry_run)
+    return max(_import_one(store, file, choices) for file in files)
 
 
 def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
     from judgeboard.imports.importing import import_file
 
     try:
-        with options.progress_bar("{task.fields[rows]:,} rows") as bar:
-            task = None if bar is None else bar.add_task(Path(file).name, total=1, rows=0)
-
-            def show(rows: int, share: float | None) -> None:
-                if bar is not None and task is not None:
-                    bar.update(task, completed=share or 0, rows=rows)
-
-            summary = import_file(store, file, on_progress=show, **choices)
+        with options.progress(Path(file).name, "{task.fields[rows]:,} rows", rows=0) as update:
+            summary = import_file(
+                store,
+                file,
+                on_progress=lambda rows, share: update(completed=share or 0, total=1, rows=rows),
+                **choices,
+            )
     except BadInput as error:  # the other files are still imported
         click.echo(f"judgeboard: {error}", err=True)
         return NOTHING_USABLE
@@ -130,20 +128,17 @@ def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
     return exit_code(summary)
 
 
-@contextlib.contextmanager
-def _store(db: str | None, *, dry_run: bool) -> Iterator["Store"]:
+def _store(*, dry_run: bool) -> "Store":
     """Open the database; a dry run without one uses a temporary database."""
     from judgeboard.errors import MissingDatabase
     from judgeboard.store.engine import open_store
 
-    with contextlib.ExitStack() as stack:
-        try:
-            store = open_store(db, create=not dry_run)
-        except MissingDatabase:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            store = open_store(Path(folder) / "dry-run.db", create=True)
-        stack.callback(store.close)
-        yield store
+    try:
+        return options.open_store(create=not dry_run)
+    except MissingDatabase:
+        context = click.get_current_context()
+        folder = context.with_resource(tempfile.TemporaryDirectory())
+        return context.with_resource(closing(open_store(Path(folder) / "dry-run.db", create=True)))
 
 
 def exit_code(summary: "ImportSummary") -> int:
@@ -155,7 +150,15 @@ def exit_code(summary: "ImportSummary") -> int:
 
 def summary_lines(summary: "ImportSummary") -> list[str]:
     """Return the result of an import as lines: rows, columns, and why rows were rejected."""
-    return [_counts(summary), *_columns(summary), *_rejected(summary), *_conflicts(summary), *_files(summary)]
+    rejected = [row for row in summary.first_rejected if not row.conflict]
+    return [
+        _counts(summary),
+        *_columns(summary),
+        *_first(rejected, summary.rejected - summary.conflicts),
+        *_conflicts(summary),
+        *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
+        *(f"  {problem}" for problem in (summary.rejected_problem, summary.unreadable) if problem),
+    ]
 
 
 def _counts(summary: "ImportSummary") -> str:
@@ -207,11 +210,6 @@ def _of_another_kind(summary: "ImportSummary") -> bool:
     return any(isinstance(row, OfAnotherKind) for row in summary.first_rejected)
 
 
-def _rejected(summary: "ImportSummary") -> list[str]:
-    rows = [row for row in summary.first_rejected if not row.conflict]
-    return _first(rows, summary.rejected - summary.conflicts)
-
-
 def _conflicts(summary: "ImportSummary") -> list[str]:
     if not summary.conflicts:
         return []
@@ -233,27 +231,11 @@ def _first(rows: Sequence[Rejected], total: int) -> list[str]:
     return lines
 
 
-def _files(summary: "ImportSummary") -> list[str]:
-    lines = []
-    if summary.rejected_file:
-        lines.append(f"  rejected rows, with reasons: {summary.rejected_file}")
-    if summary.rejected_problem:
-        lines.append(f"  {summary.rejected_problem}")
-    if summary.unreadable:
-        lines.append(f"  {summary.unreadable}")
-    return lines
-
-
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_COLUMNS:,} more" if len(names) > MAX_COLUMNS else ""
-    return ", ".join(_plain(name) for name in names[:MAX_COLUMNS]) + more
-
-
-def _plain(name: str) -> str:
-    """Return a column's name on one line, without control codes for the terminal."""
-    if not name:
-        return "(no name)"
-    return name if name.isprintable() else repr(name)
+    # On one line, without control codes for the terminal.
+    shown = (name if name.isprintable() else repr(name) for name in names[:MAX_COLUMNS])
+    return ", ".join(name or "(no name)" for name in shown) + more
 
 
 def _one_or_several(names: list[str]) -> str:

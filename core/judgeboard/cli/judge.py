@@ -1,22 +1,22 @@
 """``judgeboard judge``: ask a judge for verdicts on stored answers."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, few_shot_options, model_options, reviewed_examples, run_options, show_json
+from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options
 from judgeboard.errors import BadInput
+from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge
     from judgeboard.methods.jury import JuryReport
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
-    from judgeboard.store.filters import RowFilter
 
 
 @click.command(
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     help="Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
     "(1 to 4, the judge of refine) or lexical (word overlap, offline).",
 )
-@click.option("--name", help="Name of the judge (default: its kind). Each judge name has its own version numbers.")
-@model_options
+@stored_judge_options
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of answers to judge (default: no limit).")
 @options.where
 @click.option(
@@ -43,10 +42,6 @@ if TYPE_CHECKING:
     type=click.Choice(["all", "failed"]),
     help="Judge again: all answers, or those without a usable verdict (default: only answers not judged yet).",
 )
-@click.option("--domain", help="Field in which the judge is an expert, for its prompt: 'climbing knowledge'.")
-@click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages.")
-@click.option("--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities.")
-@few_shot_options
 @click.option(
     "--jury", metavar="M1,M2,M3", help="Judge with each of these models, and store the combined verdict of the jury."
 )
@@ -55,19 +50,16 @@ if TYPE_CHECKING:
     type=click.IntRange(2),
     help="Judge each answer this many times, to measure how stable the judge is.",
 )
-@as_json
-@options.database
+@options.json_and_database
 def judge_command(
     kind: str | None,
     examples_from_reviews: int | None,
-    where: tuple[str, ...],
+    where: RowFilter,
     rejudge: str | None,
     limit: int | None,
     max_cost: float | None,
     jury: str | None,
     repeats: int | None,
-    as_json: bool,
-    db: str | None,
     **chosen: Any,
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
@@ -75,8 +67,7 @@ def judge_command(
     If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
     error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.filters import parse_where
+    from judgeboard.runs.judging import judge_pending, make_judge
 
     if kind is None and jury is None:
         raise click.UsageError("Missing option '--judge'.")
@@ -84,32 +75,29 @@ def judge_command(
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     if examples_from_reviews:
-        chosen |= reviewed_examples(db, kind, examples_from_reviews, chosen)
-    request = Request(kind, parse_where(where), rejudge or "plain", limit, max_cost, chosen)
-    judges = _jury_judges(request, jury) if jury else [_judge(kind, chosen)]
-    with closed_if_unasked(judges) as to_ask, closing(open_store(db)) as store:
+        chosen |= reviewed_examples(kind, examples_from_reviews, chosen)
+    judges = _jury_judges(kind, jury, chosen) if jury else [make_judge(kind, **chosen)]
+    with closed_if_unasked(judges) as to_ask:
+        store = options.open_store()
+
+        def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
+            with run_options(chosen["concurrency"], most) as run:
+                return judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
+
         if jury:
-            return _judge_by_jury(store, to_ask, judges, request, as_json=as_json)
+            return _judge_by_jury(store, to_ask, judges, ask, where=where, max_cost=max_cost, name=chosen["name"])
         if repeats:
-            return _judge_repeatedly(store, next(to_ask), repeats, request, as_json=as_json)
-        summary = _judge_once(store, next(to_ask), request, max_cost)
-        if as_json:
-            show_json(summary)
-        else:
-            _echo([*summary_lines(summary), *(expected_lines(store, summary) if chosen["logprobs"] else [])])
+            from judgeboard.methods.repeats import judge_repeats
+
+            judge = next(to_ask)
+            with run_options(chosen["concurrency"], max_cost) as run:
+                summary = judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
+            _show_repeats(store, judge, summary)
+            return summary.exit_code
+        summary = ask(next(to_ask), max_cost)
+        more = expected_lines(store, summary) if chosen["logprobs"] else []
+        options.show(summary, [*summary_lines(summary), *more])
     return summary.exit_code
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The parsed options of the command."""
-
-    kind: str
-    where: "RowFilter"
-    mode: str
-    limit: int | None
-    max_cost: float | None
-    chosen: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,52 +108,41 @@ class JuryRun:
     jury: "JuryReport | None"
 
 
-def _judge(kind: str, chosen: dict[str, Any]) -> "Judge":
-    from judgeboard.runs.judging import make_judge
-
-    return make_judge(kind, **chosen)
-
-
-def _judge_once(store: "Store", judge: "Judge", request: Request, max_cost: float | None) -> "JudgingSummary":
-    from judgeboard.runs.judging import judge_pending
-
-    with run_options(request.chosen["concurrency"], max_cost) as run:
-        return judge_pending(store, judge, where=request.where, mode=request.mode, limit=request.limit, **run)
-
-
-def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, request: Request, *, as_json: bool) -> int:
+def _show_repeats(store: "Store", judge: "Judge", summary: "JudgingSummary") -> None:
     from judgeboard.cli.combined import repeats_lines
     from judgeboard.judges.judge import fingerprint
-    from judgeboard.methods.repeats import judge_repeats, repeats_report
+    from judgeboard.methods.repeats import repeats_report
     from judgeboard.reports.json_output import to_plain
 
-    with run_options(request.chosen["concurrency"], request.max_cost) as run:
-        summary = judge_repeats(store, judge, repeats, where=request.where, limit=request.limit, **run)
     report = None
     if summary.ok:
         with store.reading() as connection:
             report = repeats_report(connection, version=fingerprint(judge.version))
-    if as_json:
-        show_json(to_plain(summary) | ({} if report is None else {"repeats": report}))
-    else:
-        _echo([*summary_lines(summary), *([] if report is None else repeats_lines(report))])
-    return summary.exit_code
+    result = to_plain(summary) | ({} if report is None else {"repeats": report})
+    options.show(result, [*summary_lines(summary), *([] if report is None else repeats_lines(report))])
 
 
-def _jury_judges(request: Request, jury: str) -> list["Judge"]:
+def _jury_judges(kind: str, jury: str, chosen: dict[str, Any]) -> list["Judge"]:
+    from judgeboard.runs.judging import make_judge
+
     models = options.listed(jury)
     if len(set(models)) < 2:
         raise BadInput(f"--jury needs at least two different models, not {jury!r}")
-    if request.chosen.get("model"):
+    if chosen.get("model"):
         raise BadInput("--jury already names the models: remove --model")
     # One name per member: under a shared name, a later member would become the next version of an earlier one.
-    return [
-        _judge(request.kind, request.chosen | {"model": model, "name": f"{request.kind} {model}"}) for model in models
-    ]
+    return [make_judge(kind, **chosen | {"model": model, "name": f"{kind} {model}"}) for model in models]
 
 
 def _judge_by_jury(
-    store: "Store", to_ask: Iterator["Judge"], judges: Sequence["Judge"], request: Request, *, as_json: bool
+    store: "Store",
+    to_ask: Iterator["Judge"],
+    judges: Sequence["Judge"],
+    ask: Callable[["Judge", float | None], "JudgingSummary"],
+    *,
+    max_cost: float | None,
+    where: RowFilter,
+    name: str | None,
 ) -> int:
     """Judge with each model in turn, then combine; a stopped member leaves the jury for the next call."""
     from judgeboard.cli.combined import jury_lines
@@ -174,35 +151,33 @@ def _judge_by_jury(
     from judgeboard.runs.method import STOPPED, require_price
     from judgeboard.store.judge_versions import list_versions
 
+    def echo(lines: Iterable[str]) -> None:
+        if not options.as_json():
+            for line in lines:
+                click.echo(line)
+
     for judge in judges:  # before the first call
-        require_price(request.max_cost, priced=judge.priced, model=judge.version.model)
+        require_price(max_cost, priced=judge.priced, model=judge.version.model)
     result, code, spent = JuryRun([], None), 0, 0
     for judge in to_ask:
-        left = None if request.max_cost is None else request.max_cost - spent / 1_000_000
-        summary = _judge_once(store, judge, request, left)
+        summary = ask(judge, None if max_cost is None else max_cost - spent / 1_000_000)
         result.members.append(summary)
         code, spent = max(code, summary.exit_code), spent + (summary.cost_micro or 0)
-        if not as_json:
-            _echo(summary_lines(summary))
+        echo(summary_lines(summary))
         if code >= STOPPED:
             break
-        if request.max_cost is not None and spent / 1_000_000 >= request.max_cost and len(result.members) < len(judges):
-            if not as_json:
-                _echo(["stopped: the cost limit is reached", options.CONTINUE])
+        if max_cost is not None and spent / 1_000_000 >= max_cost and len(result.members) < len(judges):
+            echo(["stopped: the cost limit is reached", options.CONTINUE])
             code = STOPPED
             break
     members = [fingerprint(judge.version) for judge in judges]
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}
     if code < STOPPED and known.issuperset(members):  # without answers no version is stored
-        report = judge_by_jury(
-            store, members, name=request.chosen.get("name"), where=request.where, actor=options.actor()
-        )
+        report = judge_by_jury(store, members, name=name, where=where, actor=options.actor())
         result = JuryRun(result.members, report)
-        if not as_json:
-            _echo(jury_lines(report))
-    if as_json:
-        show_json(result)
+        echo(jury_lines(report))
+    options.show(result, ())
     return code
 
 
@@ -226,11 +201,6 @@ def closed_if_unasked(judges: Sequence["Judge"]) -> Iterator[Iterator["Judge"]]:
             import asyncio
 
             asyncio.run(close())
-
-
-def _echo(lines: Sequence[str]) -> None:
-    for line in lines:
-        click.echo(line)
 
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:

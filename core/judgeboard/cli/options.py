@@ -4,22 +4,23 @@ import getpass
 import math
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from judgeboard.store.filters import WHERE_FIELDS
+from judgeboard.store.filters import WHERE_FIELDS, parse_where
 from judgeboard.text import storable
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from judgeboard.runs.runner import Tally
     from judgeboard.store.engine import Store
     from judgeboard.store.hidden_rows import Seen
     from judgeboard.store.reviewers import Reviewer
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class FiniteRange(click.FloatRange):
@@ -49,15 +50,49 @@ def _where_help() -> str:
     return "\n".join((f"{head}\n\n\b", *lines))  # \b: click leaves the paragraph as it is
 
 
+def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return one decorator for several options, in the order in which the help lists them."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 CONTINUE = "To continue, run the same command again."
 ROW_ID = click.IntRange(1, 2**63 - 1)  # what both engines can store
+FILE = click.Path(path_type=Path)
+
+_DB, _JSON = "judgeboard.db", "judgeboard.json"  # in the context of the command, so that no function passes them on
+
+
+def _kept(key: str) -> dict[str, Any]:
+    """Return the settings of an option whose value is in the context only."""
+
+    def keep(context: click.Context, _option: click.Parameter, value: Any) -> None:
+        context.meta[key] = value
+
+    return {"callback": keep, "expose_value": False}
+
 
 database = click.option(
     "--db",
     metavar="PATH|URL",
+    **_kept(_DB),
     help="Database: a SQLite file or an SQLAlchemy URL (default: JUDGEBOARD_DB, else data/judgeboard.db).",
 )
-where = click.option("--where", multiple=True, metavar="FIELD=VALUE", help=_where_help())
+json_and_database: Callable[[F], F] = decorator(
+    click.option("--json", is_flag=True, **_kept(_JSON), help="Print JSON only."), database
+)
+where = click.option(
+    "--where",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    callback=lambda _context, _option, conditions: parse_where(conditions),
+    help=_where_help(),
+)
 host = click.option(
     "--host",
     default="localhost",
@@ -116,15 +151,51 @@ def seen(store: "Store") -> "Seen":
     return readable
 
 
-@contextmanager
-def progress_bar(*columns: str) -> Iterator["Progress | None"]:
-    """Yield a progress bar on stderr, or None where stderr is no terminal.
+def chosen_database() -> str | None:
+    """Return the value of ``--db``."""
+    db: str | None = click.get_current_context().meta[_DB]
+    return db
 
-    Args:
-        columns: further columns, as rich format strings over ``task.fields``.
+
+def open_store(*, create: bool = False) -> "Store":
+    """Open the database of the command; it is closed when the command ends."""
+    from judgeboard.store.engine import open_store
+
+    store = open_store(chosen_database(), create=create)
+    click.get_current_context().call_on_close(store.close)
+    return store
+
+
+def as_json() -> bool:
+    """Whether the command prints JSON."""
+    return bool(click.get_current_context().meta[_JSON])
+
+
+def show_json(result: object) -> None:
+    """Print a result as JSON."""
+    from judgeboard.reports.json_output import to_json
+
+    click.echo(to_json(result))
+
+
+def show(result: object, lines: Iterable[str]) -> None:
+    """Print a result as JSON with ``--json``, else as lines."""
+    if as_json():
+        show_json(result)
+        return
+    for line in lines:
+        click.echo(line)
+
+
+@contextmanager
+def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[..., None]]:
+    """Yield a function that updates a progress bar on stderr: completed, total and ``fields``.
+
+    Without a terminal the function does nothing. ``columns`` are further columns, as rich format strings over
+    ``task.fields``.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield lambda **_fields: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -138,20 +209,4 @@ def progress_bar(*columns: str) -> Iterator["Progress | None"]:
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        yield bar
-
-
-@contextmanager
-def judging_progress() -> Iterator[Callable[["Tally", int], None] | None]:
-    """Yield a callback ``(tally, selected)``, or None where stderr is no terminal."""
-    with progress_bar("{task.fields[more]}") as bar:
-        if bar is None:
-            yield None
-            return
-        task = bar.add_task("judging", total=None, more="")
-
-        def show(tally: "Tally", selected: int) -> None:
-            more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {cost_text(tally.cost_micro)}"
-            bar.update(task, completed=tally.asked, total=selected, more=more)
-
-        yield show
+        yield partial(bar.update, bar.add_task(title, total=None, **fields))

@@ -1,7 +1,7 @@
 """``judgeboard queue``: queues created, assigned, closed and listed, their bundles; the group of all its commands."""
 
 import shlex
-from contextlib import closing
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, show_json
 from judgeboard.cli.queue_reviewing import decide, next_, release, reveal, skip
 from judgeboard.domain import QueueOrder
+from judgeboard.errors import BadInput
+from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.reviews.queues import QueueProgress
+    from judgeboard.reviews.queues import CreatedQueue, QueueProgress
+    from judgeboard.store.reviewers import Reviewer
 
 
 @click.command(
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 @options.where
 @click.option(
     "--order",
-    type=click.Choice([each.value for each in QueueOrder]),
+    type=click.Choice([order.value for order in QueueOrder]),
     help="Order of the items (default: severity; random for pairs and with --blind-judge).",
 )
 @click.option(
@@ -84,7 +86,7 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
 )
-@click.option("--guidelines", type=click.Path(path_type=Path), help="Text file with guidelines for the reviewers.")
+@click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
 @click.option(
     "--seed",
     default="judgeboard",
@@ -97,34 +99,28 @@ if TYPE_CHECKING:
     default=10.0,
     help="Minutes for which an item is reserved for its reviewer (default: 10).",
 )
-@as_json
-@options.database
+@options.json_and_database
 def create(
     name: str,
-    where: tuple[str, ...],
+    where: RowFilter,
     order: str | None,
     assigned: str | None,
     guidelines: Path | None,
     lease_minutes: float,
-    as_json: bool,
-    db: str | None,
     **rules: Any,
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
 
     The queue contains the open flags that match --where. Answers that are flagged later are added automatically.
     """
-    from judgeboard.cli.options import actor
     from judgeboard.reviews.checks import people_named
     from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.filters import parse_where
 
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
     reveal, grades = not rules.pop("no_reveal"), tuple(options.listed(rules.pop("grades")))
     queue_rules = QueueRules(
         name,
-        parse_where(where),
+        where,
         order=QueueOrder(order or orders_of(blind=blind)[0]),
         reveal=reveal,
         grades=grades,
@@ -132,128 +128,108 @@ def create(
         lease_seconds=round(lease_minutes * 60),
         **rules,
     )
-    with closing(open_store(db)) as store:
-        people = people_named(store, options.listed(assigned or ""))
-        created = create_queue(store, queue_rules, by=actor(), assigned=people)
-        with store.reading() as connection:
-            warnings = unknown_values(connection, queue_rules)
+    store = options.open_store()
+    people = people_named(store, options.listed(assigned or ""))
+    created = create_queue(store, queue_rules, by=options.actor(), assigned=people)
+    with store.reading() as connection:
+        warnings = unknown_values(connection, queue_rules)
     for sentence in warnings:
         click.echo(sentence, err=True)
+    counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
+    names = {"assigned_to": [person.name for person in people]}
+    options.show({"queue": name} | counts | names, _created_lines(created, people))
+
+
+def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterator[str]:
     queue = created.queue
-    if as_json:
-        result = {"queue": queue.name, "items": created.joined, "sampled": created.sampled, "short": created.short}
-        show_json(result | {"assigned_to": [person.name for person in people]})
-        return
     sampled = f", {created.sampled:,} of them randomly sampled" if queue.sampling_rate else ""
     short = f"; {created.short:,} more were requested, but none are left" if created.short else ""
-    click.echo(f"{queue.name}: {created.joined:,} {queue.subject}{sampled}{short}")
+    yield f"{queue.name}: {created.joined:,} {queue.subject}{sampled}{short}"
     if queue.blind and not people:
-        click.echo(
+        yield (
             "This queue is open to everybody: an item is hidden from its reviewer only during the lease. "
             "Use --assign to hide it from the start."
         )
-    others = people and actor() not in {person.name for person in people}
-    click.echo(f"judgeboard queue {'show' if others else 'next'} {shlex.quote(queue.name)}")
+    others = people and options.actor() not in {person.name for person in people}
+    yield f"judgeboard queue {'show' if others else 'next'} {shlex.quote(queue.name)}"
 
 
 @click.command("close", epilog=options.example("judgeboard queue close legal"))
 @click.argument("name")
-@as_json
-@options.database
-def close(name: str, as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def close(name: str) -> None:
     """Close a queue for good. Nobody can take items from it any more; its reviews are kept."""
-    from judgeboard.cli.options import actor
     from judgeboard.reviews.queues import close_queue
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        queue = close_queue(store, name, by=actor())
-    if as_json:
-        show_json({"queue": queue.name, "state": queue.state})
-        return
-    click.echo(f"{queue.name} is closed")
+    queue = close_queue(options.open_store(), name, by=options.actor())
+    options.show({"queue": queue.name, "state": queue.state}, [f"{queue.name} is closed"])
 
 
 @click.command("assign", epilog=options.example("judgeboard queue assign legal Mara,jon@example.org --remove Ada"))
 @click.argument("name")
 @click.argument("people", default="")
 @click.option("--remove", metavar="NAMES", help="People to remove from the queue, separated by commas.")
-@as_json
-@options.database
-def assign(name: str, people: str, remove: str | None, as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def assign(name: str, people: str, remove: str | None) -> None:
     """Assign a queue to people, or remove people from it.
 
     PEOPLE are names separated by commas. An e-mail address names a person who signs in; cli:USER names a user of
     the command line.
     """
-    from judgeboard.cli.options import actor
-    from judgeboard.errors import BadInput
     from judgeboard.reviews.checks import people_named
     from judgeboard.reviews.queues import assign_queue
-    from judgeboard.store.engine import open_store
     from judgeboard.store.queues import assignees
 
     add, removed = options.listed(people), options.listed(remove or "")
     if not add and not removed:
         raise BadInput("name the people to assign the queue to, or use --remove NAMES")
-    with closing(open_store(db)) as store:
-        queue = assign_queue(store, name, by=actor(), add=people_named(store, add), remove=people_named(store, removed))
-        with store.reading() as connection:
-            names = [person.name for person in assignees(connection, queue.id)]
-    if as_json:
-        show_json({"queue": queue.name, "assigned_to": names})
-        return
-    click.echo(f"{queue.name} is assigned to {', '.join(names) or 'everybody'}")
+    store = options.open_store()
+    queue = assign_queue(
+        store, name, by=options.actor(), add=people_named(store, add), remove=people_named(store, removed)
+    )
+    with store.reading() as connection:
+        names = [person.name for person in assignees(connection, queue.id)]
+    options.show(
+        {"queue": queue.name, "assigned_to": names}, [f"{queue.name} is assigned to {', '.join(names) or 'everybody'}"]
+    )
 
 
 @click.command("list", epilog=options.example("judgeboard queue list"))
 @click.option("--open", "only_open", is_flag=True, help="Omit closed queues.")
-@as_json
-@options.database
-def list_(only_open: bool, as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def list_(only_open: bool) -> None:
     """List the queues: open ones first, the newest first."""
     from judgeboard.reviews.queues import queue_progress
-    from judgeboard.store.engine import open_store
     from judgeboard.store.queues import list_queues
 
-    with closing(open_store(db)) as store, store.reading() as connection:
+    with options.open_store().reading() as connection:
         queues = list_queues(connection, only_open=only_open)
         progress = [queue_progress(connection, queue, with_people=False) for queue in queues]
-    if as_json:
-        show_json({"queues": progress})
-        return
-    if not progress:
-        click.echo("There are no queues yet: create one with `judgeboard queue create NAME --where FIELD=VALUE`.")
-    for each in progress:
-        click.echo(f"{each.queue.name}  {each.queue.state}  {_counts(each)}")
+    lines = [f"{each.queue.name}  {each.queue.state}  {_counts(each)}" for each in progress]
+    none = "There are no queues yet: create one with `judgeboard queue create NAME --where FIELD=VALUE`."
+    options.show({"queues": progress}, lines or [none])
 
 
 @click.command("show", epilog=options.example("judgeboard queue show legal", "judgeboard queue show legal --json"))
 @click.argument("name")
-@as_json
-@options.database
-def show(name: str, as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def show(name: str) -> None:
     """Show the rules and the progress of a queue.
 
     For each reviewer it shows the number of reviews and the median time per item in seconds.
     """
     from judgeboard.reviews.queues import queue_progress
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store, store.reading() as connection:
+    with options.open_store().reading() as connection:
         progress = queue_progress(connection, name)
-    if as_json:
-        show_json(progress)
-        return
-    for line in _progress_lines(progress):
-        click.echo(line)
+    options.show(progress, _progress_lines(progress))
 
 
 @click.command(
     "export", epilog=options.example("judgeboard queue export legal --reviewer mara@example.org --items 50 mara.jsonl")
 )
 @click.argument("name")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.FILE)
 @click.option("--reviewer", required=True, metavar="WHO", help="Name of the person who will review the items.")
 @click.option(
     "--items", type=click.IntRange(1, 1000), default=50, show_default=True, metavar="N", help="Maximum number of items."
@@ -264,61 +240,46 @@ def show(name: str, as_json: bool, db: str | None) -> None:
     default=7.0,
     help="Days for which the items are reserved for the reviewer (default: 7, at most 60).",
 )
-@as_json
-@options.database
-def export(name: str, file: Path, reviewer: str, items: int, lease_days: float, as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) -> None:
     """Export items of a queue to a file, for a reviewer without access to the database.
 
     The file has one line per item with its texts and empty fields, and the guidelines. It contains no judgments and
     no reviews. The reviewer fills it in; `queue merge` stores the reviews.
     """
-    from judgeboard.cli.options import actor
     from judgeboard.reviews.bundles import export_bundle
     from judgeboard.reviews.checks import people_named
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        (who,) = people_named(store, [reviewer])
-        bundle = export_bundle(store, name, who, file, items=items, by=actor(), lease=timedelta(days=lease_days))
-    if as_json:
-        show_json(bundle)
-        return
-    noun = "item" if bundle.items == 1 else "items"
-    click.echo(f"{bundle.items:,} {noun} in {file}, reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC")
-    click.echo(f"After it is filled in: judgeboard queue merge {file}")
+    store = options.open_store()
+    (who,) = people_named(store, [reviewer])
+    bundle = export_bundle(store, name, who, file, items=items, by=options.actor(), lease=timedelta(days=lease_days))
+    until = f"reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC"
+    items_in_file = f"{bundle.items:,} {'item' if bundle.items == 1 else 'items'} in {file}"
+    options.show(bundle, [f"{items_in_file}, {until}", f"After it is filled in: judgeboard queue merge {file}"])
 
 
 @click.command("merge", epilog=options.example("judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json"))
-@click.argument("file", type=click.Path(path_type=Path))
-@as_json
-@options.database
-def merge(file: Path, as_json: bool, db: str | None) -> None:
+@click.argument("file", type=options.FILE)
+@options.json_and_database
+def merge(file: Path) -> None:
     """Store the reviews from a file of `queue export`.
 
     Merging the same file twice stores each review once. If a line is invalid, the command names it and stores nothing.
     A line is refused if somebody else has reviewed or leased its item since, or if its texts differ from the stored
     ones; the other lines are stored.
     """
-    from judgeboard.cli.options import actor
     from judgeboard.reviews.bundles import merge_bundle
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        merged = merge_bundle(store, file, by=actor())
-    if as_json:
-        show_json(merged)
-        return
-    click.echo(
+    merged = merge_bundle(options.open_store(), file, by=options.actor())
+    counts = (
         f"{merged.queue}, {merged.reviewer}: {merged.merged:,} stored, {merged.already:,} stored before, "
         f"{merged.unfilled:,} not filled in, {len(merged.refused):,} refused"
     )
-    for line in merged.refused:
-        click.echo(f"line {line.line}, item {line.item}: {line.reason}")
+    refused = [f"line {line.line}, item {line.item}: {line.reason}" for line in merged.refused]
+    options.show(merged, [counts, *refused])
 
 
 def _text(file: Path) -> str:
-    from judgeboard.errors import BadInput
-
     try:
         return file.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -327,47 +288,40 @@ def _text(file: Path) -> str:
         raise BadInput(f"--guidelines {file} is not a text in UTF-8") from error
 
 
-def _progress_lines(progress: "QueueProgress") -> list[str]:
+def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
     queue = progress.queue
-    lines = [
-        f"{queue.name} ({queue.state}), created by {queue.created_by}",
-        *(f"  {rule}" for rule in progress.rules),
-        f"assigned to {', '.join(person.name for person in progress.assigned_to) or 'everybody'}",
-        _counts(progress),
-        f"{progress.reviews:,} of {progress.reviews_needed:,} reviews",
-    ]
+    yield f"{queue.name} ({queue.state}), created by {queue.created_by}"
+    yield from (f"  {rule}" for rule in progress.rules)
+    yield f"assigned to {', '.join(person.name for person in progress.assigned_to) or 'everybody'}"
+    yield _counts(progress)
+    yield f"{progress.reviews:,} of {progress.reviews_needed:,} reviews"
     if queue.reviews_needed > 1:
         finished = f"{progress.several_finished:,} finished"
-        lines.append(f"overlap: {progress.several:,} items need {queue.reviews_needed} reviews, {finished}")
+        yield f"overlap: {progress.several:,} items need {queue.reviews_needed} reviews, {finished}"
     if queue.sampling_rate:
         short = f", {progress.short:,} more were requested, but none are left" if progress.short else ""
-        lines.append(f"random sample: {progress.sampled:,} answers{short}")
+        yield f"random sample: {progress.sampled:,} answers{short}"
     if progress.conflict:
         command = f"judgeboard adjudicate --queue {shlex.quote(queue.name)}"
-        lines.append(f"conflicts to adjudicate: {progress.conflict:,} ({command})")
+        yield f"conflicts to adjudicate: {progress.conflict:,} ({command})"
     for person in progress.people:
         seconds = "–" if person.median_seconds is None else f"{person.median_seconds:.0f} s"
         last = "–" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
-        lines.append(
+        yield (
             f"  {person.reviewer.name}: {person.done:,} done, {person.unsure:,} unsure, {person.skipped:,} skipped, "
             f"{person.leases:,} leased, median {seconds}, last {last}"
         )
-    return lines
 
 
 def _counts(progress: "QueueProgress") -> str:
-    parts = [f"{progress.items:,} {progress.queue.subject}", f"{progress.waiting:,} waiting"]
-    parts += [f"{progress.leased:,} leased", f"{progress.agreed:,} agreed"]
-    parts += [
-        f"{count:,} {state}"
-        for count, state in (
-            (progress.conflict, "in conflict"),
-            (progress.adjudicated, "adjudicated"),
-            (progress.left, "left"),
-        )
-        if count
+    parts = [
+        f"{progress.items:,} {progress.queue.subject}",
+        f"{progress.waiting:,} waiting",
+        f"{progress.leased:,} leased",
+        f"{progress.agreed:,} agreed",
     ]
-    return ", ".join(parts)
+    rare = {"in conflict": progress.conflict, "adjudicated": progress.adjudicated, "left": progress.left}
+    return ", ".join([*parts, *(f"{count:,} {state}" for state, count in rare.items() if count)])
 
 
 @click.group(
@@ -382,5 +336,5 @@ def queue_command() -> None:
     """Create review queues of answers or pairs, review their items, show their progress."""
 
 
-for each in (create, close, assign, list_, show, next_, decide, reveal, skip, release, export, merge):
-    queue_command.add_command(each)
+for command in (create, close, assign, list_, show, next_, decide, reveal, skip, release, export, merge):
+    queue_command.add_command(command)

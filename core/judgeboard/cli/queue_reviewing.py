@@ -2,14 +2,14 @@
 
 import re
 import secrets
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, given_grade, grade_options, note_option, show_json
+from judgeboard.cli.asking import given_grade, grade_options
+from judgeboard.domain import Decision, Grade
 
 if TYPE_CHECKING:
     from judgeboard.reviews.leases import LeasedItem
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+NO_PASSAGES = "(the log has no passages for this answer)"
 MISSING = "(not available: forgotten or never recorded)"
 ANSWER_DECISIONS = ("confirm", "dismiss", "unsure")
 PAIR_DECISIONS = ("left", "tie", "right")
@@ -34,42 +35,44 @@ _STATES = {
     "adjudicated": "The item is adjudicated.",
     "left": "The item left its queue.",
 }
-_SECONDS = click.option("--seconds", type=options.FiniteRange(0), help="Time that you spent on the item, in seconds.")
-_JUDGMENT = click.option("--judgment", "judgment_id", type=options.ROW_ID, help="Id of the judgment that you saw.")
+_USAGE = {
+    "label": "--label grounded|hallucinated",
+    "groundedness": "--groundedness 0..1",
+    "quality": "--quality 1..4",
+}
+_review_options: Callable[[options.F], options.F] = options.decorator(
+    grade_options,
+    click.option("--note", help="Reason for the grade."),
+    click.option("--seconds", type=options.FiniteRange(0), help="Time that you spent on the item, in seconds."),
+    click.option("--judgment", "judgment_id", type=options.ROW_ID, help="Id of the judgment that you saw."),
+)
 
 
 @click.command("next", epilog=options.example("judgeboard queue next legal"))
 @click.argument("name")
-@as_json
-@options.database
-def next_(name: str, as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def next_(name: str) -> None:
     """Lease the next item of a queue and print it.
 
     The output has the item's texts and the token for `queue decide`. The command prints the same item until you
     decide, skip or release it.
     """
-    from judgeboard.cli.options import reviewer
     from judgeboard.reviews.leases import next_item
     from judgeboard.reviews.shown import item_texts, judges_on
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        who = reviewer(store)
-        item = next_item(store, name, who)
-        if item is None:
-            show_json({"item": None}) if as_json else click.echo(f"{name} has nothing left for {who.name}")
-            return
-        with store.reading() as connection:
-            (text,) = item_texts(connection, [item], who.id)
-            shows_judge = item.response_id is not None and not item.queue.blind_judge
-            judges = judges_on(connection, item.response_id or 0, who.id) if shows_judge else None
-    if as_json:
-        leased = {"item": item.item_id, "token": item.token, "until": item.until, "queue": item.queue.name}
-        asked = {"guidelines": item.queue.guidelines, "grades": item.queue.grades, "texts": text}
-        show_json(leased | asked | ({} if judges is None else _judges_json(judges)))
+    store = options.open_store()
+    who = options.reviewer(store)
+    item = next_item(store, name, who)
+    if item is None:
+        options.show({"item": None}, [f"{name} has nothing left for {who.name}"])
         return
-    for line in _item_lines(item, text, () if judges is None else _judge_lines(judges)):
-        click.echo(line)
+    with store.reading() as connection:
+        (text,) = item_texts(connection, [item], who.id)
+        shows_judge = item.response_id is not None and not item.queue.blind_judge
+        judges = judges_on(connection, item.response_id or 0, who.id) if shows_judge else None
+    leased = {"item": item.item_id, "token": item.token, "until": item.until, "queue": item.queue.name}
+    asked = {"guidelines": item.queue.guidelines, "grades": item.queue.grades, "texts": text}
+    options.show(leased | asked | _judges_json(judges), _item_lines(item, text, judges))
 
 
 @click.command(
@@ -85,56 +88,35 @@ def next_(name: str, as_json: bool, db: str | None) -> None:
     metavar="|".join((*ANSWER_DECISIONS, *PAIR_DECISIONS)),
     type=click.Choice((*ANSWER_DECISIONS, *PAIR_DECISIONS)),
 )
-@grade_options
-@note_option
-@_SECONDS
-@_JUDGMENT
+@_review_options
 @click.option("--reveal", is_flag=True, help="Print the judge's result after a blind review.")
-@as_json
-@options.database
-def decide(
-    token: str,
-    decision: str,
-    seconds: float | None,
-    judgment_id: int | None,
-    reveal: bool,
-    as_json: bool,
-    db: str | None,
-    **grade: Any,
-) -> None:
+@options.json_and_database
+def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     """Store your review of a leased item.
 
     For an answer: `confirm` that it is bad, `dismiss` the flag, or `unsure`. For a pair: the side of the better
     answer. TOKEN is printed by `queue next`.
     """
-    from judgeboard.cli.options import reviewer
-    from judgeboard.domain import Decision
     from judgeboard.reviews.queue_decisions import decide_item, preference_at
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        who = reviewer(store)
-        on_pair = decision in PAIR_DECISIONS
-        decided = decide_item(
-            store,
-            token,
-            reviewer=who,
-            decision=preference_at(store, token, who, decision) if on_pair else Decision(decision),
-            grade=given_grade(grade),
-            judgment_seen_id=judgment_id,
-            seconds=seconds,
-            request_key=_request_key(),
-        )
-        judges = _reveal(store, who, decided.review_id) if reveal and decided.reveal else None
-    if as_json:
-        result = {"review": decided.review_id, "item": decided.item_id, "state": decided.state}
-        show_json(result | {"repeated": decided.repeated} | ({} if judges is None else _judges_json(judges)))
-        return
-    click.echo(f"Stored. {_STATES[decided.state.value]}")
+    store = options.open_store()
+    who = options.reviewer(store)
+    on_pair = decision in PAIR_DECISIONS
+    decided = decide_item(
+        store,
+        token,
+        reviewer=who,
+        decision=preference_at(store, token, who, decision) if on_pair else Decision(decision),
+        **_review(review),
+    )
+    judges = _reveal(store, who, decided.review_id) if reveal and decided.reveal else None
+    result = {"review": decided.review_id, "item": decided.item_id, "state": decided.state}
+    lines = [f"Stored. {_STATES[decided.state.value]}"]
     if judges is not None:
-        _print_revealed(judges, decided.review_id)
+        lines += _revealed_lines(judges, decided.review_id)
     elif decided.reveal and not reveal:
-        click.echo(f"To see the judge's result: judgeboard queue reveal {decided.review_id}")
+        lines.append(f"To see the judge's result: judgeboard queue reveal {decided.review_id}")
+    options.show(result | {"repeated": decided.repeated} | _judges_json(judges), lines)
 
 
 @click.command(
@@ -143,82 +125,51 @@ def decide(
 )
 @click.argument("review_id", type=options.ROW_ID, metavar="REVIEW")
 @click.argument("decision", required=False, type=click.Choice(ANSWER_DECISIONS))
-@grade_options
-@note_option
-@_SECONDS
-@_JUDGMENT
-@as_json
-@options.database
-def reveal(
-    review_id: int,
-    decision: str | None,
-    seconds: float | None,
-    judgment_id: int | None,
-    as_json: bool,
-    db: str | None,
-    **grade: Any,
-) -> None:
+@_review_options
+@options.json_and_database
+def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     """Show the judge's result after your blind review REVIEW.
 
     With a decision or a grade: store your opinion after the reveal. The blind review is kept and is the one that
     counts.
     """
-    from judgeboard.cli.options import reviewer
-    from judgeboard.domain import Decision, Grade
     from judgeboard.reviews.queue_decisions import answer_reveal
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        who, new_grade = reviewer(store), given_grade(grade)
-        if decision is None and new_grade == Grade():
-            judges = _reveal(store, who, review_id)
-            show_json(_judges_json(judges)) if as_json else _print_revealed(judges, review_id)
-            return
-        stored = answer_reveal(
-            store,
-            review_id,
-            reviewer=who,
-            grade=new_grade,
-            decision=None if decision is None else Decision(decision),
-            judgment_seen_id=judgment_id,
-            seconds=seconds,
-            request_key=_request_key(),
-        )
-    if as_json:
-        show_json({"review": stored, "blind": review_id})
+    store = options.open_store()
+    who, opinion = options.reviewer(store), _review(review)
+    if decision is None and opinion["grade"] == Grade():
+        judges = _reveal(store, who, review_id)
+        options.show(_judges_json(judges), _revealed_lines(judges, review_id))
         return
-    click.echo(f"Stored as review {stored}. Your blind review {review_id} is kept.")
+    new_decision = None if decision is None else Decision(decision)
+    stored = answer_reveal(store, review_id, reviewer=who, decision=new_decision, **opinion)
+    line = f"Stored as review {stored}. Your blind review {review_id} is kept."
+    options.show({"review": stored, "blind": review_id}, [line])
 
 
 @click.command("skip", epilog=options.example("judgeboard queue skip 12.dWx9 --reason 'in French'"))
 @click.argument("token")
 @click.option("--reason", help="Why you skip the item.")
-@as_json
-@options.database
-def skip(token: str, reason: str | None, as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def skip(token: str, reason: str | None) -> None:
     """Release a leased item for others. `queue next` never shows it to you again."""
-    from judgeboard.cli.options import reviewer
     from judgeboard.reviews.leases import skip as skip_item
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        done = skip_item(store, token, reviewer(store), reason=reason)
-    show_json({"skipped": done}) if as_json else click.echo("Skipped." if done else _NOT_LEASED)
+    store = options.open_store()
+    done = skip_item(store, token, options.reviewer(store), reason=reason)
+    options.show({"skipped": done}, ["Skipped." if done else _NOT_LEASED])
 
 
 @click.command("release", epilog=options.example("judgeboard queue release 12.dWx9"))
 @click.argument("token")
-@as_json
-@options.database
-def release(token: str, as_json: bool, db: str | None) -> None:
+@options.json_and_database
+def release(token: str) -> None:
     """Release a leased item undecided. Others, or you later, can review it."""
-    from judgeboard.cli.options import reviewer
     from judgeboard.reviews.leases import release as release_item
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        done = release_item(store, token, reviewer(store))
-    show_json({"released": done}) if as_json else click.echo("Released." if done else _NOT_LEASED)
+    store = options.open_store()
+    done = release_item(store, token, options.reviewer(store))
+    options.show({"released": done}, ["Released." if done else _NOT_LEASED])
 
 
 def readable(text: str | None) -> str:
@@ -237,45 +188,41 @@ def _reveal(store: "Store", who: "Reviewer", review_id: int) -> "Judges":
         return judges_on(connection, (review and review.response_id) or 0, who.id)
 
 
-def _print_revealed(judges: "Judges", review_id: int) -> None:
-    click.echo("\n".join(_judge_lines(judges) or ["No judge has judged this answer."]))
-    click.echo(f"\nTo store your opinion now: judgeboard queue reveal {review_id} confirm|dismiss|unsure")
+def _revealed_lines(judges: "Judges", review_id: int) -> Iterator[str]:
+    yield from _judge_lines(judges) or ["No judge has judged this answer."]
+    yield f"\nTo store your opinion now: judgeboard queue reveal {review_id} confirm|dismiss|unsure"
 
 
-def _item_lines(item: "LeasedItem", text: "ItemText", judge_lines: Sequence[str]) -> list[str]:
-    """An item with its guidelines, and the command that decides it."""
+def _item_lines(item: "LeasedItem", text: "ItemText", judges: "Judges | None") -> Iterator[str]:
+    """Yield an item with its guidelines, and the command that decides it."""
     from judgeboard.reviews.shown import PairText
 
     head = f"{item.queue.name}: item {item.item_id}, {readable(text.query_type)}"
-    lines = [f"{head}, leased to you until {item.until:%H:%M} UTC"]
-    parts: list[tuple[str, str | None]] = [("guidelines", item.queue.guidelines)] if item.queue.guidelines else []
-    parts.append(("question", text.question))
+    yield f"{head}, leased to you until {item.until:%H:%M} UTC"
+    parts: list[tuple[str, str | None]] = [("GUIDELINES", item.queue.guidelines)] if item.queue.guidelines else []
+    parts.append(("QUESTION", text.question))
     if isinstance(text, PairText):
-        parts += [(f"option {number}", option) for number, option in enumerate(text.options, 1)]
-    parts += [(f"passage {number}", passage) for number, passage in enumerate(text.passages or (), 1)]
+        parts += [(f"OPTION {number}", option) for number, option in enumerate(text.options, 1)]
+    parts += [(f"PASSAGE {number}", passage) for number, passage in enumerate(text.passages or (), 1)]
     if isinstance(text, PairText):
-        parts += [("left", text.left), ("right", text.right)]
+        parts += [("LEFT", text.left), ("RIGHT", text.right)]
         usage = "left|tie|right --note WHY"
     else:
-        parts.append((f"answer {text.external_id}", text.answer))
-        known = {
-            "label": "--label grounded|hallucinated",
-            "groundedness": "--groundedness 0..1",
-            "quality": "--quality 1..4",
-        }
-        asked = " ".join(known.get(grade, f"--score '{grade}=1..5'") for grade in item.queue.grades)
-        usage = f"confirm|dismiss|unsure {asked}"
+        if text.passages is None:
+            parts.append(("", NO_PASSAGES))
+        parts.append((f"ANSWER {readable(text.external_id)}", text.answer))
+        usage = " ".join(
+            ("confirm|dismiss|unsure", *(_USAGE.get(grade, f"--score '{grade}=1..5'") for grade in item.queue.grades))
+        )
     for title, part in parts:
-        if title.startswith("answer ") and text.passages is None:
-            lines += ["", "(the log has no passages for this answer)"]
-        name, _, number = title.partition(" ")
-        lines += ["", f"{name.upper()} {readable(number)}".rstrip(), readable(part)]
-    lines += ["", *judge_lines, ""] if judge_lines else [""]
-    return [*lines, f"judgeboard queue decide {item.token} {usage}"]
+        yield from ("", title, readable(part)) if title else ("", NO_PASSAGES)
+    judge_lines = [] if judges is None else _judge_lines(judges)
+    yield from ("", *judge_lines, "") if judge_lines else ("",)
+    yield f"judgeboard queue decide {item.token} {usage}"
 
 
 def _judge_lines(judges: "Judges") -> list[str]:
-    """Why an answer is flagged, and the judges' current judgments of it."""
+    """Return why an answer is flagged, and the judges' current judgments of it."""
     flags, judgments = judges
     lines = [readable(flag.why) for flag in flags]
     for judgment in judgments:
@@ -287,7 +234,9 @@ def _judge_lines(judges: "Judges") -> list[str]:
     return lines
 
 
-def _judges_json(judges: "Judges") -> dict[str, Any]:
+def _judges_json(judges: "Judges | None") -> dict[str, Any]:
+    if judges is None:
+        return {}
     flags, judgments = judges
     names = ("id", "version_title", "label", "groundedness", "quality", "reasoning")
     return {
@@ -296,5 +245,7 @@ def _judges_json(judges: "Judges") -> dict[str, Any]:
     }
 
 
-def _request_key() -> str:
-    return f"cli:{secrets.token_urlsafe(16)}"
+def _review(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a review that decisions and reveals share."""
+    seen = {"judgment_seen_id": chosen["judgment_id"], "seconds": chosen["seconds"]}
+    return {"grade": given_grade(chosen), **seen, "request_key": f"cli:{secrets.token_urlsafe(16)}"}

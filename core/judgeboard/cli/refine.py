@@ -1,6 +1,6 @@
 """The commands `refine` and `reflect`: new answers from a judge's feedback."""
 
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,20 +8,19 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
-    as_json,
     chosen_generator,
     endpoint_options,
     generator_options,
-    model_options,
+    judge_options,
     run_options,
-    show_json,
+    stopped_lines,
 )
 from judgeboard.errors import BadInput
+from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.methods.refine_run import RefinedPrompt, RefineSummary
+    from judgeboard.methods.refine_run import RefineSummary
     from judgeboard.methods.reflect import ReflectSummary
-    from judgeboard.runs.method import RunAccount
 
 
 @click.command(
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 @endpoint_options
 @click.option(
     "--prompts",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help="Prompt file instead of logged questions: one prompt per line, as text or JSON (id, prompt or messages).",
 )
 @click.option(
@@ -55,18 +54,15 @@ if TYPE_CHECKING:
     help="Answer to keep if none is good enough.",
 )
 @options.where
-@as_json
-@options.database
+@options.json_and_database
 def refine_command(
     judge_model: str | None,
     prompts: Path | None,
     success_rating: int,
     max_repeats: int,
     keep: str,
-    where: tuple[str, ...],
+    where: RowFilter,
     max_cost: float | None,
-    as_json: bool,
-    db: str | None,
     **chosen: Any,
 ) -> int:
     """Answer questions, rate each answer, and answer again with the feedback until the rating is good enough.
@@ -82,10 +78,8 @@ def refine_command(
     from judgeboard.methods.refine import RefineRule, with_recorded_ratings
     from judgeboard.methods.refine_run import refine_pending
     from judgeboard.runs.judging import make_judge
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.filters import parse_where
 
-    if (prompts is None) == (not where):
+    if (prompts is None) == (where == RowFilter()):
         raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
     origins = None if prompts is None else read_prompts(prompts)
     chosen["model"] = judge_model
@@ -96,52 +90,30 @@ def refine_command(
     if chosen["replies"] is not None:
         judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
-    with (
-        closing(open_store(db, create=prompts is not None)) as store,
-        run_options(chosen["concurrency"], max_cost) as how,
-    ):
-        summary = refine_pending(store, judge, generator, where=parse_where(where), prompts=origins, rule=rule, **how)
-    if as_json:
-        show_json(summary)
-    else:
-        for line in refine_lines(summary):
-            click.echo(line)
+    store = options.open_store(create=prompts is not None)
+    with run_options(chosen["concurrency"], max_cost) as how:
+        summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
+    options.show(summary, refine_lines(summary))
     return summary.account.exit_code
 
 
-def refine_lines(summary: "RefineSummary") -> list[str]:
-    """Return a run in lines for a terminal."""
-    from judgeboard.cli.options import cost_text
-
-    if summary.account.run_id is None:
-        return [f"{summary.judge}: nothing to do. No question matches, or all are already refined with these settings."]
-    lines = [
-        (
-            f"{summary.judge}, run {summary.account.run_id}: {summary.prompts:,} prompts, {summary.passed:,} passed; "
-            f"{summary.calls:,} calls, cost {cost_text(summary.account.cost_micro)}"
-        )
-    ]
+def refine_lines(summary: "RefineSummary") -> Iterator[str]:
+    """Yield a run in lines for a terminal."""
+    account = summary.account
+    if account.run_id is None:
+        yield f"{summary.judge}: nothing to do. No question matches, or all are already refined with these settings."
+        return
+    cost = options.cost_text(account.cost_micro)
+    counts = f"{summary.prompts:,} prompts, {summary.passed:,} passed; {summary.calls:,} calls, cost {cost}"
+    yield f"{summary.judge}, run {account.run_id}: {counts}"
     for item in summary.items[:20]:
-        ratings = " → ".join("–" if one.rating is None else str(one.rating) for one in item.attempts)
-        lines.append(f"  {item.id}: {ratings}{'' if item.passed else _not_passed(item)}")
+        ratings = " → ".join("–" if attempt.rating is None else str(attempt.rating) for attempt in item.attempts)
+        last = item.attempts[-1] if item.attempts else None
+        why = "" if last is None or last.error is None else f": {last.status.value}, {last.error}"
+        yield f"  {item.id}: {ratings}{'' if item.passed else f'  not passed{why}'}"
     if len(summary.items) > 20:
-        lines.append(f"  and {len(summary.items) - 20:,} more (--json lists all)")
-    return [*lines, *_stopped_lines(summary.account)]
-
-
-def _stopped_lines(account: "RunAccount") -> list[str]:
-    if not account.why_stopped:
-        return []
-    return [
-        f"stopped: {account.why_stopped}; {account.not_reached:,} not reached",
-        "Repeat the command to continue.",
-    ]
-
-
-def _not_passed(item: "RefinedPrompt") -> str:
-    last = item.attempts[-1] if item.attempts else None
-    why = "" if last is None or last.error is None else f": {last.status.value}, {last.error}"
-    return f"  not passed{why}"
+        yield f"  and {len(summary.items) - 20:,} more (--json lists all)"
+    yield from stopped_lines(account)
 
 
 @click.command(
@@ -156,10 +128,7 @@ def _not_passed(item: "RefinedPrompt") -> str:
 @click.option(
     "--judge", "kind", default="rag", show_default=True, metavar="KIND", help="Kind of judge, for both answers."
 )
-@click.option("--name", help="Name of the judge (default: its kind).")
-@model_options
-@click.option("--domain", help="Field of expertise for the judge's prompt.")
-@click.option("--claims", is_flag=True, help="Also ask for the claims of the answer.")
+@judge_options
 @click.option("--max-quality", type=click.IntRange(1, 4), default=2, show_default=True, help="Maximum quality.")
 @click.option(
     "--min-chars", type=click.IntRange(0), default=50, show_default=True, help="Minimum length in characters."
@@ -174,18 +143,15 @@ def _not_passed(item: "RefinedPrompt") -> str:
 )
 @click.option("--rebuild-messages", is_flag=True, help="Use query and passages if no messages were logged.")
 @options.where
-@as_json
-@options.database
+@options.json_and_database
 def reflect_command(
     kind: str,
     max_quality: int,
     min_chars: int,
     query_types: tuple[str, ...],
     rebuild_messages: bool,
-    where: tuple[str, ...],
+    where: RowFilter,
     max_cost: float | None,
-    as_json: bool,
-    db: str | None,
     **chosen: Any,
 ) -> int:
     """Make bad answers anew once, judge the new answers, and keep the better grounded of the two.
@@ -196,54 +162,39 @@ def reflect_command(
     from judgeboard.judges.kinds import OFFLINE
     from judgeboard.methods.reflect import ReflectRule, reflect_pending
     from judgeboard.runs.judging import make_judge
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.filters import parse_where
 
     generator = chosen_generator(chosen)
     if kind in OFFLINE:  # then these are options of the generator only
         chosen |= {"prices": None, "timeout_s": None}
     judge = make_judge(kind, **chosen)
-    with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
+    store = options.open_store()
+    rule = ReflectRule(max_quality, min_chars, query_types)
+    with run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(
-            store,
-            judge,
-            generator,
-            where=parse_where(where),
-            rule=ReflectRule(max_quality, min_chars, query_types),
-            rebuild_messages=rebuild_messages,
-            **how,
+            store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
         )
-    if as_json:
-        show_json(summary)
-    else:
-        for line in reflect_lines(summary):
-            click.echo(line)
+    options.show(summary, reflect_lines(summary))
     return summary.account.exit_code
 
 
-def reflect_lines(summary: "ReflectSummary") -> list[str]:
-    """Return a run in lines for a terminal."""
-    from judgeboard.cli.options import cost_text
-
-    no_messages = (
-        f"{summary.no_messages:,} eligible answers have no logged messages. To use query and passages instead, add "
-        "--rebuild-messages."
-    )
-    lines = []
-    if summary.account.run_id is None:
-        lines.append(f"{summary.judge}: nothing to do. No bad answer of these types is left.")
+def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
+    """Yield a run in lines for a terminal."""
+    account = summary.account
+    if account.run_id is None:
+        yield f"{summary.judge}: nothing to do. No bad answer of these types is left."
     else:
-        lines += [
-            (
-                f"{summary.judge}, run {summary.account.run_id}: {summary.eligible:,} eligible, "
-                f"{summary.regenerated:,} made anew: {summary.kept_new:,} new ones kept, "
-                f"{summary.kept_original:,} originals kept ({summary.second_failed:,} second judgments failed)"
-            ),
-            (
-                f"{summary.identical:,} new answers identical, {summary.no_answer:,} without an answer; "
-                f"{summary.calls:,} calls, cost {cost_text(summary.account.cost_micro)}"
-            ),
-        ]
+        yield (
+            f"{summary.judge}, run {account.run_id}: {summary.eligible:,} eligible, "
+            f"{summary.regenerated:,} made anew: {summary.kept_new:,} new ones kept, "
+            f"{summary.kept_original:,} originals kept ({summary.second_failed:,} second judgments failed)"
+        )
+        yield (
+            f"{summary.identical:,} new answers identical, {summary.no_answer:,} without an answer; "
+            f"{summary.calls:,} calls, cost {options.cost_text(account.cost_micro)}"
+        )
     if summary.no_messages:
-        lines.append(no_messages)
-    return [*lines, *_stopped_lines(summary.account)]
+        yield (
+            f"{summary.no_messages:,} eligible answers have no logged messages. To use query and passages instead, add "
+            "--rebuild-messages."
+        )
+    yield from stopped_lines(account)

@@ -9,7 +9,7 @@ from judgeboard.cli import options
 
 @click.command(epilog=options.example("judgeboard worker --db postgresql://judge@db/judgeboard"))
 @options.database
-def worker_command(db: str | None) -> None:
+def worker_command() -> None:
     """Run the jobs of the pages until Ctrl-C.
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, one process runs jobs: the
@@ -17,9 +17,8 @@ def worker_command(db: str | None) -> None:
     continues its jobs.
     """
     from judgeboard.runs.worker import Worker
-    from judgeboard.store.engine import open_store
 
-    store = open_store(db)
+    store = options.open_store()
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
     worker = Worker(store)
@@ -45,10 +44,9 @@ def worker_command(db: str | None) -> None:
     help="Another host name under which browsers reach this server, for example a proxy's. Repeat for more names.",
 )
 @options.database
-def serve_command(host: str, port: int, allow_host: tuple[str, ...], db: str | None) -> None:
+def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     """Serve the pages until Ctrl-C. Creates the database if it is missing."""
-    from judgeboard.store.engine import open_store
     from judgeboard_dashboard.server import serve
 
-    open_store(db, create=True).close()
-    serve(db, host=host, port=port, allowed_hosts=allow_host)
+    options.open_store(create=True).close()
+    serve(options.chosen_database(), host=host, port=port, allowed_hosts=allow_host)

@@ -2,16 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json as json_option
-from judgeboard.cli.asking import check_pairs, model_options, nobody_asked, run_options, show_json
-from judgeboard.cli.options import cost_text
+from judgeboard.cli.asking import account_lines, check_pairs, model_options, nobody_asked, run_options
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
 
@@ -21,22 +18,20 @@ if TYPE_CHECKING:
     from judgeboard.store.engine import Store
 
 
-def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> list[str]:
-    """Return a report in lines for a terminal; ``sweep`` adds all other thresholds."""
-    tuned = () if report.tuned is None else _tuned(report.tuned, report.k)
-    return [*_account(report), *_figures(report), *(_sweep(report) if sweep else ()), *tuned, *report.notes]
-
-
-def _account(report: "SelfReferenceReport") -> Iterator[str]:
-    account = report.account
-    where = "" if account.run_id is None else f", run {account.run_id}"
-    line = f"{report.judge}{where}: {account.words()}"
-    line += f"; {account.not_reached:,} not reached" if account.not_reached else ""
-    yield line + (f"; cost {cost_text(account.cost_micro)}" if account.run_id else "")
-    if account.why_stopped:
-        yield f"stopped: {account.why_stopped}"
-    if account.not_reached:
-        yield "Repeat the command to continue."
+def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Iterator[str]:
+    """Yield a report in lines for a terminal; ``sweep`` adds all other thresholds."""
+    where = "" if report.account.run_id is None else f", run {report.account.run_id}"
+    yield from account_lines(f"{report.judge}{where}", report.account)
+    yield from _figures(report)
+    if sweep:
+        for point in report.sweep:
+            yield (
+                f"gate from {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
+                f"precision {percent_words(point.gate.precision)}, C {percent_words(point.scores.accuracy)}"
+            )
+    if report.tuned is not None:
+        yield from _tuned(report.tuned, report.k)
+    yield from report.notes
 
 
 def _figures(report: "SelfReferenceReport") -> Iterator[str]:
@@ -64,14 +59,6 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
         yield f"{level.agree} of {report.k} agree: {level.n:,} items{right}"
 
 
-def _sweep(report: "SelfReferenceReport") -> Iterator[str]:
-    for point in report.sweep:
-        yield (
-            f"gate from {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
-            f"precision {percent_words(point.gate.precision)}, C {percent_words(point.scores.accuracy)}"
-        )
-
-
 def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     label = "optimistic" if tuned.optimistic else "cross-validated"
     yield f"C with a threshold per category ({label}): {percent_words(tuned.accuracy)}"
@@ -90,7 +77,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
         "judgeboard ssr --recorded --judge-version ssr --sweep --tau-by category",
     ),
 )
-@click.option("--pairs", type=click.Path(path_type=Path), help="Import this file of pairs and judge them.")
+@click.option("--pairs", type=options.FILE, help="Import this file of pairs and judge them.")
 @click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
 @click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge version.")
 @click.option("--source", help="Source of the pairs, if the file has none; with --recorded, only this source.")
@@ -122,18 +109,15 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @click.option("--name", help="Name of the judge (default: ssr).")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @model_options
-@json_option
-@options.database
+@options.json_and_database
 @click.pass_context
-def ssr_command(context: click.Context, /, recorded: bool, as_json: bool, db: str | None, **chosen: Any) -> int | None:
+def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int | None:
     """Compare pairs with selective self-reference (SSR-Judge).
 
     The judge answers each question k times. If enough of its answers agree, it sees its own answer as the correct one.
     The number of calls and their maximum cost are shown first. A repeated command continues an interrupted run. Exit
     codes as `judgeboard judge`.
     """
-    from judgeboard.store.engine import open_store
-
     if context.invoked_subcommand is not None:
         return None
     if recorded == (chosen["pairs"] is not None):
@@ -144,16 +128,12 @@ def ssr_command(context: click.Context, /, recorded: bool, as_json: bool, db: st
         raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
     else:
         check_pairs(chosen["pairs"], chosen["source"])
-    with closing(open_store(db)) as store:
-        report = _recorded(store, chosen) if recorded else _asked(store, chosen)
+    store = options.open_store()
+    report = _recorded(store, chosen) if recorded else _asked(store, chosen)
     if report is None:
         click.echo("canceled: no calls were made", err=True)
         return 0
-    if as_json:
-        show_json(report)
-    else:
-        for line in report_lines(report, sweep=chosen["sweep"]):
-            click.echo(line)
+    options.show(report, report_lines(report, sweep=chosen["sweep"]))
     return report.account.exit_code
 
 
@@ -165,7 +145,7 @@ def ssr_command(context: click.Context, /, recorded: bool, as_json: bool, db: st
     help="File with id, question, options, reference and category per row.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds make equal pairs.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Output file (default: standard output).")
+@click.option("-o", "--output", type=options.FILE, help="Output file (default: standard output).")
 def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
     """Make pairs from multiple-choice questions: the correct option and a random wrong one."""
     from judgeboard.methods.own_answers import make_pairs
@@ -188,7 +168,6 @@ def _conditions(chosen: dict[str, Any]) -> list[str]:
 
 
 def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
-    from judgeboard.cli.options import seen
     from judgeboard.methods.self_reference_report import measure_self_reference
     from judgeboard.store.judge_versions import choose_version
     from judgeboard.store.samples import sampling_versions
@@ -198,7 +177,7 @@ def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
         with store.reading() as connection:
             version = choose_version(connection, version, sampling_versions(connection), "sampled answers").id
     return measure_self_reference(
-        seen(store),
+        options.seen(store),
         version,
         k=chosen["k"],
         tau=chosen["tau"],
@@ -209,7 +188,6 @@ def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
 
 
 def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | None":
-    from judgeboard.cli.options import actor
     from judgeboard.methods.pairwise import pairs_in_file
     from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
     from judgeboard.methods.self_reference_report import checked_conditions
@@ -218,7 +196,9 @@ def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | Non
     conditions = checked_conditions(_conditions(chosen))
     judge = make_self_reference_judge(**chosen)
     require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)
-    pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=actor()).pair_ids[: chosen["limit"]]
+    pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=options.actor()).pair_ids[
+        : chosen["limit"]
+    ]
     again = chosen["rejudge"] is not None
     planned = estimate_run(store, judge, pair_ids, tau=chosen["tau"], conditions=conditions, again=again)
     click.echo(planned.sentence, err=True)

@@ -1,6 +1,6 @@
 """The command `suite`: runs suites, lists runs, shows one."""
 
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, model_options, run_options, show_json
+from judgeboard.cli.asking import model_options, run_options
 
 if TYPE_CHECKING:
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
@@ -35,7 +35,7 @@ def suite_command() -> None:
         "judgeboard suite run suite.yaml --candidate source:shop --model gpt-4o --baseline latest --junit suite.xml",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.FILE)
 @click.option(
     "--candidate",
     metavar="WHO",
@@ -49,11 +49,10 @@ def suite_command() -> None:
 @click.option(
     "--max-drop", type=options.FiniteRange(0, 1), help="Maximum drop of the pass rate (default: 0.05; 0 to 1)."
 )
-@click.option("--junit", type=click.Path(path_type=Path), help="Also write the cases as a JUnit file.")
+@click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 @click.option("--name", help="Name of the judge (default: the name of the rubric).")
 @model_options
-@as_json
-@options.database
+@options.json_and_database
 def run_command(
     file: Path,
     candidate: str | None,
@@ -64,8 +63,6 @@ def run_command(
     junit: Path | None,
     name: str | None,
     max_cost: float | None,
-    as_json: bool,
-    db: str | None,
     **chosen: Any,
 ) -> int:
     """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers.
@@ -79,7 +76,6 @@ def run_command(
     from judgeboard.methods.suite_results import require_writable
     from judgeboard.methods.suite_run import make_candidate, run_suite
     from judgeboard.runs.judging import make_judge
-    from judgeboard.store.engine import open_store
 
     if junit is not None:
         require_writable(junit)  # before any call costs money
@@ -97,36 +93,28 @@ def run_command(
     )
     judge = make_judge("rubric", name=name, rubric=suite.rubric, **chosen)
     # A suite needs no log: in a build server's fresh checkout there is no database yet.
-    with closing(open_store(db, create=True)) as store, run_options(chosen["concurrency"], max_cost) as how:
+    store = options.open_store(create=True)
+    with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
-    return _show(result, junit, as_json=as_json)
+    return _show(result, junit)
 
 
 @suite_command.command("list")
 @click.option("--name", help="Only runs of this suite.")
-@as_json
-@options.database
-def list_(name: str | None, as_json: bool, db: str | None) -> int:
+@options.json_and_database
+def list_(name: str | None) -> None:
     """List the runs of suites, newest first."""
-    from judgeboard.cli.options import seen
     from judgeboard.methods.suite_results import list_results, score_words
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        runs = list_results(seen(store), name)
-    if as_json:
-        show_json({"runs": runs})
-        return 0
-    if not runs:
-        click.echo("No suite runs yet. To run one: judgeboard suite run SUITE.yaml --candidate model:NAME")
-    for run in runs:
-        average = run.average_score.value
-        click.echo(
-            f"run {run.run}  {run.at:%Y-%m-%d %H:%M}  {run.suite}  {run.candidate}  "
-            f"{'' if average is None else 'average '}{score_words(average)}, "
-            f"{run.measured:,} of {run.total_cases:,} cases scored ({run.state.value})"
-        )
-    return 0
+    runs = list_results(options.seen(options.open_store()), name)
+    lines = [
+        f"run {run.run}  {run.at:%Y-%m-%d %H:%M}  {run.suite}  {run.candidate}  "
+        f"{'' if run.average_score.value is None else 'average '}{score_words(run.average_score.value)}, "
+        f"{run.measured:,} of {run.total_cases:,} cases scored ({run.state.value})"
+        for run in runs
+    ]
+    none = "No suite runs yet. To run one: judgeboard suite run SUITE.yaml --candidate model:NAME"
+    options.show({"runs": runs}, lines or [none])
 
 
 @suite_command.command("show")
@@ -134,74 +122,57 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
 @click.option(
     "--baseline", metavar="RUN", help="Run to compare with; latest: the one before it, of the same judge and candidate."
 )
-@click.option("--junit", type=click.Path(path_type=Path), help="Also write the cases as a JUnit file.")
-@as_json
-@options.database
-def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, db: str | None) -> int:
+@click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
+@options.json_and_database
+def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
     """Show the result of a suite run; exit codes as `suite run`."""
-    from judgeboard.cli.options import seen
     from judgeboard.methods.suite_results import suite_result
-    from judgeboard.store.engine import open_store
 
-    with closing(open_store(db)) as store:
-        result = suite_result(seen(store), run_id, baseline=baseline)
-    return _show(result, junit, as_json=as_json)
+    result = suite_result(options.seen(options.open_store()), run_id, baseline=baseline)
+    return _show(result, junit)
 
 
-def _show(result: "SuiteResult", junit: Path | None, *, as_json: bool) -> int:
+def _show(result: "SuiteResult", junit: Path | None) -> int:
     from judgeboard.methods.suite_results import write_junit
 
     if junit is not None:
         write_junit(result, junit)
-    if as_json:
-        show_json(result)
-    else:
-        for line in summary_lines(result):
-            click.echo(line)
+    options.show(result, summary_lines(result))
     return result.exit_code
 
 
-def summary_lines(result: "SuiteResult") -> list[str]:
-    """Return a suite run in lines for a terminal."""
-    from judgeboard.cli.options import cost_text
+def summary_lines(result: "SuiteResult") -> Iterator[str]:
+    """Yield a suite run in lines for a terminal."""
     from judgeboard.methods.suite_results import score_words
     from judgeboard.stats.estimates import percent, two_decimals
 
-    average, rate = result.average_score.value, result.pass_rate.value
+    yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
     counts = f"{result.total_cases:,} cases = {result.measured:,} measured + {result.unmeasured:,} without a score"
-    lines = [
-        f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}",
-        f"{counts}; cost {cost_text(result.account.cost_micro)}",
-    ]
+    yield f"{counts}; cost {options.cost_text(result.account.cost_micro)}"
+    average, rate = result.average_score.value, result.pass_rate.value
     if average is not None and rate is not None:
-        lines.append(
-            f"average {two_decimals(average)} (threshold {result.threshold:g}), "
-            f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"
-        )
-    lines += [
-        f"  {name}: {'not scored' if mean.value is None else two_decimals(mean.value)}"
-        for name, mean in result.dimensions.items()
-    ]
+        passing = f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"
+        yield f"average {two_decimals(average)} (threshold {result.threshold:g}), {passing}"
+    for name, mean in result.dimensions.items():
+        yield f"  {name}: {'not scored' if mean.value is None else two_decimals(mean.value)}"
     failures, unscored = result.failures, result.without_score
-    lines += [
-        f"failed, {score_words(case.score)}: {case.case}: {_short(case.query)}{_checks(case)}"
-        for case in failures[:MOST_FAILURES]
-    ]
-    lines += [f"no score: {case.case}: {_short(case.reason)}" for case in unscored[:MOST_FAILURES]]
+    for case in failures[:MOST_FAILURES]:
+        yield f"failed, {score_words(case.score)}: {case.case}: {_short(case.query)}{_checks(case)}"
+    for case in unscored[:MOST_FAILURES]:
+        yield f"no score: {case.case}: {_short(case.reason)}"
     hidden = len(failures[MOST_FAILURES:]) + len(unscored[MOST_FAILURES:])
     if hidden:
-        lines.append(f"and {hidden:,} more: --json lists all")
-    if result.baseline is not None:
-        baseline = result.baseline
-        change = baseline.mean_change.value
-        lines.append(
-            "baseline: no case was measured in both runs"
-            if change is None
-            else f"baseline run {baseline.run}, {baseline.n:,} cases: average {two_decimals(change, sign=True)}, "
-            f"{baseline.worse:,} worse, {baseline.better:,} better, p = {baseline.p:.3g}"
-        )
+        yield f"and {hidden:,} more: --json lists all"
+    baseline = result.baseline
+    if baseline is not None and baseline.mean_change.value is None:
+        yield "baseline: no case was measured in both runs"
+    elif baseline is not None and baseline.mean_change.value is not None:
+        change = two_decimals(baseline.mean_change.value, sign=True)
+        compared = f"{baseline.worse:,} worse, {baseline.better:,} better, p = {baseline.p:.3g}"
+        yield f"baseline run {baseline.run}, {baseline.n:,} cases: average {change}, {compared}"
+    yield from result.notes
     reasons = f": {'; '.join(result.gate.reasons)}" if result.gate.reasons else ""
-    return [*lines, *result.notes, f"gate: {result.gate.state.replace('_', ' ')}{reasons}"]
+    yield f"gate: {result.gate.state.replace('_', ' ')}{reasons}"
 
 
 def _checks(case: "CaseResult") -> str:

@@ -15,10 +15,7 @@ LEAST_ENTROPY = 0.35
 
 
 def collapse(record: JudgeRecord) -> Check:
-    """Warn if one level has more than 80 % of the scores, or their entropy is below 0.35 of log(levels).
-
-    Of several scores the least evenly used one is shown.
-    """
+    """Warn if one level has more than 80 % of the scores, or their entropy is below 0.35 of log(levels)."""
     uses = _uses(record)
     worst = least_even(record)
     if worst is None:

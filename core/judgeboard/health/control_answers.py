@@ -4,7 +4,16 @@ import numpy as np
 
 from judgeboard.domain import RECORDED, Estimate
 from judgeboard.health.commands import make_and_judge
-from judgeboard.health.record import MEASURES, Check, JudgeRecord, effect_words, given_by, not_measured, state_of
+from judgeboard.health.record import (
+    MEASURES,
+    Check,
+    JudgeRecord,
+    effect_words,
+    given_by,
+    half_widths,
+    not_measured,
+    state_of,
+)
 from judgeboard.methods.control_answers import CONTROL_KINDS, ControlKind, Effect
 from judgeboard.stats.arrays import TIE, grouping
 from judgeboard.stats.estimates import percent_words, surely_above, surely_below
@@ -63,7 +72,7 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     if not changes:
         n = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
         return not_measured(name, _too_few(record, controls, n), command, n)
-    measure = max(changes, key=lambda each: _clearness(changes[each]))
+    measure = max(changes, key=lambda each: half_widths(changes[each], 0))
     change = changes[measure]
     warns = surely_above(change, 0) or surely_below(change, 0)
     effect = f"{measure} changes by {effect_words(change)} on average over {change.n:,} control answers"
@@ -92,14 +101,6 @@ def _change(controls: ControlScores, measure: str) -> Estimate:
     rows = controls.judged(measure)
     groups = grouping(controls.groups[rows], int(rows.sum()))
     return mean_change(controls.before[measure][rows], controls.after[measure][rows], groups)
-
-
-def _clearness(change: Estimate) -> float:
-    """The distance of a change from 0 in half-widths of its interval."""
-    if change.value is None or change.low is None or change.high is None or abs(change.value) < TIE:
-        return 0.0
-    half = (change.high - change.low) / 2
-    return abs(change.value) / max(half, TIE)
 
 
 def _moved(controls: ControlScores, measure: str) -> tuple[int, ...]:

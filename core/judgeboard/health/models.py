@@ -57,11 +57,7 @@ def shipped_models() -> ModelTable:
 
 
 def model_table(file: Path | None = None) -> ModelTable:
-    """Return the shipped table with the entries of the user's own ``file``, which take precedence.
-
-    Raises:
-        BadInput: The file cannot be read, or is invalid.
-    """
+    """Return the shipped table with the entries of the user's own ``file``, which take precedence."""
     known = shipped_models()
     if file is None:
         return known

@@ -2,8 +2,8 @@
 
 import shlex
 
-from judgeboard.domain import JURY, RECORDED, Estimate
-from judgeboard.health.record import Check, JudgeRecord, not_applicable, not_measured, state_of
+from judgeboard.domain import JURY, RECORDED
+from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.pairwise import PAIRWISE
 from judgeboard.stats.both_orders import ONE_ORDER
@@ -40,7 +40,7 @@ def position(record: JudgeRecord) -> Check:
         if record.version.kind in JUDGES:
             why = "It judges one answer at a time. To compare pairs, its model needs a pairwise judge version."
         return not_measured(NAME, why, command, pairs)
-    aspect = max(enough, key=lambda name: _bias(enough[name]))
+    aspect = max(enough, key=lambda name: half_widths(enough[name], NO_BIAS))
     rate = enough[aspect]
     first, last = surely_above(rate, NO_BIAS), surely_below(rate, NO_BIAS)
     on = f" on {aspect}" if len(rates) > 1 else ""
@@ -59,10 +59,3 @@ def _command(record: JudgeRecord) -> str:
     if record.version.kind in JUDGES:
         return f"{compare} && judgeboard health --judge-version {PAIRWISE}"
     return compare
-
-
-def _bias(rate: Estimate) -> float:
-    """The distance of a rate from ½ in half-widths of its interval."""
-    if rate.value is None or rate.low is None or rate.high is None:
-        return 0.0
-    return abs(rate.value - NO_BIAS) / max((rate.high - rate.low) / 2, 1e-9)

@@ -17,22 +17,9 @@ from judgeboard.health.models import ModelTable
 from judgeboard.health.record import GradedAnswers, JudgeRecord, LevelCounts, Repeats
 from judgeboard.stats.arrays import AnyArray, FloatArray, IntArray
 from judgeboard.stats.both_orders import OrderVerdicts
+from judgeboard.store import health
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
 from judgeboard.store.grades import LABELS
-from judgeboard.store.health import (
-    RecordMark,
-    ValueCounts,
-    answer_facts,
-    asked_by_status,
-    compared_generators,
-    control_rows,
-    cost_sums,
-    judged_generators,
-    record_mark,
-    scored_feedback,
-    scored_lengths,
-    value_counts,
-)
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.row_filter import hides_rows
@@ -51,16 +38,17 @@ def read_record(connection: Connection, version: StoredVersion, models: ModelTab
     return JudgeRecord(
         version=version,
         models=models,
-        generators=judged_generators(connection, version.id) or compared_generators(connection, version.id),
-        levels={name: levels_of(name, counts) for name, counts in value_counts(connection, version.id).items()},
-        scored=scored_lengths(connection, version.id),
+        generators=health.judged_generators(connection, version.id)
+        or health.compared_generators(connection, version.id),
+        levels={name: levels_of(name, counts) for name, counts in health.value_counts(connection, version.id).items()},
+        scored=health.scored_lengths(connection, version.id),
         graded=_graded(connection, version.id),
-        controls=control_rows(connection, version.id),
+        controls=health.control_rows(connection, version.id),
         pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
         repeats=_repeats(connection, version),
-        feedback=scored_feedback(connection, version.id),
-        asked=asked_by_status(connection, version.id),
-        costs=cost_sums(connection, version.id),
+        feedback=health.scored_feedback(connection, version.id),
+        asked=health.asked_by_status(connection, version.id),
+        costs=health.cost_sums(connection, version.id),
     )
 
 
@@ -88,7 +76,7 @@ def _repeated_versions(connection: Connection, version: StoredVersion) -> list[i
     return [version.id]
 
 
-def levels_of(name: str, given: ValueCounts) -> LevelCounts:
+def levels_of(name: str, given: health.ValueCounts) -> LevelCounts:
     """Return all levels of a measure with counts: tenths of groundedness, the steps of a scale."""
     if name == "groundedness":
         return LevelCounts(tuple(f"about {tenth / 10:g}" for tenth in range(11)), _binned(given, 0, 10, 10))
@@ -98,7 +86,7 @@ def levels_of(name: str, given: ValueCounts) -> LevelCounts:
     return LevelCounts(tuple(str(level) for level in range(low, high + 1)), _binned(given, low, high, 1))
 
 
-def _ends(given: ValueCounts) -> tuple[int, int]:
+def _ends(given: health.ValueCounts) -> tuple[int, int]:
     found = _SCALE.fullmatch(given.scale or "")
     seen = int(np.floor(given.values.min())), int(np.ceil(given.values.max()))
     low, high = (int(found[1]), int(found[2])) if found else seen
@@ -106,7 +94,7 @@ def _ends(given: ValueCounts) -> tuple[int, int]:
     return (low, high) if high - low < _MOST_LEVELS else (low, low + _MOST_LEVELS - 1)
 
 
-def _binned(given: ValueCounts, low: int, high: int, steps: int) -> IntArray:
+def _binned(given: health.ValueCounts, low: int, high: int, steps: int) -> IntArray:
     places = np.clip(np.rint(given.values * steps).astype(np.int64) - low, 0, high - low)
     return np.bincount(places, weights=given.counts, minlength=high - low + 1).astype(np.int64)
 
@@ -156,7 +144,7 @@ def _numbers(grade: GradeName, values: AnyArray) -> FloatArray:
 def _with_facts(
     connection: Connection, response_ids: IntArray, groups: IntArray, judge: FloatArray, people: FloatArray
 ) -> GradedAnswers:
-    facts = answer_facts(connection, response_ids)
+    facts = health.answer_facts(connection, response_ids)
     names, models = np.unique(np.array(facts.models, dtype=object).astype(str), return_inverse=True)
     written_by = models.astype(np.int64), tuple(str(name) for name in names)
     return GradedAnswers(judge, people, np.array(facts.lengths), groups, *written_by)
@@ -176,17 +164,14 @@ class KeptRecords:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start empty; ``clock`` counts seconds."""
         self._clock = clock
-        self._kept: OrderedDict[int, tuple[RecordMark, float, JudgeRecord]] = OrderedDict()
+        self._kept: OrderedDict[int, tuple[health.RecordMark, float, JudgeRecord]] = OrderedDict()
         self._lock = Lock()
 
     def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
-        """Return the record of a version; it is read again if something was stored since, or it is too old.
-
-        Records of connections that hide rows are not cached.
-        """
+        """Return the record of a version, cached unless the connection hides rows or something was stored since."""
         if hides_rows(connection):
             return read_record(connection, version, models)
-        mark, now = record_mark(connection), self._clock()
+        mark, now = health.record_mark(connection), self._clock()
         with self._lock:
             kept = self._kept.get(version.id)
         if kept is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.health.models import ModelTable, shipped_models
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_ints
+from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, IntArray, no_ints
 from judgeboard.stats.both_orders import OrderVerdicts
 from judgeboard.stats.estimates import interval, number_words, unmeasured
 from judgeboard.stats.proportions import RatioSums
@@ -106,16 +106,9 @@ class State(StrEnum):
 class Check:
     """One possible fault of a judge.
 
-    Attributes:
-        name: A key of ``CHECKS``.
-        state: The result.
-        statistic: The figure that decides, with n and 95 % interval, or its reason.
-        sentence: The result for a person; commands in backquotes.
-        command: The command to measure it or to look further; None if there is none.
-        share: Whether the figure is a share, shown in percent.
-        also: Further figures by name.
-        response_ids: Answers that show the fault, the clearest first.
-        applies: Whether a judge of this kind can have the fault; if not, the state is ok.
+    ``name`` is a key of ``CHECKS``. ``statistic`` decides; ``share`` shows it in percent, and ``also`` has more
+    figures. ``command`` measures it or looks further. ``response_ids`` are answers that show the fault, the clearest
+    first. ``applies`` is False if a judge of this kind cannot have the fault; the state is then ok.
     """
 
     name: str
@@ -149,3 +142,11 @@ def effect_words(estimate: Estimate) -> str:
 def state_of(*, warns: bool) -> State:
     """Return warning or ok."""
     return State.WARNING if warns else State.OK
+
+
+def half_widths(estimate: Estimate, harmless: float) -> float:
+    """Return the distance of a figure from its harmless value in half-widths of its interval."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return 0.0
+    distance = abs(estimate.value - harmless)
+    return 0.0 if distance < TIE else distance / max((estimate.high - estimate.low) / 2, TIE)

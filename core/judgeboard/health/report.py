@@ -131,8 +131,7 @@ class HealthPage:
 def measure_health(store: Readable, judge_version: int | str, *, families: Path | None = None) -> HealthReport:
     """Check a judge version for faults, from stored judgments only; makes no model calls.
 
-    ``judge_version`` is a name (newest version), "name v3", a fingerprint or an id. ``families`` is a table of models
-    (TOML, as ``models.toml``; default: JUDGEBOARD_FAMILIES).
+    ``families`` is a table of models (TOML, as ``models.toml``; default: JUDGEBOARD_FAMILIES).
 
     Raises:
         NotFound: There is no such judge version.

@@ -13,22 +13,9 @@ from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.reflect import Outcome
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import checked_key
+from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.refinements import (
-    REFLECT,
-    AttemptsKey,
-    OriginalAnswer,
-    SelectedAttempt,
-    StoredAttempt,
-    attempts_with,
-    insert_selected,
-    lock_attempts,
-    read_original,
-    selected_attempts,
-    selected_by_key,
-    stored_attempts,
-)
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.runs import StoredRun, get_run
 
@@ -39,21 +26,21 @@ MOST_RUNS = 20
 class ShownAttempt:
     """One attempt; number 0 is the original answer.
 
-    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten. ``cost_micro`` is
-    the cost of answer and judgment in millionths; None is unknown. ``kept`` marks the attempt that the method selected.
+    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten. ``cost_micro`` is of
+    answer and judgment. ``kept`` marks the attempt that the method selected.
     """
 
     number: int
     response_id: int | None
     answer: str | None
-    rating: int | None
     groundedness: float | None
     quality: int | None
     reasoning: str | None
-    feedback: str | None
     cost_micro: int | None
-    note: str | None
     kept: bool
+    rating: int | None = None
+    feedback: str | None = None
+    note: str | None = None
 
     @property
     def name(self) -> str:
@@ -65,7 +52,7 @@ class ShownAttempt:
 class AttemptSequence:
     """The attempts of one run at one answer, in order, with the selections of people (newest first).
 
-    ``passed`` is whether the last attempt reached the rating that the run asks for; None for reflection.
+    ``passed`` is None for reflection.
     """
 
     run_id: int
@@ -75,7 +62,7 @@ class AttemptSequence:
     at: datetime
     attempts: tuple[ShownAttempt, ...]
     passed: bool | None
-    selected: tuple[SelectedAttempt, ...]
+    selected: tuple[refinements.SelectedAttempt, ...]
 
     @property
     def made(self) -> int:
@@ -94,21 +81,23 @@ class AttemptSequence:
 
 def attempt_sequences(connection: Connection, response_id: int) -> tuple[AttemptSequence, ...]:
     """Return the attempts that started from an answer or made it, from the last 20 runs, newest run first."""
-    keys = attempts_with(connection, response_id, limit=MOST_RUNS)
+    keys = refinements.attempts_with(connection, response_id, limit=MOST_RUNS)
     if not keys:
         return ()
-    selections = selected_attempts(connection, [key.run_id for key in keys])
+    selections = refinements.selected_attempts(connection, [key.run_id for key in keys])
     return tuple(_sequence(connection, key, selections) for key in keys)
 
 
-def _sequence(connection: Connection, key: AttemptsKey, selections: Sequence[SelectedAttempt]) -> AttemptSequence:
+def _sequence(
+    connection: Connection, key: refinements.AttemptsKey, selections: Sequence[refinements.SelectedAttempt]
+) -> AttemptSequence:
     run = get_run(connection, key.run_id)
-    stored = stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
+    stored = refinements.stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
     last = next((attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None)
     original = None
     if last is not None and last.root_response_id is not None:
-        original = read_original(connection, last.root_response_id, last.judgment_before_id)
-    rule = None if key.method == REFLECT else _rule(run)
+        original = refinements.read_original(connection, last.root_response_id, last.judgment_before_id)
+    rule = None if key.method == refinements.REFLECT else _rule(run)
     kept = _kept(rule, stored)
     attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
     if original is not None:
@@ -130,45 +119,42 @@ def _rule(run: StoredRun) -> RefineRule:
     return RefineRule(**{name: rule[name] for name in ("success_rating", "max_repeats", "keep") if name in rule})
 
 
-def _kept(rule: RefineRule | None, stored: Sequence[StoredAttempt]) -> int | None:
+def _kept(rule: RefineRule | None, stored: Sequence[refinements.StoredAttempt]) -> int | None:
     if rule is None:
         return 1 if any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored) else 0
     return rule.selected_number([(attempt.number, attempt.rating) for attempt in stored if attempt.response_id])
 
 
-def _original(original: OriginalAnswer, *, kept: bool) -> ShownAttempt:
+def _original(original: refinements.OriginalAnswer, *, kept: bool) -> ShownAttempt:
     return ShownAttempt(
-        number=0,
-        response_id=original.response_id,
-        answer=original.answer,
-        rating=None,
-        groundedness=original.groundedness,
-        quality=original.quality,
-        reasoning=original.reasoning,
-        feedback=None,
-        cost_micro=None if original.judging is None else original.judging.cost_micro,
-        note=None,
-        kept=kept,
+        0,
+        original.response_id,
+        original.answer,
+        original.groundedness,
+        original.quality,
+        original.reasoning,
+        None if original.judging is None else original.judging.cost_micro,
+        kept,
     )
 
 
-def _attempt(stored: StoredAttempt, *, kept: bool) -> ShownAttempt:
+def _attempt(stored: refinements.StoredAttempt, *, kept: bool) -> ShownAttempt:
     return ShownAttempt(
-        number=stored.number,
-        response_id=stored.response_id,
-        answer=stored.answer,
-        rating=stored.rating,
-        groundedness=stored.groundedness,
-        quality=stored.quality if stored.rating is None else None,
-        reasoning=stored.evaluation,
-        feedback=stored.feedback,
-        cost_micro=total_cost(step.cost_micro for step in (stored.answering, stored.judging) if step is not None),
-        note=_note(stored),
-        kept=kept,
+        stored.number,
+        stored.response_id,
+        stored.answer,
+        stored.groundedness,
+        stored.quality if stored.rating is None else None,
+        stored.evaluation,
+        total_cost(step.cost_micro for step in (stored.answering, stored.judging) if step is not None),
+        kept,
+        stored.rating,
+        stored.feedback,
+        _note(stored),
     )
 
 
-def _note(stored: StoredAttempt) -> str | None:
+def _note(stored: refinements.StoredAttempt) -> str | None:
     if stored.outcome == Outcome.IDENTICAL:
         return "The model returned the same text. It was not judged."
     if stored.response_id is None:
@@ -192,13 +178,8 @@ def select_attempt(
 ) -> int:
     """Store that a person selects an attempt and return the row's id; it replaces the person's earlier selection.
 
-    ``subject`` is the run's name for the question. Number 0 is the logged answer. A repeated ``request_key`` stores
-    nothing new.
-
-    Raises:
-        NotAllowed: The person may not review.
-        NotFound: There is no such attempt, or it gave no answer.
-        BadInput: The request key is invalid or already in use.
+    Number 0 is the logged answer. A repeated ``request_key`` stores nothing new. Raises NotAllowed, NotFound or
+    BadInput.
     """
     return _store_selection(store, run_id, subject, number, reviewer, request_key, now)
 
@@ -206,14 +187,7 @@ def select_attempt(
 def deselect_attempt(
     store: Store, *, run_id: int, subject: str, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Store that a person withdraws their selection and return the row's id.
-
-    Raises:
-        DecisionRefused: The person has selected no attempt.
-        NotAllowed: The person may not review.
-        NotFound: There are no such attempts.
-        BadInput: The request key is invalid or already in use.
-    """
+    """Store that a person withdraws their selection and return the row's id; raises DecisionRefused without one."""
     return _store_selection(store, run_id, subject, None, reviewer, request_key, now)
 
 
@@ -235,11 +209,11 @@ def _store_selection(
 ) -> int:
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        attempts = lock_attempts(connection, run_id, subject)
+        attempts = refinements.lock_attempts(connection, run_id, subject)
         if attempts is None or (number is not None and number not in attempts):
             named = f"at {subject}" if number is None else f"{number} with an answer"
             raise NotFound(f"no attempt {named} in run {run_id}")
-        stored = selected_by_key(connection, key)
+        stored = refinements.selected_by_key(connection, key)
         if stored is not None:
             if (stored.reviewer_id, stored.run_id, stored.subject) != (reviewer.id, run_id, subject):
                 raise BadInput("this request key belongs to another request: each request needs its own key")
@@ -248,8 +222,12 @@ def _store_selection(
         if number is None and before is None:
             raise DecisionRefused("You have not selected an attempt here. There is nothing to undo.")
         selected = before.number if number is None and before is not None else number or 0
-        row = SelectedAttempt(0, run_id, subject, selected, reviewer.id, reviewer.name, withdrawn=number is None, at=at)
-        row_id = insert_selected(connection, row, replaces=None if before is None else before.id, request_key=key)
+        row = refinements.SelectedAttempt(
+            0, run_id, subject, selected, reviewer.id, reviewer.name, withdrawn=number is None, at=at
+        )
+        row_id = refinements.insert_selected(
+            connection, row, replaces=None if before is None else before.id, request_key=key
+        )
         details = {"selected_attempt": row_id, "run": run_id}
         details |= {"number": selected} if number is not None or before is None else {"undone": before.id}
         about = attempts.get(0) or next(iter(attempts.values()), None)
@@ -258,6 +236,8 @@ def _store_selection(
         return row_id
 
 
-def _own_selection(connection: Connection, run_id: int, subject: str, reviewer: Reviewer) -> SelectedAttempt | None:
-    selections = selected_attempts(connection, [run_id])
+def _own_selection(
+    connection: Connection, run_id: int, subject: str, reviewer: Reviewer
+) -> refinements.SelectedAttempt | None:
+    selections = refinements.selected_attempts(connection, [run_id])
     return next((each for each in selections if (each.subject, each.reviewer_id) == (subject, reviewer.id)), None)

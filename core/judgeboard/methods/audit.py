@@ -1,7 +1,7 @@
 """Audits: a supreme judge reviews another judge's verdicts, scores the answers itself, or is read from the store."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Unpack
 
@@ -17,18 +17,18 @@ from judgeboard.judges.supreme import IndependentSupreme, Mark, SupremeJudge
 from judgeboard.methods.audit_report import AuditReport, AuditSample, audit_report
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
-from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
-from judgeboard.runs.runner import Answered, Keep, S, T
-from judgeboard.store.audits import (
-    AuditedJudgment,
-    LatestReview,
-    NewJudgmentReview,
-    audited_judgments,
-    latest_reviews,
-    measures_given,
-    store_judgment_reviews,
-    verdicts_of,
+from judgeboard.runs.method import (
+    AskedJudge,
+    AskOnceMethod,
+    Begun,
+    RunAccount,
+    RunOptions,
+    RunOutcome,
+    Selected,
+    run_method,
 )
+from judgeboard.runs.runner import Answered, Keep, S, T
+from judgeboard.store import audits
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
@@ -45,13 +45,10 @@ _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 
 
 def make_supreme(**chosen: Any) -> SupremeJudge:
-    """Return a supreme judge that reviews verdicts (approach 1).
+    """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
     ``chosen`` are ``name``, ``max_output`` and the fields of the model (model, base_url, prices, …); the environment
     gives what is missing or None. Other names are ignored.
-
-    Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, or unreadable replies.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
     return SupremeJudge(
@@ -60,15 +57,11 @@ def make_supreme(**chosen: Any) -> SupremeJudge:
 
 
 def make_independent(store: Store, audited: int | str, *, kind: str | None = None, **chosen: Any) -> IndependentSupreme:
-    """Return a supreme judge that scores answers itself (approach 2).
+    """Return a supreme judge that scores answers itself (approach 2), or raise NotFound or BadInput.
 
     ``kind`` is by default that of the audited version, or ``rag`` if that kind asks no model. A judge of the audited
     kind gets the same domain and claims, but not the same examples: its opinion must be independent. ``chosen`` is as
     for `make_supreme`.
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: The kind is unknown, or the options do not make such a judge.
     """
     with store.reading() as connection:
         version = get_version(connection, audited)
@@ -83,8 +76,6 @@ def make_independent(store: Store, audited: int | str, *, kind: str | None = Non
 
 
 By = Literal["label", "thresholds"]
-# Whether the audited and the supreme verdict agree; None if they have no measure in common.
-Agrees = Callable[[Verdict, Verdict], bool | None]
 
 
 def audit_recorded(
@@ -100,17 +91,9 @@ def audit_recorded(
     """Audit a judge version with the stored verdicts of another; makes no model calls and is idempotent.
 
     A supreme version of approach 1 is read as stored; for any other, its current verdict on each answer is compared.
-
-    Args:
-        store: The open database.
-        supreme: The judge version that audits: id, name, title or fingerprint.
-        audited: The audited judge version.
-        sample: Which judgments (default: all).
-        by: ``label`` marks a verdict if the labels differ; a missing label is derived from groundedness at the rule's
-            threshold. ``thresholds`` marks it if groundedness, quality or label differ by the rule judges_disagree.
-            Default: ``thresholds`` for a supreme version of approach 2, else ``label``; approach 1 takes neither.
-        account: The account of the run (default: the stored verdicts of the supreme version).
-        actor: The name stored with the event.
+    ``by`` ``label`` marks a verdict if the labels differ; a missing label is derived from groundedness at the rule's
+    threshold. ``thresholds`` marks it if groundedness, quality or label differ by the rule judges_disagree. Default:
+    ``thresholds`` for a supreme version of approach 2, else ``label``; approach 1 takes neither.
 
     Raises:
         NotFound: There is no such judge version.
@@ -130,15 +113,12 @@ def audit_recorded(
 
 
 def audited_version(connection: Connection, which: int | str) -> StoredVersion:
-    """Return the judge version to audit.
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: It has no usable verdict.
-    """
+    """Return the judge version to audit; raises BadInput if it has no usable verdict."""
     version = get_version(connection, which)
     # A rubric's scores are verdicts too, although none of the common measures.
-    if not measures_given(connection, version.id) and not audited_judgments(connection, version.id, RowFilter()):
+    if not audits.measures_given(connection, version.id) and not audits.audited_judgments(
+        connection, version.id, RowFilter()
+    ):
         raise BadInput(
             f"{version.title} has no usable verdict, so there is nothing to audit. "
             "Name another version with --judge-version."
@@ -155,30 +135,22 @@ def compare_versions(
     actor: str,
     account: RunAccount | None = None,
 ) -> AuditReport:
-    """Store as marks where two versions' verdicts agree, and report; arguments as `audit_recorded`.
-
-    Reading comes before writing, so that other writers wait for one batch of marks at most.
-    """
+    """Store as marks where two versions' verdicts agree, and report; arguments as `audit_recorded`."""
+    # Reading comes before writing, so that other writers wait for one batch of marks at most.
     with store.reading() as connection:
         comparison = _compare(connection, supreme, audited, sample, by)
     for chunk in batches(comparison.marks):
         with store.writing() as connection:
-            store_judgment_reviews(connection, supreme.id, None, chunk)
+            audits.store_judgment_reviews(connection, supreme.id, None, chunk)
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
-        return audit_report(
-            connection,
-            audited,
-            supreme,
-            sample,
-            account or comparison.account,
-            not_comparable=comparison.not_comparable,
-        )
+        account = account or comparison.account
+        return audit_report(connection, audited, supreme, sample, account, not_comparable=comparison.not_comparable)
 
 
 class _Comparison(NamedTuple):
-    marks: list[NewJudgmentReview]
+    marks: list[audits.NewJudgmentReview]
     not_comparable: int
     account: RunAccount
 
@@ -186,42 +158,36 @@ class _Comparison(NamedTuple):
 def _compare(
     connection: Connection, supreme: StoredVersion, audited: StoredVersion, sample: AuditSample, by: By
 ) -> _Comparison:
-    agrees = (_by_label if by == "label" else _by_thresholds)(thresholds(connection))
-    drawn = sample.drawn(audited_judgments(connection, audited.id, sample.where))
-    theirs = {each.response_id: each.judgment_id for each in audited_judgments(connection, supreme.id, sample.where)}
-    reviews = latest_reviews(connection, supreme.id, audited.id)
+    limits = thresholds(connection)
+    drawn = sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
+    theirs = {
+        each.response_id: each.judgment_id for each in audits.audited_judgments(connection, supreme.id, sample.where)
+    }
+    reviews = audits.latest_reviews(connection, supreme.id, audited.id)
     marks, not_comparable = [], 0
     for chunk in batches([each for each in drawn if each.response_id in theirs]):
         both = [id_ for each in chunk for id_ in (each.judgment_id, theirs[each.response_id])]
-        verdicts = verdicts_of(connection, both)
+        verdicts = audits.verdicts_of(connection, both)
         for each in chunk:
-            correct = agrees(verdicts[each.judgment_id], verdicts[theirs[each.response_id]])
+            correct = _agree(verdicts[each.judgment_id], verdicts[theirs[each.response_id]], by, limits)
             known = reviews.get(each.judgment_id)
             if correct is None:
                 not_comparable += 1
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
-                marks.append(NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
+                marks.append(audits.NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
     return _Comparison(marks, not_comparable, _account(drawn, theirs, latest_asks(connection, supreme.id)))
 
 
-def _by_label(limits: Thresholds) -> Agrees:
-    def agrees(audited: Verdict, supreme: Verdict) -> bool | None:
+def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds) -> bool | None:
+    """Whether two verdicts agree; None if they have no measure in common."""
+    if by == "label":
         labels = _label(audited, limits), _label(supreme, limits)
         return None if None in labels else labels[0] is labels[1]
-
-    return agrees
-
-
-def _by_thresholds(limits: Thresholds) -> Agrees:
-    def agrees(audited: Verdict, supreme: Verdict) -> bool | None:
-        shared = any(
-            None not in (getattr(audited, measure), getattr(supreme, measure))
-            for measure in ("groundedness", "quality", "label")
-        )
-        return not differences_of(_signal(audited), _signal(supreme), limits) if shared else None
-
-    return agrees
+    measures = ("groundedness", "quality", "label")
+    if not any(None not in (getattr(audited, name), getattr(supreme, name)) for name in measures):
+        return None
+    return not differences_of(_signal(audited), _signal(supreme), limits)
 
 
 def _label(verdict: Verdict, limits: Thresholds) -> Label | None:
@@ -234,7 +200,7 @@ def _signal(verdict: Verdict) -> JudgeSignal:
     return JudgeSignal(0, "", "", "", "", verdict.groundedness, verdict.quality, verdict.label)
 
 
-def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[int, LatestAsk]) -> RunAccount:
+def _account(drawn: list[audits.AuditedJudgment], usable: dict[int, int], asked: dict[int, LatestAsk]) -> RunAccount:
     """Status of the supreme judge's usable verdict on each drawn answer, else of its latest one."""
     statuses = Counter(
         Status.OK if each.response_id in usable else asked[each.response_id].status
@@ -244,17 +210,18 @@ def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[i
     return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
 
 
-class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
+class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
     kind = AUDIT
 
-    def __init__(self, audited: int | str, sample: AuditSample | None, *, again: bool) -> None:
+    def __init__(self, supreme: AskedJudge, audited: int | str, sample: AuditSample | None, *, again: bool) -> None:
+        self.judge = supreme
         self.again = again
         self._audited_name = audited
         self._sample = sample or AuditSample()
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         self._audited = get_version(connection, self._audited_name)
-        self._drawn = self._sample.drawn(audited_judgments(connection, self._audited.id, self._sample.where))
+        self._drawn = self._sample.drawn(audits.audited_judgments(connection, self._audited.id, self._sample.where))
         if self._drawn:
             self.check(connection, self._audited)
         question = {
@@ -268,12 +235,12 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
     def check(self, connection: Connection, audited: StoredVersion) -> None:
         """Refuse an audit that cannot give anything."""
 
-    def keys(self, begun: Begun) -> list[AuditedJudgment]:
+    def keys(self, begun: Begun) -> list[audits.AuditedJudgment]:
         return [each for each in self._drawn if each.response_id <= begun.run.question["up_to"]]
 
 
 class _MarkTask(NamedTuple):
-    audited: AuditedJudgment
+    audited: audits.AuditedJudgment
     ask: int
     item: JudgeInput
     verdict: Verdict
@@ -282,22 +249,18 @@ class _MarkTask(NamedTuple):
 class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
     """Approach 1: the supreme judge sees each verdict and says whether it is correct."""
 
-    def __init__(
-        self, supreme: SupremeJudge, audited: int | str, sample: AuditSample | None = None, *, again: bool = False
-    ) -> None:
-        super().__init__(audited, sample, again=again)
-        self.judge: SupremeJudge = supreme
+    judge: SupremeJudge
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[AuditedJudgment], *, few: bool
-    ) -> Mapping[AuditedJudgment, LatestReview]:
+        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
+    ) -> Mapping[audits.AuditedJudgment, audits.LatestReview]:
         ids = [key.judgment_id for key in keys] if few else None
-        reviews = latest_reviews(connection, version.id, self._audited.id, ids)
+        reviews = audits.latest_reviews(connection, version.id, self._audited.id, ids)
         return {key: reviews[key.judgment_id] for key in keys if key.judgment_id in reviews}
 
-    def load(self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]) -> list[_MarkTask]:
+    def load(self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]) -> list[_MarkTask]:
         items = judge_inputs(connection, [key.response_id for key, _ in asks])
-        verdicts = verdicts_of(connection, [key.judgment_id for key, _ in asks])
+        verdicts = audits.verdicts_of(connection, [key.judgment_id for key, _ in asks])
         return [
             _MarkTask(key, ask, items[key.response_id], verdicts[key.judgment_id])
             for key, ask in asks
@@ -310,12 +273,12 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
 
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Mark]]) -> None:
         marks = [
-            NewJudgmentReview(
+            audits.NewJudgmentReview(
                 step.task.audited, step.task.ask, step.result.correct, step.result.record, self._sample.share
             )
             for step in steps
         ]
-        store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
+        audits.store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         with outcome.store.reading() as connection:
@@ -325,14 +288,10 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
 class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
     """Approach 2: the supreme judge scores the answers; verdicts far from its own are marked."""
 
-    def __init__(
-        self, supreme: IndependentSupreme, audited: int | str, sample: AuditSample | None = None, *, again: bool = False
-    ) -> None:
-        super().__init__(audited, sample, again=again)
-        self.judge: IndependentSupreme = supreme
+    judge: IndependentSupreme
 
     def check(self, connection: Connection, audited: StoredVersion) -> None:
-        given = measures_given(connection, audited.id)
+        given = audits.measures_given(connection, audited.id)
         if given & self.judge.measures:
             return
         none = "no groundedness, quality or label"
@@ -343,25 +302,18 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         )
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[AuditedJudgment], *, few: bool
-    ) -> Mapping[AuditedJudgment, LatestAsk]:
+        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
+    ) -> Mapping[audits.AuditedJudgment, LatestAsk]:
         asks = latest_asks(connection, version.id, [key.response_id for key in keys] if few else None)
         return {key: asks[key.response_id] for key in keys if key.response_id in asks}
 
-    def load(self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]) -> list[Ask]:
+    def load(self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]) -> list[Ask]:
         items = judge_inputs(connection, [key.response_id for key, _ in asks])
         return [Ask(items[key.response_id], number) for key, number in asks if key.response_id in items]
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
-        return compare_versions(
-            outcome.store,
-            outcome.version,
-            self._audited,
-            self._sample,
-            "thresholds",
-            outcome.actor,
-            outcome.account,
-        )
+        versions = (outcome.version, self._audited)
+        return compare_versions(outcome.store, *versions, self._sample, "thresholds", outcome.actor, outcome.account)
 
 
 async def audit_async(
@@ -378,8 +330,7 @@ async def audit_async(
     A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers itself, and a verdict
     that differs by the thresholds of the rule judges_disagree is marked (approach 2). A supreme version is asked once
     about each verdict or answer; ``again`` repeats calls without a usable result. A stopped audit continues, with the
-    answers that were logged at its start. A review keeps the sampling share it was asked with; a larger sample of the
-    same seed contains the smaller one and asks only about the rest. The supreme judge is closed at the end.
+    answers that were logged at its start. A review keeps its sampling share. The supreme judge is closed at the end.
     ``options`` are fields of `RunOptions`.
 
     Raises:

@@ -19,16 +19,7 @@ from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import AnyArray, BoolArray
 from judgeboard.stats.estimates import percent, unmeasured
 from judgeboard.stats.proportions import share
-from judgeboard.store.audits import (
-    AuditedJudgment,
-    LatestReview,
-    audited_judgments,
-    audits_done,
-    count_flagged,
-    count_verdicts,
-    latest_reviews,
-    reviewed_judgments,
-)
+from judgeboard.store import audits
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
@@ -39,9 +30,6 @@ class AuditSample:
     """A share (above 0, at most 1) of the answers in ``where``; equal seeds select equal answers.
 
     Seed, source and external id decide alone. So a larger share of the same seed contains the smaller one.
-
-    Raises:
-        BadInput: The share is out of range.
     """
 
     share: float = 1.0
@@ -52,7 +40,7 @@ class AuditSample:
         if not 0 < self.share <= 1:
             raise BadInput(f"--sample must be above 0 and at most 1, not {self.share:g}")
 
-    def drawn(self, judgments: list[AuditedJudgment]) -> list[AuditedJudgment]:
+    def drawn(self, judgments: list[audits.AuditedJudgment]) -> list[audits.AuditedJudgment]:
         """Return the judgments in the sample."""
         seed = str(self.seed)
         return [judgment for judgment in judgments if draw(seed, judgment.source, judgment.external_id) < self.share]
@@ -77,10 +65,9 @@ class AuditedAnswer:
 class AuditReport:
     """An audit compared with people. A positive is a verdict that is wrong by people's label; a mark predicts it.
 
-    ``audited`` counts verdicts with a usable mark, ``graded`` those among them that people graded. ``caught`` are the
-    ``tp`` wrong verdicts with a mark, ``missed`` the ``fn`` wrong ones without, ``accused`` the ``fp`` right ones with
-    a mark; ``tn`` counts right ones without. ``flags_raised`` counts flags on marked verdicts, decided ones included.
-    ``draws`` are the sampling shares of the usable reviews, with the number of each.
+    ``audited`` counts verdicts with a usable mark. ``caught`` are the ``tp`` wrong verdicts with a mark, ``missed`` the
+    ``fn`` wrong ones without, ``accused`` the ``fp`` right ones with a mark. ``flags_raised`` counts flags on marked
+    verdicts, decided ones included. ``draws`` are the sampling shares of the usable reviews, with the number of each.
     """
 
     judge_version: str
@@ -126,30 +113,37 @@ def audit_report(
     """Return the result of the stored reviews of one version by another.
 
     For each current verdict of the audited version the supreme version's latest review counts. People's side is their
-    majority label; the judge's is its label, else its groundedness cut at the rule's threshold. ``account`` is that of
-    the run (default: the status of the reviews). ``reviewed_only`` leaves out verdicts without a review, so that none
-    counts as not reached. ``not_comparable`` is for a note.
+    majority label; the judge's is its label, else its groundedness cut at the rule's threshold. ``reviewed_only``
+    leaves out verdicts without a review, so that none counts as not reached. ``not_comparable`` is for a note.
     """
     sample = sample or AuditSample()
-    reviews = latest_reviews(connection, supreme.id, audited.id)
+    reviews = audits.latest_reviews(connection, supreme.id, audited.id)
     drawn = (
-        reviewed_judgments(connection, reviews)
+        audits.reviewed_judgments(connection, reviews)
         if reviewed_only
-        else sample.drawn(audited_judgments(connection, audited.id, sample.where))
+        else sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
     )
     reviewed = {each.response_id: each for each in drawn if _mark(reviews, each) is not None}
     wrong_by_mark = {id_ for id_, each in reviewed.items() if _mark(reviews, each) is False}
     source = PairSource.open(connection)
-    pairs = _graded(source.pairs(audited.id, "label"), list(reviewed))
+    pairs = source.pairs(audited.id, "label")
+    pairs = pairs.at(np.isin(pairs.response_ids, np.array(sorted(reviewed), dtype=np.int64)))
     marked = np.isin(pairs.response_ids, np.array(sorted(wrong_by_mark), dtype=np.int64))
     wrong = pairs.judge != pairs.people
     answers = [
-        _answer(reviewed[int(id_)], str(judge), str(people))
-        for id_, judge, people in zip(pairs.response_ids, pairs.judge, pairs.people, strict=True)
+        AuditedAnswer(id_, reviewed[id_].source, reviewed[id_].external_id, str(judge), str(people))
+        for id_, judge, people in zip(pairs.response_ids.tolist(), pairs.judge, pairs.people, strict=True)
     ]
-    flags = count_flagged(connection, audited.fingerprint, wrong_by_mark)
-    reason = _no_figures(len(reviewed), pairs.n)
-    draws = _draws([reviews[each.judgment_id] for each in reviewed.values()])
+
+    def listed(rows: BoolArray) -> tuple[AuditedAnswer, ...]:
+        return tuple(answer for answer, is_listed in zip(answers, rows, strict=True) if is_listed)
+
+    flags = audits.count_flagged(connection, audited.fingerprint, wrong_by_mark)
+    reason = None if pairs.n else "people graded none of the audited answers"
+    if not reviewed:
+        reason = "no verdict has a usable review"
+    sampled = Counter(reviews[each.judgment_id].inclusion_probability for each in reviewed.values())
+    draws = tuple(sorted(sampled.items()))
     return AuditReport(
         judge_version=audited.title,
         supreme_version=supreme.title,
@@ -159,9 +153,9 @@ def audit_report(
         audited=len(reviewed),
         marked=len(wrong_by_mark),
         tn=int((~wrong & ~marked).sum()),
-        caught=_those(answers, wrong & marked),
-        missed=_those(answers, wrong & ~marked),
-        accused=_those(answers, ~wrong & marked),
+        caught=listed(wrong & marked),
+        missed=listed(wrong & ~marked),
+        accused=listed(~wrong & marked),
         precision=_share(wrong, marked, pairs.groups, reason or "no verdict that people graded is marked"),
         recall=_share(marked, wrong, pairs.groups, reason or "no audited verdict is wrong according to people"),
         false_alarm_rate=_share(
@@ -176,19 +170,9 @@ def audit_report(
     )
 
 
-def _no_figures(audited: int, graded: int) -> str | None:
-    if not audited:
-        return "no verdict has a usable review"
-    return None if graded else "people graded none of the audited answers"
-
-
-def _mark(reviews: Mapping[int, LatestReview], judgment: AuditedJudgment) -> bool | None:
+def _mark(reviews: Mapping[int, audits.LatestReview], judgment: audits.AuditedJudgment) -> bool | None:
     review = reviews.get(judgment.judgment_id)
     return None if review is None else review.correct
-
-
-def _graded(pairs: AnswerPairs, response_ids: Sequence[int]) -> AnswerPairs:
-    return pairs.at(np.isin(pairs.response_ids, np.array(sorted(response_ids), dtype=np.int64)))
 
 
 def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: str) -> Estimate:
@@ -199,21 +183,9 @@ def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: st
     return share(hits[of], of_these if len(np.unique(of_these)) > 1 else None)
 
 
-def _those(answers: Sequence[AuditedAnswer], rows: BoolArray) -> tuple[AuditedAnswer, ...]:
-    return tuple(answers[place] for place in np.flatnonzero(rows).tolist())
-
-
-def _answer(judgment: AuditedJudgment, judge: str, people: str) -> AuditedAnswer:
-    return AuditedAnswer(judgment.response_id, judgment.source, judgment.external_id, judge, people)
-
-
-def _account(drawn: Sequence[AuditedJudgment], reviews: Mapping[int, LatestReview]) -> RunAccount:
+def _account(drawn: Sequence[audits.AuditedJudgment], reviews: Mapping[int, audits.LatestReview]) -> RunAccount:
     statuses = Counter(reviews[each.judgment_id].status for each in drawn if each.judgment_id in reviews)
     return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
-
-
-def _draws(reviews: Sequence[LatestReview]) -> tuple[tuple[float, int], ...]:
-    return tuple(sorted(Counter(review.inclusion_probability for review in reviews).items()))
 
 
 def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str, ...]:
@@ -264,7 +236,7 @@ class ListedAnswer:
 def done_audits(connection: Connection) -> list[DoneAudit]:
     """Return every audit with reviews, the latest first, those without usable reviews last."""
     versions = {version.id: version for version in list_versions(connection)}
-    return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in audits_done(connection)]
+    return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in audits.audits_done(connection)]
 
 
 def shown_audit(connection: Connection, audit: DoneAudit) -> AuditReport:
@@ -303,7 +275,7 @@ def audit_sentence(report: AuditReport) -> str:
 
 def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
     """Return what the supreme judge saw, and how many verdicts it reviewed."""
-    verdicts = count_verdicts(connection, audit.audited.id)
+    verdicts = audits.count_verdicts(connection, audit.audited.id)
     reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable review"
     if report.account.asked > report.audited:
         reviewed += f"; {report.account.asked - report.audited:,} more reviews are not usable"

@@ -88,11 +88,7 @@ def _other(digits: str) -> str:
 
 
 def passages_reordered(original: AnswerText) -> AnswerText | None:
-    """Return the answer with its passages in reverse order; None if that changes nothing.
-
-    Reversed, not shuffled: a retriever returns the best passage first. A judge that reads the beginning more carefully
-    then moves in one direction, which a mean shows.
-    """
+    """Return the answer with its passages in reverse order; None if that changes nothing."""
     if original.passages is None or original.passages == original.passages[::-1]:
         return None
     return original._replace(passages=original.passages[::-1])
@@ -209,13 +205,10 @@ def make_control_answers(
     where: RowFilter | None = None,
     actor: str = "library",
 ) -> list[MadeControlAnswers]:
-    """Make ``n`` control answers of each kind from logged answers and store them as responses of kind control.
+    """Make ``n`` control answers of each kind from logged answers and store them; raises BadInput for an unknown kind.
 
     The seed selects the answers, one of each evidence group first; another seed makes more. A repeated call adds
     nothing unless the log has new answers. A kind that applies to few answers gives fewer than ``n``.
-
-    Raises:
-        BadInput: A kind is unknown, or ``n`` is below 1.
     """
     if n < 1:
         raise BadInput(f"n must be 1 or more, not {n}")
@@ -311,7 +304,6 @@ async def judge_control_answers_async(
 
     Raises:
         BadInput: A kind is unknown, or there are no such control answers yet.
-        UnknownPrice: A cost limit is given and the model has no price.
     """
     chosen = _checked_kinds(kinds)
     with store.reading() as connection:

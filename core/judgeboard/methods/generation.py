@@ -37,13 +37,10 @@ def make_generator(
     temperature: float | None = None,
     **chosen: Any,
 ) -> Generator:
-    """Return the model that makes answers.
+    """Return the model that makes answers, or raise BadInput.
 
-    ``max_output`` is in tokens. Without ``temperature`` none is sent. ``chosen`` are base_url, api_key, concurrency,
-    timeout_s, tries, prices and replies; the environment gives what is missing.
-
-    Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, or unreadable replies.
+    ``max_output`` is in tokens. Without ``temperature`` none is sent. ``chosen`` are the fields of the model (base_url,
+    prices, …); the environment gives what is missing.
     """
     endpoint = make_endpoint("the generator", model=model, **chosen)
     return Generator(endpoint, max_output, {} if temperature is None else {"temperature": temperature})
@@ -137,11 +134,7 @@ def total_cost(costs: Iterable[int | None]) -> int | None:
 
 
 def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:
-    """Return messages as a tuple of dicts; a text is one message of the user.
-
-    Raises:
-        BadInput: They have another form, or no message is the user's.
-    """
+    """Return messages as a tuple of dicts (a text is one message of the user), or raise BadInput."""
     if isinstance(messages, str):
         return ({"role": "user", "content": messages},)
     if not all(isinstance(message, Mapping) for message in messages):
@@ -203,10 +196,7 @@ def _text_of(content: Any) -> str:
 def read_prompts(path: Path) -> list[Origin]:
     """Read a prompt file: per line a JSON object with ``prompt`` or ``messages`` (and ``id``, ``passages``), or a text.
 
-    A prompt without an id gets the number of its line as id.
-
-    Raises:
-        BadInput: The file cannot be read, a line is not a prompt, or an id is used twice; the message names the line.
+    A prompt without an id gets the number of its line as id. Raises BadInput, which names the line.
     """
     try:
         # Split at line feeds only: a JSON text may contain Unicode's other line breaks.

@@ -119,13 +119,7 @@ def _summary(usable: Sequence[Verdict]) -> str:
 def store_combined(
     connection: Connection, version: StoredVersion, opinions: Mapping[int, Sequence[Verdict]], actor: str
 ) -> dict[int, Verdict]:
-    """Combine and store the verdicts of several members per response; return the combined verdicts.
-
-    If the members' verdicts on an answer are unchanged, nothing new is stored.
-
-    Raises:
-        BadInput: The version is retired.
-    """
+    """Combine and store the verdicts of several members per response, where they changed; return all of them."""
     verdicts = {response_id: combined(given) for response_id, given in opinions.items()}
     known = latest_combined(connection, version.id)
     items = []
@@ -183,11 +177,7 @@ def jury_report(
     *,
     not_reached: int,
 ) -> JuryReport:
-    """Return the agreement of a jury and its members; ``connection`` must see the combined verdicts.
-
-    ``judged`` are the answers that all members judged, ``not_reached`` counts those that only some judged; ``verdicts``
-    are the combined ones, by response.
-    """
+    """Return the agreement of a jury and its members on the answers that all of them judged, by response id."""
     source = PairSource.open(connection)
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cut)
@@ -272,11 +262,7 @@ def _spread(judged: Mapping[int, Judged], ids: Sequence[int], groups: IntArray, 
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
-    """Return the version of a jury: its members' fingerprints, sorted, and its rule.
-
-    Raises:
-        BadInput: There are fewer than two different members.
-    """
+    """Return the version of a jury: its members' fingerprints, sorted, and its rule; raises BadInput."""
     addresses = sorted({member.fingerprint for member in members})
     if len(addresses) < 2:
         raise BadInput("a jury needs at least two different members: --members a,b,c")
@@ -295,36 +281,29 @@ def judge_by_jury(
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
     Answers that not all members judged are left out. Makes no model calls and is idempotent. The formulas are in
-    methods.md §6. ``name`` is that of the jury (default: ``jury``).
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: There are fewer than two different members.
+    methods.md §6. Raises NotFound for an unknown member, and BadInput for fewer than two different ones.
     """
     with store.writing() as connection:
-        versions = [get_version(connection, member) for member in members]
-        return combine_jury(connection, versions, name=name, where=where, actor=actor)
-
-
-def combine_jury(
-    connection: Connection, members: Sequence[StoredVersion], *, name: str | None, where: RowFilter | None, actor: str
-) -> JuryReport:
-    """Do the same for members that were read before, within a writing transaction."""
-    version = ensure_version(connection, jury_version(members, name))
-    distinct = list({member.id: member for member in members}.values())
-    judged = by_version(connection, [member.id for member in distinct], where)
-    complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(distinct)}
-    opinions = {id_: [one.opinions[member.id].verdict for member in distinct] for id_, one in sorted(complete.items())}
-    before = _superseded(connection)
-    verdicts = store_combined(connection, version, opinions, actor)
-    closed = _superseded(connection) - before
-    report = jury_report(connection, version, distinct, complete, verdicts, not_reached=len(judged) - len(complete))
-    return report if not closed else replace(report, notes=(*report.notes, _superseded_note(closed)))
-
-
-def _superseded_note(closed: int) -> str:
+        named = [get_version(connection, member) for member in members]
+        version = ensure_version(connection, jury_version(named, name))
+        versions = list({member.id: member for member in named}.values())
+        judged = by_version(connection, [member.id for member in versions], where)
+        complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(versions)}
+        opinions = {id_: _verdicts(one, versions) for id_, one in sorted(complete.items())}
+        before = _superseded(connection)
+        verdicts = store_combined(connection, version, opinions, actor)
+        closed = _superseded(connection) - before
+        left = len(judged) - len(complete)
+        report = jury_report(connection, version, versions, complete, verdicts, not_reached=left)
+    if not closed:
+        return report
     flags = "1 open flag" if closed == 1 else f"{closed:,} open flags"
-    return f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge."
+    note = f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge."
+    return replace(report, notes=(*report.notes, note))
+
+
+def _verdicts(judged: Judged, members: Sequence[StoredVersion]) -> list[Verdict]:
+    return [judged.opinions[member.id].verdict for member in members]
 
 
 def _superseded(connection: Connection) -> int:
@@ -333,11 +312,7 @@ def _superseded(connection: Connection) -> int:
 
 
 def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:
-    """Return the agreement of the members of a stored jury, on the answers that it has a verdict on.
-
-    Raises:
-        NotFound: The jury has no verdicts; the message names the command.
-    """
+    """Return the agreement of the members of a stored jury, on the answers that it has a verdict on."""
     members = stored_members(connection, version)
     known = latest_combined(connection, version.id)
     judged = by_version(connection, [member.id for member in members])
@@ -345,16 +320,12 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
     if not complete:
         names = ",".join(f"'{member.title}'" for member in members)
         raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard jury --recorded --members {names}`")
-    verdicts = {id_: combined([one.opinions[member.id].verdict for member in members]) for id_, one in complete.items()}
+    verdicts = {id_: combined(_verdicts(one, members)) for id_, one in complete.items()}
     return jury_report(connection, version, members, complete, verdicts, not_reached=len(judged) - len(complete))
 
 
 def stored_members(connection: Connection, version: StoredVersion) -> list[StoredVersion]:
-    """Return the members of a combined version.
-
-    Raises:
-        NotFound: None of them is stored.
-    """
+    """Return the members of a combined version, or raise NotFound."""
     named = set(version.params.get("members") or ())
     members = [each for each in list_versions(connection) if each.fingerprint in named]
     if not members:

@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import ByteSource, Row, Unreadable
+from judgeboard.formats.files import ByteSource, Unreadable
 from judgeboard.formats.table import find_format
 from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
 from judgeboard.stats.arrays import TIE
@@ -71,11 +71,7 @@ SAMPLES = 5
 
 
 def samples_needed(tau: float, of: int) -> int:
-    """Return how many of ``of`` samples must agree so that the gate is on: agreement >= ``tau`` (above 0, at most 1).
-
-    Raises:
-        BadInput: ``tau`` is out of range.
-    """
+    """Return how many of ``of`` samples must agree: a share of at least ``tau`` (above 0, at most 1)."""
     if not 0 < tau <= 1:
         raise BadInput(f"--tau must be above 0 and at most 1, not {tau:g}")
     return max(1, math.ceil(tau * of - TIE))  # 0.55 * 20 is above 11 in floats
@@ -115,10 +111,7 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Return a row of a pair file: the correct option and a wrong one, in an order drawn by seed and id.
 
     ``row`` has ``id``, ``question``, ``options`` (a list), the correct one as ``reference`` or ``answer`` (letter or
-    text), and optionally ``category`` or ``query_type``.
-
-    Raises:
-        NoPair: A field is missing, the correct option is not among the options, or there is no wrong one.
+    text), and optionally ``category`` or ``query_type``. Raises NoPair if it makes none.
     """
     external_id, question, options = row.get("id"), row.get("question"), row.get("options")
     if isinstance(external_id, bool) or not isinstance(external_id, str | int) or external_id == "":
@@ -132,7 +125,8 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     wrong = [place for place, option in enumerate(options) if option not in same]
     if not wrong:
         raise NoPair("it has no wrong option")
-    drawn = _draw(f"{seed}:{external_id}")
+    digest = hashlib.sha256(f"{seed}:{external_id}".encode("utf-8", "surrogatepass")).digest()
+    drawn = int.from_bytes(digest[:8], "big")
     other = wrong[(drawn >> 1) % len(wrong)]
     a, b = (right, other) if drawn & 1 else (other, right)
     answers = lettered(options)
@@ -159,10 +153,6 @@ def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
     return letters_of(options).index(letter)
 
 
-def _draw(key: str) -> int:
-    return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-
-
 LISTED = 5
 
 
@@ -176,45 +166,34 @@ class MadePairs:
 
 
 def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object], *, seed: int = 0) -> MadePairs:
-    """Turn each question into a line of a pair file, as `import --kind pairs` reads it.
+    """Turn each question into a line of a pair file, as `import --kind pairs` reads it; ``write`` receives each line.
 
-    ``questions`` is a file of rows for `pair_of_question`, in any file format, gzipped or not. ``write`` receives each
-    line.
-
-    Raises:
-        BadInput: The file cannot be read, or no question makes a pair.
+    ``questions`` is a file of rows for `pair_of_question`, in any file format, gzipped or not. Raises BadInput if the
+    file cannot be read, or no question makes a pair.
     """
     made = MadePairs()
+
+    def leave_out(line: int, reason: str) -> None:
+        made.left_out += 1
+        if len(made.first_left_out) < LISTED:
+            made.first_left_out.append((line, reason))
+
     with ByteSource(questions) as source:
-        for line, reason, text in _lines(source, seed):
-            if text is not None:
-                write(text)
+        try:
+            for row in find_format(source).read(source):
+                if isinstance(row, Rejected):
+                    leave_out(row.line, row.reason)
+                    continue
+                try:
+                    pair = pair_of_question(row.values, seed)
+                except NoPair as error:
+                    leave_out(row.line, str(error))
+                    continue
+                write(json.dumps(pair, ensure_ascii=False) + "\n")
                 made.made += 1
-                continue
-            made.left_out += 1
-            if len(made.first_left_out) < LISTED:
-                made.first_left_out.append((line, reason))
+        except Unreadable as error:
+            raise BadInput(f"{source.name} cannot be read to the end: {error}") from error
     if not made.made:
         why = f"line {made.first_left_out[0][0]}: {made.first_left_out[0][1]}" if made.left_out else "it has no rows"
         raise BadInput(f"{source.name}: no question makes a pair ({why})")
     return made
-
-
-def _lines(source: ByteSource, seed: int) -> Iterator[tuple[int, str, str | None]]:
-    """Yield line, reason and text of each row; reason or text is empty."""
-    try:
-        for row in find_format(source).read(source):
-            if isinstance(row, Rejected):
-                yield row.line, row.reason, None
-            else:
-                yield _line(row, seed)
-    except Unreadable as error:
-        raise BadInput(f"{source.name} cannot be read to the end: {error}") from error
-
-
-def _line(row: Row, seed: int) -> tuple[int, str, str | None]:
-    try:
-        pair = pair_of_question(row.values, seed)
-    except NoPair as error:
-        return row.line, str(error), None
-    return row.line, "", json.dumps(pair, ensure_ascii=False) + "\n"

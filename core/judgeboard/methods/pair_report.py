@@ -14,29 +14,10 @@ from judgeboard.reviews.shown import order_for, shown_side, stored_side
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.both_orders import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
 from judgeboard.stats.estimates import percent_words
-from judgeboard.store.comparisons import (
-    PLAIN,
-    BothOrders,
-    LatestComparison,
-    latest_comparisons,
-    load_comparisons,
-    status_counts,
-    uncompared,
-)
+from judgeboard.store import comparisons, preferences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
-from judgeboard.store.preferences import (
-    CurrentPreference,
-    Votes,
-    codes,
-    is_one_order,
-    load_preferences,
-    order_verdicts,
-    own_preferences,
-    saw_hidden_parts,
-    votes_by_pair,
-)
 
 ALL = "all"
 
@@ -102,7 +83,7 @@ class PairLine:
     verdict: Preference | None
     inconsistent: bool
     gold: Preference | None
-    people: Votes | None
+    people: preferences.Votes | None
     overruled: Preference | None
     mine: bool
 
@@ -128,7 +109,7 @@ class PairLine:
 
 
 class ComparedPairs:
-    """All pairs that a judge version compared, loaded once; without a version, all pairs.
+    """The pairs that a judge version compared, loaded once; without a version, all pairs. ``pair_ids`` limits them.
 
     Page, command and report read their figures here. ``aspects`` start with ``overall``, if it exists.
     """
@@ -140,14 +121,17 @@ class ComparedPairs:
         reviewer_id: int | None = None,
         pair_ids: Collection[int] | None = None,
     ) -> None:
-        """Load the pairs; ``pair_ids`` limits them."""
-        rows = load_comparisons(connection, [version.id], condition=PLAIN) if version else uncompared(connection)
+        rows = (
+            comparisons.load_comparisons(connection, [version.id], condition=comparisons.PLAIN)
+            if version
+            else comparisons.uncompared(connection)
+        )
         self.version = version
-        self._one_order = version is not None and is_one_order(version, rows)
+        self._one_order = version is not None and preferences.is_one_order(version, rows)
         wanted = None if pair_ids is None else set(pair_ids)
         self._rows = [row for row in rows if wanted is None or row.pair_id in wanted]
-        self._preferences = load_preferences(connection, {row.pair_id for row in self._rows})
-        self._votes = votes_by_pair(self._preferences)
+        self._preferences = preferences.load_preferences(connection, {row.pair_id for row in self._rows})
+        self._votes = preferences.votes_by_pair(self._preferences)
         self._reviewer_id = reviewer_id
         self.aspects = tuple(sorted({row.aspect for row in self._rows}, key=lambda aspect: (aspect != OVERALL, aspect)))
         self.query_types = tuple(sorted({row.query_type for row in self._rows}))
@@ -183,7 +167,7 @@ class ComparedPairs:
     ) -> tuple[PairLine, ...]:
         """Return pairs by id for one aspect (default: the first), list and query types."""
         rows = self._of_aspect(self.known_aspect(aspect))
-        verdicts = order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
+        verdicts = preferences.order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
         overruled = {
             (each.pair_id, each.aspect): each.preference
             for each in self._preferences
@@ -209,7 +193,7 @@ class ComparedPairs:
             line for line in lines if line.listed_as(listed) and (not query_types or line.query_type in query_types)
         )
 
-    def _of_aspect(self, aspect: str) -> list[BothOrders]:
+    def _of_aspect(self, aspect: str) -> list[comparisons.BothOrders]:
         """The rows of an aspect; gold is an overall preference, so other aspects have none."""
         rows = [row for row in self._rows if row.aspect == aspect]
         if aspect == OVERALL or len(self.aspects) == 1:
@@ -229,14 +213,8 @@ def measure_pairs(
 ) -> PairReport:
     """Measure a judge version on the pairs that it compared, here or elsewhere.
 
-    Args:
-        store: The open database.
-        judge_version: Id, name, title or fingerprint.
-        pair_ids: Only these pairs (default: all).
-        by_query_type: Also one group per query type.
-        aspects: Only these aspects (default: all).
-        unusable: How an unusable verdict counts for gold and people: left out (``drop``), a ``tie``, or ``wrong``.
-        account: The account of the run that asked (default: all comparisons of the version on these pairs).
+    ``unusable`` tells how an unusable verdict counts for gold and people: left out (``drop``), a ``tie``, or ``wrong``.
+    ``account`` is that of the run that asked (default: all comparisons of the version on these pairs).
 
     Raises:
         NotFound: There is no such version, or it has no comparisons of these pairs or aspects.
@@ -252,7 +230,7 @@ def measure_pairs(
             what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
             raise NotFound(f"{version.title} has no comparison {what}")
         if account is None:
-            account = RunAccount.of(status_counts(connection, version.id, pair_ids))
+            account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
     groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, unusable=unusable)
     return PairReport(version.title, version.fingerprint, account, unusable, groups)
 
@@ -260,18 +238,18 @@ def measure_pairs(
 def _group(
     name: str,
     aspect: str,
-    rows: Sequence[BothOrders],
-    votes: Mapping[tuple[int, str], Votes],
+    rows: Sequence[comparisons.BothOrders],
+    votes: Mapping[tuple[int, str], preferences.Votes],
     one_order: bool,
     unusable: UnusableAs,
 ) -> PairGroup:
-    verdicts = order_verdicts(rows, one_order=one_order)
+    verdicts = preferences.order_verdicts(rows, one_order=one_order)
     counted = verdicts.verdicts != INCONSISTENT
     if unusable == "drop":
         counted &= verdicts.verdicts != NONE
-    gold = codes(row.gold for row in rows)
+    gold = preferences.codes(row.gold for row in rows)
     row_votes = [votes.get((row.pair_id, aspect)) for row in rows]
-    people = codes(None if vote is None else vote.majority for vote in row_votes)
+    people = preferences.codes(None if vote is None else vote.majority for vote in row_votes)
     return PairGroup(
         slice=name,
         aspect=aspect,
@@ -294,11 +272,6 @@ _UNUSABLE = {
     "tie": " For gold and people, an unusable verdict counts as a tie.",
     "wrong": " For gold and people, an unusable verdict counts as wrong.",
 }
-
-
-def group_title(group: PairGroup) -> str:
-    """Return slice and aspect, for example "all pairs, overall"."""
-    return f"{'all pairs' if group.slice == ALL else group.slice}, {group.aspect}"
 
 
 def outcome_words(group: PairGroup) -> str:
@@ -333,7 +306,8 @@ def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
 
 def group_lines(group: PairGroup) -> list[str]:
     """Return a group in lines for a terminal."""
-    lines = [f"{group_title(group)}: {outcome_words(group)}"]
+    name = "all pairs" if group.slice == ALL else group.slice
+    lines = [f"{name}, {group.aspect}: {outcome_words(group)}"]
     for name, estimate in figures_of(group):
         n = f" (n {estimate.n:,})" if estimate.value is not None else ""
         lines.append(f"  {name}: {percent_words(estimate)}{n}")
@@ -355,9 +329,9 @@ class Revealed:
     external_id: str
     model_left: str | None
     model_right: str | None
-    said: tuple[LatestComparison, ...]
+    said: tuple[comparisons.LatestComparison, ...]
     gold: Preference | None
-    votes: Votes | None
+    votes: preferences.Votes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,31 +387,28 @@ def pair_screen(
     version_id: int | None,
     verdict_seen: bool = False,
 ) -> PairScreen:
-    """Return a pair as a person sees it, in that person's order.
+    """Return a pair as a person sees it, in that person's order, or raise NotFound.
 
     ``version_id`` is the judge version whose verdicts are revealed; None reveals none. With ``verdict_seen`` the person
     has seen that verdict already, so it is shown, and a preference overrules it.
-
-    Raises:
-        NotFound: There is no such pair.
     """
     pair = next(iter(load_pairs(connection, [pair_id])), None)
     if pair is None:
         raise NotFound(f"no pair {pair_id}")
-    given = own_preferences(connection, pair_id, reviewer_id, aspect)
+    given = preferences.own_preferences(connection, pair_id, reviewer_id, aspect)
     order = given[0].shown if given and given[0].shown is not None else order_for(pair_id, reviewer_id)
     left, right = _in_order(order, pair.answer_a, pair.answer_b)
-    spoken = saw_hidden_parts(connection, pair_id, reviewer_id)
+    spoken = preferences.saw_hidden_parts(connection, pair_id, reviewer_id)
     may_see = spoken or verdict_seen
     said = (
-        tuple(_of_aspect(each, aspect) for each in latest_comparisons(connection, version_id, pair_id))
+        tuple(_of_aspect(each, aspect) for each in comparisons.latest_comparisons(connection, version_id, pair_id))
         if may_see and version_id is not None
         else ()
     )
     revealed = None
     if spoken or said:
         model_left, model_right = _in_order(order, pair.model_a, pair.model_b)
-        votes = votes_by_pair(load_preferences(connection, [pair_id], aspect=aspect))
+        votes = preferences.votes_by_pair(preferences.load_preferences(connection, [pair_id], aspect=aspect))
         revealed = Revealed(pair.external_id, model_left, model_right, said, pair.gold, votes.get((pair_id, aspect)))
     return PairScreen(
         pair_id=pair.id,
@@ -460,11 +431,11 @@ def _in_order(order: Shown, of_a: str | None, of_b: str | None) -> tuple[str | N
     return (of_a, of_b) if order is Shown.AB else (of_b, of_a)
 
 
-def _latest(given: list[CurrentPreference], *, blind: bool) -> Preference | None:
+def _latest(given: list[preferences.CurrentPreference], *, blind: bool) -> Preference | None:
     return next((each.preference for each in reversed(given) if each.blind is blind), None)
 
 
-def _of_aspect(said: LatestComparison, aspect: str) -> LatestComparison:
+def _of_aspect(said: comparisons.LatestComparison, aspect: str) -> comparisons.LatestComparison:
     """Keep the reasons for this aspect, if each aspect has a line of its own."""
     if said.reasoning is None or len(said.preferences) < 2:
         return said
@@ -477,13 +448,9 @@ def _of_aspect(said: LatestComparison, aspect: str) -> LatestComparison:
 
 
 class PairWalk:
-    """The pairs of one list by id, and those that the person has not compared yet.
-
-    It is made once per list. Moving through it reads nothing, and a decided pair keeps its position.
-    """
+    """The pairs of one list by id, and those that the person has not compared yet; moving through it reads nothing."""
 
     def __init__(self, aspect: str, lines: Iterable[PairLine]) -> None:
-        """Take the lines of the list, one per pair, and their aspect."""
         self.aspect = aspect
         by_id = {line.pair_id: line.mine for line in lines}
         self._pair_ids = sorted(by_id)

@@ -19,13 +19,7 @@ from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep
-from judgeboard.store.comparisons import (
-    LatestInOrder,
-    NewComparison,
-    latest_asks,
-    pairs_with_texts,
-    store_comparisons,
-)
+from judgeboard.store import comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion
@@ -36,13 +30,9 @@ from judgeboard.store.statements import batches
 
 
 def make_pairwise_judge(**chosen: Any) -> PairwiseJudge:
-    """Return a pairwise judge.
+    """Return a pairwise judge, or raise BadInput.
 
-    ``chosen`` are keywords of `PairwiseJudge` (name, aspects, domain, max_output) and of the model (model, base_url,
-    …); the environment gives what is missing or None.
-
-    Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, or an invalid aspect.
+    ``chosen`` are name, aspects, domain, max_output and the fields of the model; the environment gives what is missing.
     """
     own = {name: chosen[name] for name in ("name", "aspects", "domain", "max_output") if chosen.get(name)}
     return PairwiseJudge(make_endpoint("the pairwise judge", **chosen), **own)
@@ -87,11 +77,7 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
 
 
 def pairs_in_file(store: Store, file: Path, *, source: str | None = None, actor: str = "library") -> PairSet:
-    """Import a file of pairs and return its pairs, new or stored before.
-
-    Raises:
-        BadInput: The file cannot be read, or contains no usable pair.
-    """
+    """Import a file of pairs and return its pairs, new or stored before; raises BadInput if none is usable."""
     summary = import_file(store, file, kind="pairs", source=source, actor=actor)
     with read_records(file, kind="pairs", source=source) as records:
         pairs_read = (record.pair for record in records if isinstance(record, ImportedPair))
@@ -168,7 +154,7 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compa
         self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
-        pair_ids = pairs_with_texts(connection, [order.pair_id for order in self._orders])
+        pair_ids = comparisons.pairs_with_texts(connection, [order.pair_id for order in self._orders])
         if not pair_ids:
             raise BadInput("no pair has two answers to compare")
         self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
@@ -180,12 +166,12 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compa
 
     def latest(
         self, connection: Connection, version: StoredVersion, keys: Sequence[_Order], **_few: bool
-    ) -> Mapping[_Order, LatestInOrder]:
+    ) -> Mapping[_Order, comparisons.LatestInOrder]:
         pair_ids = list(dict.fromkeys(key.pair_id for key in keys))
-        return {_Order(*key): ask for key, ask in latest_asks(connection, version.id, pair_ids).items()}
+        return {_Order(*key): ask for key, ask in comparisons.latest_asks(connection, version.id, pair_ids).items()}
 
     def load(self, connection: Connection, asks: Sequence[tuple[_Order, int]]) -> list[_Task]:
-        ids = pairs_with_texts(connection, [key.pair_id for key, _ in asks])
+        ids = comparisons.pairs_with_texts(connection, [key.pair_id for key, _ in asks])
         pairs = {pair.id: pair for pair in load_pairs(connection, ids)}
         return [_Task(pairs[key.pair_id], key.shown, number) for key, number in asks if key.pair_id in pairs]
 
@@ -195,7 +181,7 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compa
 
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_Task, Comparison]]) -> None:
         items = [
-            NewComparison(
+            comparisons.NewComparison(
                 step.task.pair.id,
                 step.task.shown,
                 step.result.record,
@@ -205,7 +191,7 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compa
             )
             for step in steps
         ]
-        store_comparisons(connection, begun.version, begun.run.id, items, datetime.now(UTC))
+        comparisons.store_comparisons(connection, begun.version, begun.run.id, items, datetime.now(UTC))
 
     def summarise(self, outcome: RunOutcome) -> Compared:
         return Compared(outcome.version, outcome.account)
@@ -226,7 +212,6 @@ async def compare_pairs_async(
 
     Raises:
         BadInput: No pair has its texts.
-        UnknownPrice: A cost limit is given and the model has no price.
     """
     return await run_method(store, _Comparing(judge, pair_ids, again=again), **options)
 

@@ -13,14 +13,7 @@ from judgeboard.llm.asking import Generated
 from judgeboard.llm.chat import Chat, call
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
-from judgeboard.methods.generation import (
-    Messages,
-    checked_messages,
-    function_endpoint,
-    request_text,
-    total_cost,
-    with_feedback,
-)
+from judgeboard.methods import generation
 from judgeboard.runs.blocking import run_blocking
 from judgeboard.runs.judging import make_judge
 from judgeboard.text import storable
@@ -37,15 +30,6 @@ class Refinement:
     answering: StepRecord
     rating: Rating | None = None
     judging: StepRecord | None = None
-
-    @classmethod
-    def answered(cls, number: int, generated: Generated) -> "Refinement":
-        """Return an attempt without a rating."""
-        return cls(number, generated.text, generated.record)
-
-    def rated(self, rated: Rated) -> "Refinement":
-        """Return the attempt with its rating."""
-        return replace(self, rating=rated.rating, judging=rated.record)
 
     @property
     def complete(self) -> bool:
@@ -80,18 +64,11 @@ class Refinement:
 
 @dataclass(frozen=True, slots=True)
 class RefineRule:
-    """When attempts end and which answer is selected.
+    """When attempts end and which answer is selected; raises BadInput if a value is out of range.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), whose example repeats 15 times; the default 3
-    and ``keep`` are ours.
-
-    Attributes:
-        success_rating: Attempts end at this rating (1 to 4) or better.
-        max_repeats: Maximum number of attempts after the first.
-        keep: If no answer was good enough, select the ``last`` one or the ``best`` rated one (of equals the later).
-
-    Raises:
-        BadInput: A value is out of range.
+    and ``keep`` are ours. Attempts end at ``success_rating`` (1 to 4) or better, or after ``max_repeats`` more than the
+    first. If no answer was good enough, ``keep`` selects the ``last`` or the ``best`` rated one (of equals the later).
     """
 
     success_rating: int = 4
@@ -135,7 +112,7 @@ class RefineRule:
         return max(rated, key=lambda attempt: (attempt[1] or 0, attempt[0]))[0]
 
 
-Answer = Callable[[Messages, int], Awaitable[Generated]]
+Answer = Callable[[generation.Messages, int], Awaitable[Generated]]
 Rate = Callable[[str, int], Awaitable[Rated]]
 KeepAttempt = Callable[[Refinement], Awaitable[bool]]
 
@@ -143,7 +120,7 @@ KeepAttempt = Callable[[Refinement], Awaitable[bool]]
 async def attempt_until_good(
     answer: Answer,
     rate: Rate,
-    messages: Messages,
+    messages: generation.Messages,
     rule: RefineRule,
     *,
     done: Sequence[Refinement] = (),
@@ -161,11 +138,13 @@ async def attempt_until_good(
         else:
             feedback = attempts[-1].feedback if attempts else None
             number = len(attempts) + 1
-            attempt = Refinement.answered(number, await answer(with_feedback(messages, feedback), number))
+            generated = await answer(generation.with_feedback(messages, feedback), number)
+            attempt = Refinement(number, generated.text, generated.record)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         if attempt.answer is not None:
-            attempt = attempt.rated(await rate(attempt.answer, attempt.number))
+            rated = await rate(attempt.answer, attempt.number)
+            attempt = replace(attempt, rating=rated.rating, judging=rated.record)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         attempts.append(attempt)
@@ -174,10 +153,7 @@ async def attempt_until_good(
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """The result of self-refine: the selected answer, whether it passed, the judge's last feedback, and every attempt.
-
-    ``answer`` is None only if no attempt gave one.
-    """
+    """The result of self-refine; ``answer`` is None only if no attempt gave one."""
 
     answer: str | None
     passed: bool
@@ -188,13 +164,15 @@ class Refined:
     @property
     def judge_cost_micro(self) -> int | None:
         """Cost of all ratings in millionths; None if any is unknown."""
-        return total_cost(attempt.judging.cost_micro for attempt in self.attempts if attempt.judging is not None)
+        return generation.total_cost(
+            attempt.judging.cost_micro for attempt in self.attempts if attempt.judging is not None
+        )
 
     @property
     def cost_micro(self) -> int | None:
         """Cost of all answers and ratings in millionths; None if any is unknown."""
         answering = [attempt.answering.cost_micro for attempt in self.attempts]
-        return total_cost([*answering, self.judge_cost_micro])
+        return generation.total_cost([*answering, self.judge_cost_micro])
 
 
 class Refiner:
@@ -211,20 +189,15 @@ class Refiner:
     ) -> Refined:
         """Return the answer to ``messages`` (or to one text), refined until it is good enough.
 
-        The user's last message is rated and gets the feedback. The judge sees ``passages``. ``passed`` is False if no
-        answer is good enough.
-
-        Raises:
-            BadInput: No message is the user's, or the chat call returned no text.
-            EndpointRefused: The judge's endpoint refuses the key, the model or the address.
-            Exception: Any error of the chat call.
+        The user's last message is rated and gets the feedback. The judge sees ``passages``. Errors of the chat call are
+        raised; so are BadInput and EndpointRefused.
         """
-        checked = checked_messages(messages)
+        checked = generation.checked_messages(messages)
         judge = self._rating_judge()
         evidence = None if passages is None else tuple(passages)
 
         async def rate(answer: str, _number: int) -> Rated:
-            return await judge.rate(JudgeInput(0, request_text(checked), answer, evidence))
+            return await judge.rate(JudgeInput(0, generation.request_text(checked), answer, evidence))
 
         try:
             attempts = await attempt_until_good(self._answer, rate, checked, self._rule)
@@ -243,12 +216,7 @@ class Refiner:
     def blocking(
         self, messages: str | Sequence[Mapping[str, Any]], *, passages: Sequence[str] | None = None
     ) -> Refined:
-        """Call and wait for the result.
-
-        Raises:
-            BadInput: As above; or an event loop is running (await the object there); or the judge is a judge object:
-                its connections belong to one event loop.
-        """
+        """Call and wait for the result; raises BadInput within an event loop, and for a judge object."""
         if isinstance(self._judge, RatingJudge):
             raise BadInput(
                 "a blocking call makes its own judge: give the judge's model (model=…) instead of a judge object"
@@ -263,9 +231,9 @@ class Refiner:
             if not isinstance(judge, RatingJudge):
                 raise BadInput(f"self-refine needs a judge that gives feedback: {KIND!r}, not {self._judge!r}")
             return judge
-        return RatingJudge(function_endpoint(self._judge))
+        return RatingJudge(generation.function_endpoint(self._judge))
 
-    async def _answer(self, messages: Messages, _number: int) -> Generated:
+    async def _answer(self, messages: generation.Messages, _number: int) -> Generated:
         answer = await call(self._chat, messages)
         if isinstance(answer, Generated):
             return answer
@@ -293,17 +261,8 @@ def refine(
         better = judgeboard.refine(my_chat, model="llama-3.1-8b-instruct", base_url="http://localhost:8000/v1")
         result = await better([{"role": "user", "content": "How warm is it in Paris?"}])
 
-    Args:
-        chat: The chat call: messages in, text out.
-        judge: ``rating`` (a chat model, given by ``options``), a `RatingJudge`, or a function ``messages → text``: its
-            text is parsed like a model's reply.
-        success_rating: Attempts end at this rating (1 to 4) or better.
-        max_repeats: Maximum number of attempts after the first.
-        keep: The answer to select if none was good enough.
-        options: Fields of `JudgeOptions` for a judge given by name: model, base_url, api_key, …
-
-    Raises:
-        BadInput: A value is out of range.
+    ``judge`` is ``rating`` (a chat model, given by ``options``: fields of `JudgeOptions`), a `RatingJudge`, or a
+    function whose text is parsed like a model's reply. The other arguments are as in `RefineRule`.
     """
     if options and not isinstance(judge, str):
         raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
@@ -331,10 +290,7 @@ class AttemptId(NamedTuple):
 
 
 def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
-    """Return the recorded replies for an attempt's external id, else those of its prompt: one line per attempt.
-
-    A recording names the prompt, because the number of the run is not known beforehand.
-    """
+    """Return the recorded replies for an attempt, else those of its prompt: one line per attempt."""
     attempt = AttemptId.read(subject)
     if subject in replies or attempt is None:
         return replies.get(subject, ())
@@ -342,11 +298,7 @@ def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
 
 
 def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:
-    """Return the same judge version with replies from a file (JSONL of response_id and raw).
-
-    Raises:
-        BadInput: The file cannot be read.
-    """
+    """Return the same judge version with replies from a file (JSONL of response_id and raw)."""
     version = judge.version
     chat = RecordedChat(read_replies(replies), attempt_replies)
     return RatingJudge(

@@ -14,35 +14,15 @@ from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.judges.rating import Rated, Rating, RatingJudge
 from judgeboard.llm.asking import Generated, Generator
-from judgeboard.methods.generation import (
-    GeneratingMethod,
-    Messages,
-    made_response,
-    rebuilt_messages,
-    store_verdicts,
-    with_feedback,
-)
+from judgeboard.methods import generation
 from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import Begun, HandOut, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Keep
+from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.refinements import (
-    REFINE,
-    NewGeneration,
-    NewRefinement,
-    RefineSelection,
-    StoredAttempt,
-    count_calls,
-    count_unrefined,
-    insert_refinements,
-    runs_of_method,
-    store_generations,
-    stored_attempts,
-    unrefined,
-)
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
 
 
@@ -95,17 +75,11 @@ async def refine_pending_async(
     that were logged at its start. A logged question that the same judge version and generator finished by this rule is
     skipped. The prompts of a file are answered anew unless an unfinished run exists. Both models are closed at the end.
     ``options`` are fields of `RunOptions`.
-
-    Raises:
-        UnknownPrice: A cost limit is given and one of the models has no price.
     """
     rule = rule or RefineRule()
-    method: RefineMethod
     if prompts is None:
-        method = RefineLogged(judge, generator, rule, where or RowFilter())
-    else:
-        method = RefinePrompts(judge, generator, rule, prompts)
-    return await run_method(store, method, **options)
+        return await run_method(store, _RefineLogged(judge, generator, rule, where or RowFilter()), **options)
+    return await run_method(store, _RefinePrompts(judge, generator, rule, prompts), **options)
 
 
 refine_pending = blocking(refine_pending_async)
@@ -122,10 +96,10 @@ class Prompt:
     done: tuple[Refinement, ...] = ()
 
     @property
-    def messages(self) -> Messages:
+    def messages(self) -> generation.Messages:
         """The first messages for the generator: as logged, else rebuilt from question and passages."""
         item = self.origin.item
-        return self.origin.messages or rebuilt_messages(item.query, item.passages)
+        return self.origin.messages or generation.rebuilt_messages(item.query, item.passages)
 
     def new_id(self, number: int) -> str:
         """Return the external id of an attempt's answer, the same each time this run makes it."""
@@ -154,19 +128,19 @@ class RefineStep:
     def response(self) -> Response:
         """The attempt's answer as it is stored."""
         prompt = self.prompt
-        return made_response(
+        return generation.made_response(
             prompt.origin,
             self.attempt.answer or "",
             external_id=prompt.new_id(self.attempt.number),
             model=prompt.model,
-            messages=with_feedback(prompt.messages, self.feedback),
+            messages=generation.with_feedback(prompt.messages, self.feedback),
         )
 
 
-class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
+class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummary]):
     """Self-refine; a subclass selects the prompts."""
 
-    kind = REFINE
+    kind = refinements.REFINE
     judge: RatingJudge
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule) -> None:
@@ -174,20 +148,17 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         self._rule = rule
 
     def question(self, **prompts: Any) -> dict[str, Any]:
-        """Return what identifies a run of these prompts."""
         rule = asdict(self._rule) | {"prompt": prompt_hash(load_prompt("generate").text)}
         return {"method": self.made_by, "rule": rule, **prompts}
 
-    def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[StoredAttempt]) -> Prompt:
-        """Return a prompt with its stored attempts."""
+    def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[refinements.StoredAttempt]) -> Prompt:
         return Prompt(subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done))
 
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
-        """Refine the answer to one prompt; stored steps are not repeated."""
         item = task.origin.item
         feedback_for: dict[int, str | None] = {attempt.number + 1: attempt.feedback for attempt in task.done}
 
-        async def answer(messages: Messages, _number: int) -> Generated:
+        async def answer(messages: generation.Messages, _number: int) -> Generated:
             return await self.generator.generate(messages, subject=item.external_id)
 
         async def rate(text: str, number: int) -> Rated:
@@ -200,12 +171,11 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         await attempt_until_good(answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt)
 
     def save(self, connection: Connection, begun: Begun, steps: list[RefineStep]) -> None:
-        """Store a batch of answers and ratings."""
         now, run_id = datetime.now(UTC), begun.run.id
         answered = [step for step in steps if step.attempt.judging is None]
         rated = [step for step in steps if step.attempt.judging is not None]
         generations = [
-            NewGeneration(
+            refinements.NewGeneration(
                 step.prompt.subject,
                 step.attempt.number,
                 step.prompt.model,
@@ -214,32 +184,40 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
             )
             for step in answered
         ]
-        store_generations(connection, run_id, generations, now)
+        refinements.store_generations(connection, run_id, generations, now)
         rows = [_row(step, "no_answer") for step in answered if step.attempt.answer is None]
         verdicts = [(step.response, Rated(step.attempt.rating, step.attempt.latest).verdict) for step in rated]
-        for step, stored in zip(rated, store_verdicts(connection, begun, verdicts, now), strict=True):
+        for step, stored in zip(rated, generation.store_verdicts(connection, begun, verdicts, now), strict=True):
             if stored is not None:
                 response_id, judgment = stored
                 passed = "passed" if self._rule.succeeds(step.attempt.score) else "failed"
                 outcome = "unrated" if step.attempt.rating is None else passed
                 rows.append(_row(step, outcome, response_id, judgment.judgment_id))
-        insert_refinements(connection, run_id, rows, now)
+        refinements.insert_refinements(connection, run_id, rows, now)
 
     def summarise(self, outcome: RunOutcome) -> RefineSummary:
-        """Return the attempts of every prompt."""
         run = outcome.run
         if run is None:
             return RefineSummary(outcome.version.title)
         with outcome.store.reading() as connection:
-            attempts = stored_attempts(connection, run.id)
+            attempts = refinements.stored_attempts(connection, run.id)
             ids = external_ids(connection, [int(subject) for subject in attempts]) if "where" in run.question else {}
-            calls = count_calls(connection, run.id)
+            calls = refinements.count_calls(connection, run.id)
         items = []
         for subject, stored in attempts.items():
-            refinements = _refinements(stored)
+            made = _refinements(stored)
             prompt_id = ids.get(int(subject), subject) if ids else subject
-            outcomes = tuple(_outcome(attempt) for attempt in refinements)
-            items.append(RefinedPrompt(prompt_id, self._rule.passed(refinements), outcomes))
+            outcomes = tuple(
+                AttemptOutcome(
+                    attempt.score,
+                    None if attempt.rating is None else attempt.rating.evaluation,
+                    attempt.feedback,
+                    attempt.status,
+                    attempt.error,
+                )
+                for attempt in made
+            )
+            items.append(RefinedPrompt(prompt_id, self._rule.passed(made), outcomes))
         return RefineSummary(
             judge=outcome.version.title,
             account=outcome.account,
@@ -250,31 +228,32 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         )
 
 
-class RefineLogged(RefineMethod):
+class _RefineLogged(_RefineMethod):
     """Self-refine of the questions of logged answers."""
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, where: RowFilter) -> None:
         super().__init__(judge, generator, rule)
-        self._selection = RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
+        self._selection = refinements.RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        """Select the questions that no run of this method has finished."""
-        runs, up_to = runs_of_method(connection, REFINE, version.id, self.made_by), last_logged_id(connection)
+        runs, up_to = (
+            refinements.runs_of_method(connection, refinements.REFINE, version.id, self.made_by),
+            last_logged_id(connection),
+        )
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
-        count = count_unrefined(connection, self._selection)
+        count = refinements.count_unrefined(connection, self._selection)
         question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
         return Selected(question, count) if count else None
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        """Return the reader of prompts; it reads backwards if another process works on the same run."""
         selection, run, after = self._selection_of(begun), begun.run, None
 
         def read(limit: int) -> list[Prompt]:
             nonlocal after
             with begun.store.reading() as connection:
-                ids = unrefined(connection, selection, after_id=after, downwards=run.shared, limit=limit)
+                ids = refinements.unrefined(connection, selection, after_id=after, downwards=run.shared, limit=limit)
                 origins = read_origins(connection, ids)
-                done = stored_attempts(connection, run.id, [str(id_) for id_ in ids])
+                done = refinements.stored_attempts(connection, run.id, [str(id_) for id_ in ids])
             after = ids[-1] if ids else after
             known = [id_ for id_ in ids if id_ in origins]
             return [self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ())) for id_ in known]
@@ -282,15 +261,14 @@ class RefineLogged(RefineMethod):
         return read
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        """Return the number of unfinished prompts."""
-        return count_unrefined(connection, self._selection_of(begun))
+        return refinements.count_unrefined(connection, self._selection_of(begun))
 
-    def _selection_of(self, begun: Begun) -> RefineSelection:
+    def _selection_of(self, begun: Begun) -> refinements.RefineSelection:
         runs = (*self._selection.runs, begun.run.id)
         return replace(self._selection, runs=runs, up_to=begun.run.question["up_to"])
 
 
-class RefinePrompts(RefineMethod):
+class _RefinePrompts(_RefineMethod):
     """Self-refine of the prompts of a file, in its order."""
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, prompts: Sequence[Origin]) -> None:
@@ -298,7 +276,7 @@ class RefinePrompts(RefineMethod):
         self._prompts = prompts
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:  # noqa: ARG002 - the base's
-        """Select all prompts; the hash of their content identifies the run."""
+        # The hash of their content identifies the run.
         content = [
             [origin.item.external_id, origin.item.query, origin.item.passages, origin.messages, origin.source]
             for origin in self._prompts
@@ -307,18 +285,16 @@ class RefinePrompts(RefineMethod):
         return Selected(self.question(prompts=address), len(self._prompts))
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        """Return the reader of the unfinished prompts."""
         return HandOut(
             begun.store, self._prompts, lambda connection, prompts: self._unfinished(connection, begun, prompts)
         ).read
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        """Return the number of unfinished prompts."""
         return len(self._unfinished(connection, begun, self._prompts))
 
     def _unfinished(self, connection: Connection, begun: Begun, origins: Sequence[Origin]) -> list[Prompt]:
         subjects = None if origins is self._prompts else [origin.item.external_id for origin in origins]
-        done = stored_attempts(connection, begun.run.id, subjects)
+        done = refinements.stored_attempts(connection, begun.run.id, subjects)
         prompts = [
             self.prompt(begun, origin.item.external_id, origin, done.get(origin.item.external_id, ()))
             for origin in origins
@@ -326,31 +302,21 @@ class RefinePrompts(RefineMethod):
         return [prompt for prompt in prompts if not self._rule.over(prompt.done)]
 
 
-def _refinements(stored: Sequence[StoredAttempt]) -> tuple[Refinement, ...]:
-    return tuple(
-        Refinement(
-            attempt.number,
-            attempt.answer,
-            attempt.answering,
-            None
-            if attempt.rating is None
-            else Rating(attempt.rating, attempt.evaluation or "", attempt.feedback or ""),
-            attempt.judging,
-        )
-        for attempt in stored
-    )
-
-
-def _outcome(attempt: Refinement) -> AttemptOutcome:
-    evaluation = None if attempt.rating is None else attempt.rating.evaluation
-    return AttemptOutcome(attempt.score, evaluation, attempt.feedback, attempt.status, attempt.error)
+def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinement, ...]:
+    made = []
+    for attempt in stored:
+        rating = None
+        if attempt.rating is not None:
+            rating = Rating(attempt.rating, attempt.evaluation or "", attempt.feedback or "")
+        made.append(Refinement(attempt.number, attempt.answer, attempt.answering, rating, attempt.judging))
+    return tuple(made)
 
 
 def _row(
     step: RefineStep, outcome: str, response_id: int | None = None, judgment_id: int | None = None
-) -> NewRefinement:
-    return NewRefinement(
-        method=REFINE,
+) -> refinements.NewRefinement:
+    return refinements.NewRefinement(
+        method=refinements.REFINE,
         subject=step.prompt.subject,
         number=step.attempt.number,
         root_response_id=step.prompt.origin.root_response_id,

@@ -14,39 +14,16 @@ from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.llm.asking import Generated, Generator
 from judgeboard.llm.chat import Chat
-from judgeboard.methods.generation import (
-    GeneratingMethod,
-    Messages,
-    checked_messages,
-    function_endpoint,
-    made_response,
-    rebuilt_messages,
-    store_verdicts,
-)
+from judgeboard.methods import generation
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep
+from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.refinements import (
-    REFLECT,
-    JudgedAnswer,
-    NewGeneration,
-    NewRefinement,
-    ReflectSelection,
-    count_calls,
-    count_no_messages,
-    count_waiting,
-    current_judgments,
-    insert_refinements,
-    outcome_counts,
-    reflect_candidates,
-    runs_of_method,
-    store_generations,
-)
 from judgeboard.store.responses import Origin, last_logged_id
 from judgeboard.store.storing import store_judgments
 
@@ -63,17 +40,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReflectRule:
-    """Which answers are made anew.
+    """Which answers are made anew; raises BadInput if a value is out of range.
 
-    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026).
-
-    Attributes:
-        max_quality: Maximum quality, 1 to 4.
-        min_chars: Minimum number of characters: a very short answer means that the context was empty.
-        query_types: Query types: for simple and SQL questions low quality usually means missing data.
-
-    Raises:
-        BadInput: A value is out of range.
+    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). A very short answer means that
+    the context was empty. For simple and SQL questions low quality usually means missing data.
     """
 
     max_quality: int = 2
@@ -104,10 +74,7 @@ def is_same(original: str, new: str) -> bool:
 
 
 def outcome_of(before: float | None, after: float | None) -> Outcome:
-    """Return which answer is kept: the new one only if its groundedness is higher than that of the original.
-
-    None is a missing groundedness, for example because the judgment failed.
-    """
+    """Return which answer is kept: the new one only if its groundedness is higher. None is a missing groundedness."""
     if after is None or before is None:
         return Outcome.SECOND_FAILED
     return Outcome.KEPT_NEW if after > before else Outcome.KEPT_ORIGINAL
@@ -115,10 +82,9 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
-    """The kept answer and the verdicts on both answers.
+    """The kept answer and the verdicts on both answers; ``other`` is the answer that was not kept.
 
-    ``after`` is None if no second answer was judged, ``outcome`` if none was asked for. ``other`` is the answer that
-    was not kept; None if there is none.
+    ``after`` is None if no second answer was judged, ``outcome`` if none was asked for.
     """
 
     answer: str
@@ -144,18 +110,10 @@ async def reflect(
 ) -> Reflected:
     """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
 
-    If the second answer or its judgment fails, the original is kept.
-
-    Args:
-        query: The user's question.
-        answer: The assistant's answer.
-        passages: The retrieved passages; None if they are not known: then nothing is made anew.
-        messages: The assistant's messages; if None, they are rebuilt from query and passages.
-        generate: Makes the new answer: a sync or async function ``messages → text``, or a `Generator`.
-        judge: A kind of judge, or a judge object, which the caller closes.
-        query_type: The type of the question.
-        rule: Which answers are made anew.
-        options: Fields of `JudgeOptions` for a kind of judge: model, base_url, …
+    If the second answer or its judgment fails, the original is kept. Without ``passages`` nothing is made anew. Without
+    ``messages`` they are rebuilt from query and passages. ``generate`` is a sync or async function ``messages → text``,
+    or a `Generator`. ``judge`` is a kind of judge, with ``options`` (fields of `JudgeOptions`), or a judge object,
+    which the caller closes.
 
     Raises:
         BadInput: The judge cannot be made, or no message is the user's.
@@ -163,9 +121,9 @@ async def reflect(
     """
     if options and not isinstance(judge, str):
         raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
-    asked = rebuilt_messages(query, passages) if messages is None else checked_messages(messages)
+    asked = generation.rebuilt_messages(query, passages) if messages is None else generation.checked_messages(messages)
     item = JudgeInput(0, query, answer, None if passages is None else tuple(passages), query_type)
-    generator = generate if isinstance(generate, Generator) else Generator(function_endpoint(generate))
+    generator = generate if isinstance(generate, Generator) else Generator(generation.function_endpoint(generate))
     asked_judge = make_judge(judge, **options) if isinstance(judge, str) else judge
     try:
         return await _reflect(item, asked, generator, asked_judge, rule or ReflectRule())
@@ -178,7 +136,7 @@ reflect_blocking = blocking(reflect)
 
 
 async def _reflect(
-    item: JudgeInput, messages: Messages, generator: Generator, judge: Judge, rule: ReflectRule
+    item: JudgeInput, messages: generation.Messages, generator: Generator, judge: Judge, rule: ReflectRule
 ) -> Reflected:
     before = await judge.judge(item)
     if not rule.concerns(item.answer, item.query_type) or not rule.wants_another(before):
@@ -234,9 +192,6 @@ async def reflect_pending_async(
     continues, with the answers that were logged at its start. Answers with an outcome by the same judge version and
     generator are skipped, whatever rule and filter were; failed calls are repeated. Both models are closed at the end.
     ``options`` are fields of `RunOptions`.
-
-    Raises:
-        UnknownPrice: A cost limit is given and one of the models has no price.
     """
     method = _ReflectMethod(
         judge, generator, where or RowFilter(), rule or ReflectRule(), rebuild_messages=rebuild_messages
@@ -259,11 +214,11 @@ class _Task:
     new_answer: str | None = None
 
     @property
-    def messages(self) -> Messages | None:
+    def messages(self) -> generation.Messages | None:
         if self.origin.messages is not None:
             return self.origin.messages
         item = self.origin.item
-        return rebuilt_messages(item.query, item.passages) if self.rebuild_messages else None
+        return generation.rebuilt_messages(item.query, item.passages) if self.rebuild_messages else None
 
     @property
     def response_id(self) -> int:
@@ -274,10 +229,11 @@ class _Task:
         return f"{self.origin.item.external_id}~reflect-{self.run_id}"
 
     def response(self, answer: str) -> Response:
-        return made_response(self.origin, answer, external_id=self.new_id, model=self.model, messages=self.messages)
+        return generation.made_response(
+            self.origin, answer, external_id=self.new_id, model=self.model, messages=self.messages
+        )
 
     def changed(self, generated: Generated) -> str | None:
-        """Return the new answer; None if there is none or it is the old one."""
         text = generated.text
         return None if text is None or is_same(self.origin.item.answer, text) else text
 
@@ -293,15 +249,15 @@ class _Second(NamedTuple):
 _Step = Answered[_Task, Verdict | Generated | _Second]
 
 
-class _ReflectMethod(GeneratingMethod[_Task, _Step, ReflectSummary]):
-    kind = REFLECT
+class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
+    kind = refinements.REFLECT
 
     def __init__(
         self, judge: Judge, generator: Generator, where: RowFilter, rule: ReflectRule, *, rebuild_messages: bool
     ) -> None:
         super().__init__(judge, generator)
         self._rule = rule
-        self._selection = ReflectSelection(
+        self._selection = refinements.ReflectSelection(
             version_id=0, where=where, rebuild_messages=rebuild_messages, up_to=0, runs=(), **asdict(rule)
         )
 
@@ -310,9 +266,9 @@ class _ReflectMethod(GeneratingMethod[_Task, _Step, ReflectSummary]):
             self._selection,
             version_id=version.id,
             up_to=last_logged_id(connection),
-            runs=runs_of_method(connection, REFLECT, version.id, self.made_by),
+            runs=refinements.runs_of_method(connection, refinements.REFLECT, version.id, self.made_by),
         )
-        count = count_waiting(connection, selection)
+        count = refinements.count_waiting(connection, selection)
         prompt = prompt_hash(load_prompt("generate").text) if selection.rebuild_messages else None
         rule = asdict(self._rule) | {
             "query_types": list(self._rule.query_types),
@@ -328,7 +284,7 @@ class _ReflectMethod(GeneratingMethod[_Task, _Step, ReflectSummary]):
         def read(limit: int) -> list[_Task]:
             nonlocal after
             with begun.store.reading() as connection:
-                candidates = reflect_candidates(
+                candidates = refinements.reflect_candidates(
                     connection, selection, after_id=after, downwards=run.shared, limit=limit
                 )
             tasks = [
@@ -369,8 +325,18 @@ class _ReflectMethod(GeneratingMethod[_Task, _Step, ReflectSummary]):
             else:
                 seconds.append((step.task, step.result))
         store_judgments(connection, begun.version, run_id, firsts, now)
-        store_generations(connection, run_id, [_generation(*each) for each in generations], now)
-        before = current_judgments(
+        new = [
+            refinements.NewGeneration(
+                str(task.response_id),
+                1,
+                task.model,
+                generated.record,
+                None if (text := task.changed(generated)) is None else task.response(text),
+            )
+            for task, generated in generations
+        ]
+        refinements.store_generations(connection, run_id, new, now)
+        before = refinements.current_judgments(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
         rows = [
@@ -379,27 +345,27 @@ class _ReflectMethod(GeneratingMethod[_Task, _Step, ReflectSummary]):
             if task.changed(generated) is None
         ]
         verdicts = [(task.response(second.text), second.verdict) for task, second in seconds]
-        for (task, _), stored in zip(seconds, store_verdicts(connection, begun, verdicts, now), strict=True):
+        for (task, _), stored in zip(seconds, generation.store_verdicts(connection, begun, verdicts, now), strict=True):
             if stored is not None:
                 response_id, judgment = stored
                 first = before.get(task.response_id)
                 outcome = outcome_of(None if first is None else first.groundedness, judgment.groundedness)
                 rows.append(_row(task, outcome, before, judgment.judgment_id, response_id))
-        insert_refinements(connection, run_id, rows, now)
+        refinements.insert_refinements(connection, run_id, rows, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        return count_waiting(connection, self._selection_of(begun))
+        return refinements.count_waiting(connection, self._selection_of(begun))
 
     def summarise(self, outcome: RunOutcome) -> ReflectSummary:
         run = outcome.run
         selection = self._selection if run is None else self._selection_of(Begun(outcome.store, outcome.version, run))
         with outcome.store.reading() as connection:
-            no_messages = count_no_messages(connection, selection)
+            no_messages = refinements.count_no_messages(connection, selection)
             if run is None:
                 return ReflectSummary(outcome.version.title, eligible=no_messages, no_messages=no_messages)
-            outcomes = outcome_counts(connection, run.id)
-            waiting = count_waiting(connection, selection, judged=True)
-            calls = count_calls(connection, run.id)
+            outcomes = refinements.outcome_counts(connection, run.id)
+            waiting = refinements.count_waiting(connection, selection, judged=True)
+            calls = refinements.count_calls(connection, run.id)
         kept_original = outcomes[Outcome.KEPT_ORIGINAL] + outcomes[Outcome.SECOND_FAILED]
         return ReflectSummary(
             judge=outcome.version.title,
@@ -415,26 +381,20 @@ class _ReflectMethod(GeneratingMethod[_Task, _Step, ReflectSummary]):
             calls=calls,
         )
 
-    def _selection_of(self, begun: Begun) -> ReflectSelection:
+    def _selection_of(self, begun: Begun) -> refinements.ReflectSelection:
         return replace(self._selection, run_id=begun.run.id, up_to=begun.run.question["up_to"])
-
-
-def _generation(task: _Task, generated: Generated) -> NewGeneration:
-    text = task.changed(generated)
-    response = None if text is None else task.response(text)
-    return NewGeneration(str(task.response_id), 1, task.model, generated.record, response)
 
 
 def _row(
     task: _Task,
     outcome: Outcome,
-    before: dict[int, JudgedAnswer],
+    before: dict[int, refinements.JudgedAnswer],
     judgment_id: int | None = None,
     response_id: int | None = None,
-) -> NewRefinement:
+) -> refinements.NewRefinement:
     first = before.get(task.response_id)
-    return NewRefinement(
-        method=REFLECT,
+    return refinements.NewRefinement(
+        method=refinements.REFLECT,
         subject=str(task.response_id),
         number=1,
         root_response_id=task.response_id,

@@ -102,10 +102,6 @@ async def judge_repeats_async(
     Repeat 0 is the verdict of a plain run. Stored repeats are not asked again. Answers with all repeats get a combined
     verdict. An unfinished run of the same command continues, with the answers that were logged at its start. ``limit``
     takes only the first answers of the log. The judge is closed at the end. ``options`` are fields of `RunOptions`.
-
-    Raises:
-        BadInput: There are fewer than two repeats.
-        UnknownPrice: A cost limit is given and the model has no price.
     """
     actor = options.get("actor", "library")
     return await run_method(store, _RepeatsMethod(judge, repeats, where or RowFilter(), limit, actor), **options)
@@ -147,10 +143,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class RepeatsReport:
-    """A judge's repeats on every measure; ``main`` is the measure with the most items, and the first.
-
-    ``versions`` are titles. ``temperature`` is None if it is unknown or differs between versions.
-    """
+    """A judge's repeats on every measure; ``temperature`` is None if it is unknown or differs between versions."""
 
     judge: str
     versions: tuple[str, ...]
@@ -168,12 +161,9 @@ def repeats_report(
     """Return the agreement of a judge with itself on answers with several repeats.
 
     ``version`` is one judge version; ``name`` takes all versions of that judge and pools their items. On each measure,
-    items without a value in every repeat are left out.
-
-    Raises:
-        NotFound: There is no such judge (the message lists the judges with repeats), or it has no repeats.
+    items without a value in every repeat are left out. Raises NotFound, which lists the judges with repeats.
     """
-    versions = _versions(connection, name or "") if version is None else [_version(connection, version)]
+    versions = _versions(connection, version, name)
     repeated = repeated_answers(connection, [each.id for each in versions])
     title = name or versions[0].title
     if not repeated.answers:
@@ -207,18 +197,16 @@ def repeats_report(
     )
 
 
-def _version(connection: Connection, which: int | str) -> StoredVersion:
+def _versions(connection: Connection, version: int | str | None, name: str | None) -> list[StoredVersion]:
+    if version is None:
+        versions = [each for each in list_versions(connection) if each.name == name]
+        if versions:
+            return versions
+        raise not_found(connection, name or "", versions_asked_again(connection), _ASKED_AGAIN, what="judge")
     try:
-        return get_version(connection, which)
+        return [get_version(connection, version)]
     except NotFound:
-        raise not_found(connection, which, versions_asked_again(connection), _ASKED_AGAIN) from None
-
-
-def _versions(connection: Connection, name: str) -> list[StoredVersion]:
-    versions = [each for each in list_versions(connection) if each.name == name]
-    if not versions:
-        raise not_found(connection, name, versions_asked_again(connection), _ASKED_AGAIN, what="judge")
-    return versions
+        raise not_found(connection, version, versions_asked_again(connection), _ASKED_AGAIN) from None
 
 
 def _command(version: StoredVersion) -> str:
@@ -248,9 +236,7 @@ def version_report(connection: Connection, version: StoredVersion) -> JuryReport
     """Return the agreement of a jury's members, or of any other version's repeats; stores nothing.
 
     The repeats are the version's own, its member's if it combines repeats, or those of all rubrics of a recorded judge.
-
-    Raises:
-        NotFound: There is nothing to show; the message names the command.
+    Raises NotFound if there is nothing to show.
     """
     if version.kind == JURY:
         return stored_jury_report(connection, version)

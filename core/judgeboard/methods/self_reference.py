@@ -1,7 +1,6 @@
 """Self-reference (SSR-Judge): samples a judge's own answers, then compares pairs with and without them."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -44,14 +43,10 @@ _OF_JUDGE = ("k", "name", "temperature", "domain")
 
 
 def make_self_reference_judge(**chosen: Any) -> SelfReferenceJudge:
-    """Return a judge with self-reference.
+    """Return a judge with self-reference, or raise BadInput.
 
     ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``max_output`` (of samples and verdicts) and the fields
-    of the model (model, base_url, prices, …); the environment gives what is missing or None. Other names are ignored.
-
-    Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, unreadable replies, or a value out of
-            range.
+    of the model; the environment gives what is missing or None. Other names are ignored.
     """
     endpoint = make_endpoint("the judge with self-reference", **chosen)
     own = {name: chosen[name] for name in _OF_JUDGE if chosen.get(name) is not None}
@@ -89,19 +84,32 @@ class Plan:
         return tuple((condition, shown) for condition in wanted for shown in Shown)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Task:
-    """An item with its stored answers by sample number, and the orders that are done.
-
-    ``failed`` are samples whose call failed and is not repeated: the item is then unmeasured, and its orders are not
-    asked. ``asks`` counts earlier asks by sample or order.
-    """
+    """An item with its stored answers by sample number, and the orders done; ``asks`` counts earlier asks."""
 
     pair: PairItem
-    answers: Mapping[int, str | None] = field(default_factory=dict)
-    compared: frozenset[Order] = frozenset()
-    failed: frozenset[int] = frozenset()
-    asks: Mapping[int | Order, int] = field(default_factory=dict)
+    answers: dict[int, str | None] = field(default_factory=dict)
+    compared: set[Order] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
+    asks: dict[int | Order, int] = field(default_factory=dict)
+
+    def add_sample(self, number: int, sample: StoredSample, again: Again | None) -> None:
+        """Add a stored sample; with ``again`` a failed one is asked again."""
+        if sample.status not in FAILED:
+            self.answers[number] = sample.answer
+        elif again is not None and again.opens(sample.run_id):
+            self.asks[number] = sample.ask + 1
+        else:
+            self.failed.add(number)
+
+    def add_order(self, order: Order, ask: int, comparison: StoredComparison, again: Again | None) -> None:
+        """Add a stored comparison; with ``again`` one without a usable verdict is asked again."""
+        if comparison.status != Status.OK and again is not None and again.opens(comparison.run_id):
+            self.compared.discard(order)
+            self.asks[order] = ask + 1
+        else:
+            self.compared.add(order)
 
     def majority(self, k: int) -> Majority:
         """Return the majority of all ``k`` samples."""
@@ -127,46 +135,16 @@ _ITEMS = 500  # each comes with all its samples
 def read_tasks(
     connection: Connection, version_id: int, pair_ids: Sequence[int], again: Again | None = None
 ) -> list[Task]:
-    """Return items in order, with the stored steps of a judge version.
-
-    With ``again``, failed samples and orders without a usable verdict are open again.
-    """
-    stored: defaultdict[int, _Stored] = defaultdict(_Stored)
+    """Return items in order, with the stored steps; with ``again`` failed steps are open again."""
+    tasks = {pair.id: Task(pair) for pair in load_pairs(connection, pair_ids)}
     for (pair_id, number), sample in stored_samples(connection, version_id, pair_ids).items():
-        stored[pair_id].add_sample(number, sample, again)
+        if pair_id in tasks:
+            tasks[pair_id].add_sample(number, sample, again)
     comparisons = stored_comparisons(connection, version_id, pair_ids)
     for key in sorted(comparisons, key=lambda key: key.ask):
-        stored[key.pair_id].add_order((key.condition, Shown(key.shown)), key.ask, comparisons[key], again)
-    pairs = {pair.id: pair for pair in load_pairs(connection, pair_ids)}
-    return [stored[pair_id].task(pairs[pair_id]) for pair_id in pair_ids if pair_id in pairs]
-
-
-@dataclass(slots=True)
-class _Stored:
-    """The stored samples and comparisons of one item, as they become a task."""
-
-    answers: dict[int, str | None] = field(default_factory=dict)
-    failed: set[int] = field(default_factory=set)
-    compared: set[Order] = field(default_factory=set)
-    asks: dict[int | Order, int] = field(default_factory=dict)
-
-    def add_sample(self, number: int, sample: StoredSample, again: Again | None) -> None:
-        if sample.status not in FAILED:
-            self.answers[number] = sample.answer
-        elif again is not None and again.opens(sample.run_id):
-            self.asks[number] = sample.ask + 1
-        else:
-            self.failed.add(number)
-
-    def add_order(self, order: Order, ask: int, comparison: StoredComparison, again: Again | None) -> None:
-        if comparison.status != Status.OK and again is not None and again.opens(comparison.run_id):
-            self.compared.discard(order)
-            self.asks[order] = ask + 1
-        else:
-            self.compared.add(order)
-
-    def task(self, pair: PairItem) -> Task:
-        return Task(pair, self.answers, frozenset(self.compared), frozenset(self.failed), self.asks)
+        if key.pair_id in tasks:
+            tasks[key.pair_id].add_order((key.condition, Shown(key.shown)), key.ask, comparisons[key], again)
+    return [tasks[pair_id] for pair_id in pair_ids if pair_id in tasks]
 
 
 def askable(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
@@ -201,21 +179,19 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
         judge: SelfReferenceJudge,
         pair_ids: Sequence[int],
         *,
-        tau: float = TAU,
-        conditions: Collection[str] = CONDITIONS,
-        tau_by_category: bool = False,
-        again: bool = False,
+        again: bool,
+        conditions: Collection[str],
+        **figures: Any,
     ) -> None:
         self.judge: SelfReferenceJudge = judge
         self._pair_ids = tuple(pair_ids)
-        self._tau = tau
-        self._conditions = conditions
-        self._tau_by_category = tau_by_category
         self._again = again
+        self._conditions = conditions
+        self._figures = figures
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         plan = self._plan = Plan(
-            self.judge.k, samples_needed(self._tau, self.judge.k), checked_conditions(self._conditions)
+            self.judge.k, samples_needed(self._figures["tau"], self.judge.k), checked_conditions(self._conditions)
         )
         self._pair_ids = askable(connection, self._pair_ids)
         if not self._pair_ids:
@@ -282,9 +258,8 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             outcome.store,
             outcome.version.id,
             k=self.judge.k,
-            tau=self._tau,
             conditions=plan.conditions,
-            tau_by_category=self._tau_by_category,
+            **self._figures,
             pair_ids=self._pair_ids,
             calls_planned=plan.calls_an_item * len(self._pair_ids),
             account=None if outcome.run is None else outcome.account,  # else that of what is stored
@@ -308,18 +283,9 @@ async def self_refer_async(
     """Sample k answers to each question, compare its two answers, and return the report.
 
     An item takes k + 2 calls for one condition and k + 4 for more: both orders share the samples, and C uses the
-    verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues. If the call
-    for a sample failed, the item is unmeasured. The judge is closed at the end.
-
-    Args:
-        store: The open database.
-        judge: Samples and judges.
-        pair_ids: The pairs; those without their texts are left out.
-        tau: Minimum agreement that turns the gate on, above 0 and at most 1.
-        conditions: Which of A (no reference), B (always), C (if the gate is on).
-        tau_by_category: Also tune the threshold of each category.
-        again: Also repeat failed samples and orders without a usable verdict.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+    verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues; ``again``
+    repeats failed samples and orders without a usable verdict. If the call for a sample failed, the item is unmeasured.
+    Pairs without texts are left out. The judge is closed at the end. ``options`` are fields of `RunOptions`.
 
     Raises:
         BadInput: No pair has its texts, or ``tau`` or a condition is invalid.
@@ -373,11 +339,7 @@ def estimate_run(
     conditions: Collection[str] = CONDITIONS,
     again: bool = False,
 ) -> RunEstimate:
-    """Estimate `self_refer` on these pairs from their texts.
-
-    Raises:
-        BadInput: ``tau`` or a condition is invalid.
-    """
+    """Estimate `self_refer` on these pairs from their texts, or raise BadInput."""
     plan = Plan(judge.k, samples_needed(tau, judge.k), checked_conditions(conditions))
     with store.reading() as connection:
         try:

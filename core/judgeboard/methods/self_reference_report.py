@@ -9,68 +9,26 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Estimate, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.methods.own_answers import (
-    SAMPLES,
-    TAU,
-    Majority,
-    answer_key,
-    as_reference,
-    majority,
-    reference_key,
-    samples_needed,
-)
-from judgeboard.methods.self_reference_scores import (
-    NOT_ASKED,
-    UNKNOWN,
-    AgreementLevel,
-    CategoryScores,
-    ConditionScores,
-    GateScores,
-    Item,
-    Items,
-    SliceScores,
-    SweepPoint,
-    Tuned,
-    TwoOrders,
-    calibration,
-    categories,
-    condition_scores,
-    gain,
-    gate_scores,
-    items_of,
-    slices,
-    sweep,
-    tuned_by_category,
-)
+from judgeboard.methods import own_answers
+from judgeboard.methods import self_reference_scores as figures
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
+from judgeboard.store import samples
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import PairItem, load_pairs
-from judgeboard.store.samples import (
-    FAILED,
-    SampledQuestion,
-    StoredOrder,
-    StoredTry,
-    compared_pairs,
-    load_samples,
-    orders_of,
-    sampling_versions,
-    tries_at,
-)
 
 
 @dataclass(slots=True)
 class Loaded:
-    """The items of a version, the questions left out, and the steps by status.
+    """The items of a version, the questions left out by reason, and the steps by status.
 
-    ``fewer_samples`` counts questions with fewer than k samples; ``failed_samples`` those with a failed call, whose
-    majority is not known; ``forgotten`` those without texts; ``other_reference`` items whose judge saw another answer
-    than the majority of these samples: their verdict in condition B does not count.
+    ``other_reference`` counts items whose judge saw another answer than the majority of these samples: their verdict in
+    condition B does not count.
     """
 
-    items: list[Item] = field(default_factory=list)
+    items: list[figures.Item] = field(default_factory=list)
     fewer_samples: int = 0
     failed_samples: int = 0
     forgotten: int = 0
@@ -90,8 +48,8 @@ def load_items(
     """Return the items of a judge version from the first ``k`` samples of each question."""
     loaded, wanted = Loaded(), None if pair_ids is None else set(pair_ids)
     orders = _both_orders(load_comparisons(connection, [version_id]))
-    compared = compared_pairs(connection, version_id)
-    for question in load_samples(connection, [version_id]):
+    compared = samples.compared_pairs(connection, version_id)
+    for question in samples.load_samples(connection, [version_id]):
         if (source is not None and question.source != source) or (
             wanted is not None and question.pair_id not in wanted
         ):
@@ -102,48 +60,42 @@ def load_items(
         if len(question.answers) < k:
             loaded.fewer_samples += 1
             continue
-        if FAILED & set(question.statuses[:k]):
+        if samples.FAILED & set(question.statuses[:k]):
             loaded.failed_samples += 1
             continue
-        if _forgotten(question):
+        # A usable sample that lost its text; that differs from a sample without an answer.
+        if any(
+            None is answer and ok == Status.OK for answer, ok in zip(question.answers, question.statuses, strict=True)
+        ):
             loaded.forgotten += 1
             continue
-        own = majority(question.answers[:k], question.options)
-        plain, reference = (orders.get((condition, question.pair_id), NOT_ASKED) for condition in (PLAIN, REFERENCE))
+        own = own_answers.majority(question.answers[:k], question.options)
+        plain, reference = (
+            orders.get((condition, question.pair_id), figures.NOT_ASKED) for condition in (PLAIN, REFERENCE)
+        )
         shown = compared.references.get(question.pair_id, set())
         if any(not _same_answer(each, own, question.options) for each in shown):
             loaded.other_reference += 1
-            reference = NOT_ASKED
-        loaded.items.append(_item(question, own, plain, reference))
+            reference = figures.NOT_ASKED
+        correct = own_answers.reference_key(question.reference, question.options)
+        right = None if correct is None or own.key is None else own.key == correct
+        item = figures.Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
+        loaded.items.append(item)
     return loaded
 
 
-def _forgotten(question: SampledQuestion) -> bool:
-    """Whether a usable sample lost its text; that differs from a sample without an answer."""
-    return any(
-        answer is None and status == Status.OK
-        for answer, status in zip(question.answers, question.statuses, strict=True)
-    )
-
-
-def _item(question: SampledQuestion, own: Majority, plain: TwoOrders, reference: TwoOrders) -> Item:
-    correct = reference_key(question.reference, question.options)
-    right = None if correct is None or own.key is None else own.key == correct
-    return Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
-
-
-def _same_answer(shown: str, own: Majority, options: tuple[str, ...] | None) -> bool:
+def _same_answer(shown: str, own: own_answers.Majority, options: tuple[str, ...] | None) -> bool:
     if own.answer is None:
         return False
-    return shown == as_reference(own.answer, options) or answer_key(shown, options) == own.key
+    return shown == own_answers.as_reference(own.answer, options) or own_answers.answer_key(shown, options) == own.key
 
 
-def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], TwoOrders]:
+def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], figures.TwoOrders]:
     """Return the overall verdicts by condition and pair; a judge with a single other aspect uses that."""
     aspects = {row.aspect for row in rows}
     aspect = OVERALL if OVERALL in aspects or len(aspects) != 1 else next(iter(aspects))
     return {
-        (row.condition, row.pair_id): TwoOrders(row.ab, row.ba, asked=row.asked_ab or row.asked_ba)
+        (row.condition, row.pair_id): figures.TwoOrders(row.ab, row.ba, asked=row.asked_ab or row.asked_ba)
         for row in rows
         if row.aspect == aspect
     }
@@ -153,28 +105,10 @@ def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], TwoOrders]:
 class SelfReferenceReport:
     """The figures of methods.md §5 over the items of one judge version.
 
-    Attributes:
-        judge: Title of the judge version that sampled and judged.
-        model: Its model.
-        k: Samples per item.
-        tau: The gate is on from this agreement on.
-        needed: The same as a number of samples.
-        items: The number of items.
-        conditions: Scores by condition.
-        gain: How much more often C is right than A, and than B, on the same items.
-        ties: Items with another answer as common as the majority's; ``ties_on`` of them with the gate on.
-        no_answer: Items without an answer in any sample: B takes the verdict of A.
-        from_without: How many of those have a usable verdict of A.
-        no_reference: Items with an answer that may be right or wrong.
-        no_gold: Items whose better answer is not known.
-        fewer_samples: Questions left out, with fewer than k samples.
-        failed_samples: Questions left out, with a failed call for a sample.
-        forgotten: Questions left out, without texts.
-        other_reference: Items whose judge saw another answer than this majority.
-        account: The steps by status.
-        calls_planned: Maximum calls of the run; 0 for recorded samples.
-        tuned: Thresholds by category, if requested.
-        notes: Caveats in sentences.
+    The gate is on from the agreement ``tau``, that is ``needed`` of ``k`` samples. ``gain`` is how much more often C is
+    right than A, and than B. ``ties`` are items with another answer as common as the majority's, ``ties_on`` those with
+    the gate on. On ``no_answer`` items B takes the verdict of A, ``from_without`` of them have one. ``fewer_samples``
+    to ``other_reference`` are as in `Loaded`. ``calls_planned`` is 0 for recorded samples.
     """
 
     judge: str
@@ -183,13 +117,13 @@ class SelfReferenceReport:
     tau: float
     needed: int
     items: int
-    conditions: dict[str, ConditionScores]
+    conditions: dict[str, figures.ConditionScores]
     gain: dict[str, Estimate]
-    gate: GateScores
-    slices: tuple[SliceScores, ...]
-    calibration: tuple[AgreementLevel, ...]
-    categories: tuple[CategoryScores, ...]
-    sweep: tuple[SweepPoint, ...]
+    gate: figures.GateScores
+    slices: tuple[figures.SliceScores, ...]
+    calibration: tuple[figures.AgreementLevel, ...]
+    categories: tuple[figures.CategoryScores, ...]
+    sweep: tuple[figures.SweepPoint, ...]
     ties: int
     ties_on: int
     no_answer: int
@@ -202,7 +136,7 @@ class SelfReferenceReport:
     other_reference: int
     account: RunAccount
     calls_planned: int = 0
-    tuned: Tuned | None = None
+    tuned: figures.Tuned | None = None
 
     notes: tuple[str, ...] = field(init=False)
 
@@ -263,7 +197,7 @@ def measure_self_reference(
     judge_version: int | str | None = None,
     *,
     k: int | None = None,
-    tau: float = TAU,
+    tau: float = own_answers.TAU,
     conditions: Collection[str] = CONDITIONS,
     tau_by_category: bool = False,
     source: str | None = None,
@@ -273,17 +207,9 @@ def measure_self_reference(
 ) -> SelfReferenceReport:
     """Measure the stored samples and comparisons of a judge version; makes no model calls.
 
-    Args:
-        store: The open database.
-        judge_version: Id, name, title or fingerprint; optional if only one version has samples.
-        k: The number of first samples that count (default: as many as the version takes, else 5).
-        tau: Minimum agreement that turns the gate on, above 0 and at most 1.
-        conditions: Which of A, B, C.
-        tau_by_category: Also tune the threshold of each category on other items.
-        source: Only questions of this source.
-        pair_ids: Only these questions.
-        calls_planned: The estimate of a run; 0 without a run.
-        account: The account of a run (default: the steps of the version on these questions).
+    ``judge_version`` is optional if only one version has samples. The first ``k`` samples count (default: as many as
+    the version takes, else 5). The gate is on from the agreement ``tau``, above 0 and at most 1. ``tau_by_category``
+    also tunes the threshold of each category. ``account`` is that of a run (default: the stored steps).
 
     Raises:
         BadInput: ``tau`` or a condition is invalid, or no question has ``k`` samples.
@@ -293,7 +219,7 @@ def measure_self_reference(
     with store.reading() as connection:
         version = chosen_version(connection, judge_version)
         used = samples_used(version, k)
-        needed = samples_needed(tau, used)
+        needed = own_answers.samples_needed(tau, used)
         loaded = load_items(connection, version.id, used, source=source, pair_ids=pair_ids)
     if not loaded.items and account is None and not calls_planned:
         raise BadInput(_nothing(version, loaded, used))
@@ -302,7 +228,7 @@ def measure_self_reference(
         report,
         tau=tau,
         conditions={name: report.conditions[name] for name in named},
-        tuned=tuned_by_category(items_of(loaded.items, used)) if tau_by_category else None,
+        tuned=figures.tuned_by_category(figures.items_of(loaded.items, used)) if tau_by_category else None,
         calls_planned=calls_planned,
     )
 
@@ -311,7 +237,7 @@ def report_of(
     version: StoredVersion, loaded: Loaded, k: int, needed: int, account: RunAccount | None = None
 ) -> SelfReferenceReport:
     """Return the figures of loaded items, with the gate on from ``needed`` of ``k`` samples."""
-    items = items_of(loaded.items, k)
+    items = figures.items_of(loaded.items, k)
     on, selective = items.gate(needed), items.selective(needed)
     verdicts = {"A": items.without, "B": items.always, "C": selective}
     no_answer = ~items.answered
@@ -322,18 +248,18 @@ def report_of(
         tau=needed / k,
         needed=needed,
         items=items.n,
-        conditions={name: condition_scores(items, each, on) for name, each in verdicts.items()},
-        gain={name: gain(items, verdicts[name], selective) for name in ("A", "B")},
-        gate=gate_scores(items, on),
-        slices=slices(items, on),
-        calibration=calibration(items),
-        categories=categories(items, on, needed),
-        sweep=sweep(items),
+        conditions={name: figures.condition_scores(items, each, on) for name, each in verdicts.items()},
+        gain={name: figures.gain(items, verdicts[name], selective) for name in ("A", "B")},
+        gate=figures.gate_scores(items, on),
+        slices=figures.slices(items, on),
+        calibration=figures.calibration(items),
+        categories=figures.categories(items, on, needed),
+        sweep=figures.sweep(items),
         ties=int(items.tie.sum()),
         ties_on=int((items.tie & on).sum()),
         no_answer=int(no_answer.sum()),
         from_without=int((no_answer & items.always.usable).sum()),
-        no_reference=int((items.answered & (items.right == UNKNOWN)).sum()),
+        no_reference=int((items.answered & (items.right == figures.UNKNOWN)).sum()),
         no_gold=int((~items.gold).sum()),
         fewer_samples=loaded.fewer_samples,
         failed_samples=loaded.failed_samples,
@@ -344,11 +270,7 @@ def report_of(
 
 
 def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
-    """Return conditions in order.
-
-    Raises:
-        BadInput: One is not A, B or C, or there is none.
-    """
+    """Return conditions in order, or raise BadInput."""
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or not conditions:
         raise BadInput(f"--conditions must be A, B or C, not {unknown[0] if unknown else 'nothing'!r}")
@@ -357,19 +279,14 @@ def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
 
 def samples_used(version: StoredVersion, k: int | None = None) -> int:
     """Return the number of samples that count: ``k``, else that of the version, else 5."""
-    return k or int(version.params.get("samples") or SAMPLES)
+    return k or int(version.params.get("samples") or own_answers.SAMPLES)
 
 
 def chosen_version(connection: Connection, which: int | str | None) -> StoredVersion:
-    """Return the requested judge version; without a name, the only one with samples.
-
-    Raises:
-        BadInput: Several versions have samples and none is named.
-        NotFound: There is no such version, or none has samples.
-    """
+    """Return the requested judge version; without a name, the only one with samples."""
     if which is not None:
         return get_version(connection, which)
-    known = sampling_versions(connection)
+    known = samples.sampling_versions(connection)
     if not known:
         raise NotFound(
             "no judge has samples yet. To make them: `judgeboard ssr --pairs FILE --model M`. To import them: "
@@ -413,7 +330,7 @@ class SelfReferencePage:
 
     report: SelfReferenceReport
     items: tuple[ListedItem, ...]
-    tuned: Tuned
+    tuned: figures.Tuned
 
     def listed(
         self, gate_on: bool | None = None, right: bool | None = None, category: str | None = None
@@ -432,13 +349,13 @@ def self_reference_page(
     """Return the page of a judge version for ``k`` samples and the gate at ``needed`` of them."""
     needed = needed or k
     loaded = load_items(connection, version.id, k)
-    items = items_of(loaded.items, k)
+    items = figures.items_of(loaded.items, k)
     return SelfReferencePage(
-        report_of(version, loaded, k, needed), _listed(loaded.items, items, needed), tuned_by_category(items)
+        report_of(version, loaded, k, needed), _listed(loaded.items, items, needed), figures.tuned_by_category(items)
     )
 
 
-def _listed(items: list[Item], arrays: Items, needed: int) -> tuple[ListedItem, ...]:
+def _listed(items: list[figures.Item], arrays: figures.Items, needed: int) -> tuple[ListedItem, ...]:
     on = arrays.gate(needed).tolist()
     scores = zip(
         *(each.score.tolist() for each in (arrays.without, arrays.always, arrays.selective(needed))), strict=True
@@ -455,12 +372,9 @@ def _listed(items: list[Item], arrays: Items, needed: int) -> tuple[ListedItem, 
         )
         for item, gate_on, said in zip(items, on, scores, strict=True)
     ]
-    return tuple(sorted(lines, key=_badness))
-
-
-def _badness(line: ListedItem) -> tuple[bool, float, int, int]:
-    score = line.selective
-    return score is None, 0 if score is None else score, -line.agree, line.pair_id
+    return tuple(
+        sorted(lines, key=lambda line: (line.selective is None, line.selective or 0, -line.agree, line.pair_id))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,23 +382,19 @@ class ItemDetails:
     """A pair with all samples and comparisons of a judge version."""
 
     pair: PairItem
-    tries: tuple[StoredTry, ...]
-    orders: tuple[StoredOrder, ...]
+    tries: tuple[samples.StoredTry, ...]
+    orders: tuple[samples.StoredOrder, ...]
 
 
 def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemDetails:
-    """Return one item.
-
-    Raises:
-        NotFound: There is no such pair.
-    """
+    """Return one item, or raise NotFound."""
     pairs = load_pairs(connection, [pair_id])
     if not pairs:
         raise NotFound(f"no pair {pair_id}")
     return ItemDetails(
         pairs[0],
-        tuple(tries_at(connection, version_id, pair_id)),
-        tuple(orders_of(connection, version_id, pair_id)),
+        tuple(samples.tries_at(connection, version_id, pair_id)),
+        tuple(samples.orders_of(connection, version_id, pair_id)),
     )
 
 
@@ -532,16 +442,16 @@ def _conditions(report: SelfReferenceReport) -> str:
     return text + "".join(known) + _gained(report.gain["A"])
 
 
-def _gained(gain: Estimate) -> str:
-    if gain.value is None or gain.low is None or gain.high is None:
+def _gained(change: Estimate) -> str:
+    if change.value is None or change.low is None or change.high is None:
         return ""
-    if gain.low == gain.value == gain.high == 0:
+    if change.low == change.value == change.high == 0:
         return " There is no difference on any pair."
-    if gain.low <= 0 <= gain.high:
+    if change.low <= 0 <= change.high:
         return " The difference is not significant."
-    more = "more" if gain.value > 0 else "less"
-    low, high = sorted(abs(end) * 100 for end in (gain.low, gain.high))
-    return f" That is {abs(gain.value) * 100:.1f} points [{low:.1f}, {high:.1f}] {more} than without."
+    more = "more" if change.value > 0 else "less"
+    low, high = sorted(abs(end) * 100 for end in (change.low, change.high))
+    return f" That is {abs(change.value) * 100:.1f} points [{low:.1f}, {high:.1f}] {more} than without."
 
 
 def _gate(report: SelfReferenceReport) -> str:
@@ -556,7 +466,7 @@ def _gate(report: SelfReferenceReport) -> str:
     return f"{text}; the judge's own answer is then right on {percent(precision.value)} {percent_interval(precision)}."
 
 
-def tuned_sentence(tuned: Tuned) -> str:
+def tuned_sentence(tuned: figures.Tuned) -> str:
     """Return the accuracy with thresholds by category."""
     if tuned.accuracy.value is None:
         return "Tuning a gate per category needs conditions A and B on every pair."

@@ -72,16 +72,9 @@ class Verdicts:
 class Items:
     """All items as arrays, one entry per item.
 
-    Attributes:
-        k: Samples per item.
-        pair_ids: Their pairs.
-        categories: Category of each.
-        agree: How many samples gave the majority's answer; 0 if no sample has an answer.
-        tie: Whether another answer is as common.
-        right: ``RIGHT``, ``WRONG`` or ``UNKNOWN``: whether the majority's answer is correct.
-        gold: Whether the better of the two answers is known.
-        without: Condition A: no reference.
-        always: Condition B: always with its own answer; without an answer, the verdict of A.
+    ``agree`` samples gave the majority's answer (0: no sample has an answer), ``tie`` tells whether another answer is
+    as common. ``right`` is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better of the two answers is
+    known. ``without`` is condition A; ``always`` is condition B, or the verdict of A where there is no answer.
     """
 
     k: int
@@ -362,8 +355,7 @@ class Tuned:
 def tuned_by_category(items: Items) -> Tuned:
     """Return condition C with thresholds by category.
 
-    The folds are the same in every run. Of equally good thresholds the highest counts: it shows a reference least
-    often.
+    Of equally good thresholds the highest counts: it shows a reference least often.
     """
     everywhere = np.ones(items.n, dtype=np.bool_)
     for verdicts in (items.without, items.always):

@@ -29,11 +29,7 @@ _LONGEST_REASON = 200
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: a key of ``CHECKS`` and its argument.
-
-    Raises:
-        BadInput: The check is unknown, or the argument is invalid.
-    """
+    """One check: a key of ``CHECKS`` and its argument; raises BadInput if one of them is invalid."""
 
     kind: str
     wanted: Any
@@ -53,11 +49,7 @@ class Check:
 
 
 def read_checks(given: Any) -> tuple[Check, ...]:
-    """Return the checks of a case in a file: a mapping, or a list of mappings to use one check twice.
-
-    Raises:
-        ValueError: A check is invalid.
-    """
+    """Return the checks of a case in a file: a mapping, or a list of mappings to use one check twice."""
     mappings = [given] if isinstance(given, dict) else given or []
     if not isinstance(mappings, list) or not all(isinstance(mapping, dict) for mapping in mappings):
         raise ValueError("checks must be a mapping, or a list of mappings")
@@ -143,21 +135,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Cases, the rubric that their answers are judged by, and the thresholds of the gate.
+    """Cases, the rubric that their answers are judged by, and the thresholds of the gate; raises BadInput.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are ours.
-
-    Attributes:
-        name: Groups the runs of the suite.
-        cases: Distinct by content and by id.
-        rubric: The dimensions of the scores.
-        threshold: Minimum overall score (1 to 5) of a case, and minimum average of the suite.
-        max_unmeasured: Maximum share of cases without a score; above it the gate cannot be measured.
-        max_drop: Maximum drop of the pass rate from a baseline.
-        candidate: The default candidate.
-
-    Raises:
-        BadInput: There is no case, two cases are equal, or a number is out of range.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are ours. ``threshold``
+    is the minimum overall score (1 to 5) of a case, and minimum average. ``max_unmeasured`` is the maximum share of
+    cases without a score, ``max_drop`` the maximum drop of the pass rate from a baseline.
     """
 
     name: str
@@ -218,11 +200,7 @@ class _SuiteFile:
 
 
 def read_suite(path: str | Path) -> Suite:
-    """Read a suite file; the path of a rubric is relative to it.
-
-    Raises:
-        BadInput: The file or its rubric is invalid; the message names file, line and field.
-    """
+    """Read a suite file; the path of a rubric is relative to it. BadInput names file, line and field."""
     path = Path(path)
     file = read_yaml(path)
     form = file.read(_SuiteFile)
@@ -231,21 +209,14 @@ def read_suite(path: str | Path) -> Suite:
         for place, case in enumerate(form.cases)
     )
     _check_distinct(file, cases)
-    return Suite(
-        name=form.name,
-        cases=cases,
-        rubric=_rubric(file, form.rubric, path),
-        threshold=form.threshold,
-        max_unmeasured=form.max_unmeasured,
-        max_drop=form.max_drop,
-        candidate=form.candidate,
-    )
-
-
-def _rubric(file: YamlFile, given: dict[str, Any] | str | None, path: Path) -> Rubric:
-    if given is None:
-        return default_rubric()
-    return read_rubric(path.parent / given) if isinstance(given, str) else rubric_from(file.at("rubric"))
+    given = {name: getattr(form, name) for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")}
+    if form.rubric is None:
+        rubric = default_rubric()
+    elif isinstance(form.rubric, str):
+        rubric = read_rubric(path.parent / form.rubric)
+    else:
+        rubric = rubric_from(file.at("rubric"))
+    return Suite(cases=cases, rubric=rubric, **given)
 
 
 def _check_distinct(file: YamlFile, cases: Sequence[Case]) -> None:
@@ -330,10 +301,7 @@ def find_baseline(
     """Return the suite run that ``baseline`` names: the number of a run, or "latest".
 
     "latest" is the newest finished run, numbered below ``before``, of this suite with the same candidate and judge
-    version; None if there is none.
-
-    Raises:
-        NotFound: No suite run has that number.
+    version; None if there is none. Raises NotFound if no suite run has that number.
     """
     if baseline == LATEST:
         return latest_finished(connection, name, candidate, version_id, before=before)

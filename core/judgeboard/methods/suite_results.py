@@ -12,34 +12,13 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import OVERALL
-from judgeboard.methods.suite_file import (
-    NOT_MEASURED,
-    Baseline,
-    Check,
-    Gate,
-    Suite,
-    compare,
-    find_baseline,
-    gate,
-    reaches,
-)
+from judgeboard.methods import suite_file
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
 from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.proportions import share_intervals
+from judgeboard.store import suites
 from judgeboard.store.engine import Readable
-from judgeboard.store.suites import (
-    CheckOutcome,
-    DimensionScored,
-    ScoreSums,
-    StoredCase,
-    StoredSuiteRun,
-    SuiteCaseName,
-    get_suite_run,
-    list_suite_runs,
-    load_cases,
-    score_sums,
-)
 
 NOT_REACHED = "not reached"
 _BOUNDS = (1.0, 5.0)
@@ -59,16 +38,9 @@ class CaseCheck:
 class CaseResult:
     """One case of a run.
 
-    Attributes:
-        case: Its id in the suite.
-        key: Its content address.
-        query: The question; None if neither suite nor answer is available.
-        response: The id of the candidate's answer.
-        score: The overall score, 1 to 5; None without a usable verdict.
-        reason: Why there is no score.
-        passed: Whether score and checks pass; None without a score.
-        dimensions: The judge's score and sentence per dimension.
-        checks: The outcome of each check.
+    ``case`` is its id in the suite, ``key`` its content address, ``response`` the id of the answer. ``score`` (1 to 5)
+    is None without a usable verdict, for the ``reason`` given. ``passed`` is whether score and checks pass. ``query``
+    is None if neither suite nor answer is available.
     """
 
     case: str
@@ -78,7 +50,7 @@ class CaseResult:
     score: float | None
     reason: str | None
     passed: bool | None
-    dimensions: Mapping[str, DimensionScored]
+    dimensions: Mapping[str, suites.DimensionScored]
     checks: tuple[CaseCheck, ...]
 
 
@@ -103,18 +75,9 @@ class SuiteRun:
 class SuiteResult(SuiteRun):
     """The result of a suite run.
 
-    Attributes:
-        account: The calls and their cost.
-        pass_rate: Share of the measured cases that pass, with Wilson's interval.
-        above_threshold: Cases with a score at or above the threshold, whatever their checks.
-        passing: Cases that pass: a good enough score, and every check.
-        passed: Whether the average reaches the threshold; None if nothing was measured.
-        gate: Pass, fail or not measured.
-        dimensions: The mean of each dimension over the cases with a score in it.
-        baseline: The comparison with an earlier run; None if none was requested.
-        notes: Caveats about the baseline, in sentences.
-        failures: The measured cases that do not pass, the lowest score first.
-        cases: All cases of the suite, in order.
+    ``above_threshold`` counts cases with a score at or above the threshold, ``passing`` those that also pass every
+    check. ``passed`` is whether the average reaches the threshold; None if nothing was measured. ``dimensions`` are
+    means. ``failures`` are the measured cases that do not pass, the lowest score first.
     """
 
     account: RunAccount
@@ -122,9 +85,9 @@ class SuiteResult(SuiteRun):
     above_threshold: int
     passing: int
     passed: bool | None
-    gate: Gate
+    gate: suite_file.Gate
     dimensions: Mapping[str, Estimate]
-    baseline: Baseline | None
+    baseline: suite_file.Baseline | None
     notes: tuple[str, ...]
     failures: tuple[CaseResult, ...]
     cases: tuple[CaseResult, ...]
@@ -143,7 +106,7 @@ class SuiteResult(SuiteRun):
 def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[SuiteRun]:
     """Return the runs of all suites or one, newest first."""
     with store.reading() as connection:
-        return _suite_runs(connection, list_suite_runs(connection, name, limit=limit))
+        return _suite_runs(connection, suites.list_suite_runs(connection, name, limit=limit))
 
 
 def suite_result(
@@ -151,29 +114,30 @@ def suite_result(
     run_id: int,
     *,
     baseline: int | str | None = None,
-    suite: Suite | None = None,
+    suite: suite_file.Suite | None = None,
     account: RunAccount | None = None,
 ) -> SuiteResult:
-    """Return the stored result of a suite run.
+    """Return the stored result of a suite run, or raise NotFound.
 
-    ``baseline`` is the number of a run, or "latest": the newest finished run before this one with the same candidate
-    and judge version. ``suite`` gives the queries of cases without an answer. ``account`` saves reading it.
-
-    Raises:
-        NotFound: A number is not that of a suite run.
+    ``baseline`` is as in `run_suite`. ``suite`` gives the queries of cases without an answer.
     """
     with store.reading() as connection:
-        run = get_suite_run(connection, run_id)
+        run = suites.get_suite_run(connection, run_id)
         (listed,) = _suite_runs(connection, [run])
-        stored = load_cases(connection, run)
+        stored = suites.load_cases(connection, run)
         compared = None if baseline is None else _baseline(connection, baseline, run, stored)
     notes = () if compared is None else compared.caveats
     if baseline is not None and compared is None:
         notes = (f"No baseline: {run.name!r} has no earlier finished run of {run.candidate} judged by {run.judge}.",)
-    cases = _cases(run, stored, suite)
+    by_position = {case.position: case for case in stored}
+    queries = {} if suite is None else {case.key: case.query for case in suite.cases}
+    cases = tuple(
+        _case(named, by_position.get(position), queries.get(named.key), run.threshold)
+        for position, named in enumerate(run.cases)
+    )
     average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
     done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
-    verdict = gate(
+    verdict = suite_file.gate(
         cases=listed.total_cases,
         unmeasured=listed.unmeasured,
         average=average,
@@ -184,14 +148,16 @@ def suite_result(
     )
     if done.state is not RunState.DONE:
         why = done.why_stopped or "it is not finished"
-        verdict = Gate.of(NOT_MEASURED, (f"the run is {done.state.value}: {why}", *verdict.reasons))
+        verdict = suite_file.Gate.of(
+            suite_file.NOT_MEASURED, (f"the run is {done.state.value}: {why}", *verdict.reasons)
+        )
     return SuiteResult(
         **{field.name: getattr(listed, field.name) for field in fields(SuiteRun)},
         account=done,
         pass_rate=share_intervals(passing, listed.measured)[0],
-        above_threshold=sum(case.score is not None and reaches(case.score, run.threshold) for case in cases),
+        above_threshold=sum(case.score is not None and suite_file.reaches(case.score, run.threshold) for case in cases),
         passing=passing,
-        passed=None if average is None else reaches(average, run.threshold),
+        passed=None if average is None else suite_file.reaches(average, run.threshold),
         gate=verdict,
         dimensions={name: _dimension_mean(cases, name) for name in run.weights},
         baseline=compared,
@@ -201,8 +167,8 @@ def suite_result(
     )
 
 
-def _suite_runs(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list[SuiteRun]:
-    sums = score_sums(connection, [run.id for run in runs])
+def _suite_runs(connection: Connection, runs: Sequence[suites.StoredSuiteRun]) -> list[SuiteRun]:
+    sums = suites.score_sums(connection, [run.id for run in runs])
     return [
         SuiteRun(
             run=run.run_id,
@@ -218,25 +184,19 @@ def _suite_runs(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list[
             average_score=mean_interval(*scores, bounds=_BOUNDS)[0],
         )
         for run in runs
-        for scores in [sums.get(run.id, ScoreSums(0, 0.0, 0.0))]
+        for scores in [sums.get(run.id, suites.ScoreSums(0, 0.0, 0.0))]
     ]
 
 
 def _baseline(
-    connection: Connection, baseline: int | str, run: StoredSuiteRun, stored: Sequence[StoredCase]
-) -> Baseline | None:
-    earlier = find_baseline(
-        connection,
-        baseline,
-        name=run.name,
-        candidate=run.candidate,
-        version_id=run.version_id,
-        before=run.run_id,
-    )
+    connection: Connection, baseline: int | str, run: suites.StoredSuiteRun, stored: Sequence[suites.StoredCase]
+) -> suite_file.Baseline | None:
+    names = {"name": run.name, "candidate": run.candidate}
+    earlier = suite_file.find_baseline(connection, baseline, **names, version_id=run.version_id, before=run.run_id)
     if earlier is None:
         return None
-    return compare(
-        load_cases(connection, earlier),
+    return suite_file.compare(
+        suites.load_cases(connection, earlier),
         stored,
         run_id=earlier.run_id,
         weights=run.weights,
@@ -253,21 +213,14 @@ def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
     return mean_interval(len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS)[0]
 
 
-def _cases(run: StoredSuiteRun, stored: Sequence[StoredCase], suite: Suite | None) -> tuple[CaseResult, ...]:
-    by_position = {case.position: case for case in stored}
-    queries = {} if suite is None else {case.key: case.query for case in suite.cases}
-    return tuple(
-        _case(named, by_position.get(position), queries.get(named.key), run.threshold)
-        for position, named in enumerate(run.cases)
-    )
-
-
-def _case(named: SuiteCaseName, stored: StoredCase | None, query: str | None, threshold: float) -> CaseResult:
+def _case(
+    named: suites.SuiteCaseName, stored: suites.StoredCase | None, query: str | None, threshold: float
+) -> CaseResult:
     if stored is None:
         return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
     passed = None
     if stored.score is not None:
-        passed = reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
+        passed = suite_file.reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
     return CaseResult(
         case=named.id,
         key=stored.key,
@@ -281,9 +234,9 @@ def _case(named: SuiteCaseName, stored: StoredCase | None, query: str | None, th
     )
 
 
-def _check(check: CheckOutcome, answer: str | None) -> CaseCheck:
+def _check(check: suites.CheckOutcome, answer: str | None) -> CaseCheck:
     # The message may quote the answer, whose text is stored in one place only: the check is repeated.
-    message = None if check.passed or answer is None else Check(check.kind, check.wanted).failure(answer)
+    message = None if check.passed or answer is None else suite_file.Check(check.kind, check.wanted).failure(answer)
     return CaseCheck(check.kind, check.passed, message)
 
 
@@ -305,7 +258,7 @@ def result_sentence(result: SuiteResult) -> str:
     )
 
 
-def baseline_sentence(baseline: Baseline) -> str:
+def baseline_sentence(baseline: suite_file.Baseline) -> str:
     """Return the comparison with the baseline in words."""
     change = baseline.mean_change
     if change.value is None:
@@ -326,11 +279,7 @@ _LONGEST_NAME = 200
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a path that cannot be written; an existing file stays as it is.
-
-    Raises:
-        BadInput: The folder does not exist or is not writable.
-    """
+    """Refuse a path that cannot be written; an existing file stays as it is."""
     try:
         path.open("ab").close()
     except OSError as error:
@@ -341,9 +290,6 @@ def write_junit(result: SuiteResult, path: Path) -> None:
     """Write a suite run as JUnit XML: a failed case is a failure, a case without a score an error.
 
     The gate is a test case too, so that a build that reads only the file fails when the command fails.
-
-    Raises:
-        BadInput: The file cannot be written.
     """
     require_writable(path)
     failed = len(result.failures) + (result.gate.code == 1)

@@ -25,21 +25,12 @@ from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
 from judgeboard.runs.runner import Answered, Keep
+from judgeboard.store import suites
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.refinements import NewGeneration, store_generations
 from judgeboard.store.runs import StoredRun, start_or_continue_method_run
 from judgeboard.store.storing import store_responses
-from judgeboard.store.suites import (
-    CheckOutcome,
-    NewCase,
-    StoredSuiteRun,
-    answers_by_query,
-    ensure_suite_run,
-    finished_positions,
-    insert_cases,
-    stored_answers,
-)
 
 HOW = "model:NAME, python:module:function or source:NAME"
 
@@ -72,16 +63,10 @@ class Candidate:
 def make_candidate(
     which: str | Callable[..., Any], *, max_output: int = DEFAULT_GENERATOR_OUTPUT, **endpoint: Any
 ) -> Candidate:
-    """Return the candidate that ``which`` names.
+    """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function; raises BadInput.
 
-    Args:
-        which: ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function. A function may be sync or
-            async. It takes the query, or messages if its first parameter has that name, and returns a text.
-        max_output: Maximum tokens of an answer of a model.
-        endpoint: For a model: base_url, api_key, concurrency, timeout_s, tries, prices.
-
-    Raises:
-        BadInput: The name is invalid, or the function cannot be found.
+    A function may be sync or async. It takes the query, or messages if its first parameter has that name, and returns a
+    text. ``max_output`` (in tokens) and ``endpoint`` (base_url, prices, …) are for a model.
     """
     if callable(which):
         return _of_function(which, f"python:{_name_of(which)}")
@@ -172,7 +157,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._suite = suite
         self._candidate = candidate
         self._baseline = baseline
-        self._stored: StoredSuiteRun | None = None
+        self._suite_run_id = 0
 
     @property
     def endpoint_host(self) -> str | None:
@@ -182,32 +167,22 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         suite, candidate = self._suite, self._candidate
         if self._baseline is not None:  # refuse a missing baseline before any call
-            find_baseline(
-                connection,
-                self._baseline,
-                name=suite.name,
-                candidate=candidate.name,
-                version_id=version.id,
-                before=None,
-            )
+            names = {"name": suite.name, "candidate": candidate.name}
+            find_baseline(connection, self._baseline, **names, version_id=version.id, before=None)
         spec = suite.as_spec()
         address = spec_hash(spec)
         generator = candidate.generator
+        most = None if generator is None else generator.max_output
         run = start_or_continue_method_run(
             connection,
             self.kind,
             version,
-            {
-                "suite": suite.name,
-                "spec": address,
-                "candidate": candidate.name,
-                "max_output": None if generator is None else generator.max_output,
-            },
+            {"suite": suite.name, "spec": address, "candidate": candidate.name, "max_output": most},
             selected=len(suite.cases) * (1 if generator is None else 2),
             actor=actor,
             endpoint_host=self.endpoint_host,
         )
-        self._stored = ensure_suite_run(
+        stored = suites.ensure_suite_run(
             connection,
             run.id,
             name=suite.name,
@@ -217,6 +192,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             version_id=version.id,
             now=datetime.now(UTC),
         )
+        self._suite_run_id = stored.id
         if candidate.source is not None:
             self._copy_logged(connection, candidate.source, run.id)
         return run
@@ -254,17 +230,13 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
         now = datetime.now(UTC)
-        answered, scored = [], []
-        for step in steps:
-            if isinstance(step.result, Generated):
-                answered.append((step.task, step.result))
-            else:
-                scored.append((step.task, step.result))
+        answered = [(step.task, step.result) for step in steps if isinstance(step.result, Generated)]
+        scored = [(step.task, step.result) for step in steps if isinstance(step.result, _Scored)]
         self._save_answers(connection, begun.run.id, answered, now)
         self._save_scores(connection, begun, scored, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:  # noqa: ARG002 - the method's signature
-        return len(self._suite.cases) - len(finished_positions(connection, self._suite_run_id))
+        return len(self._suite.cases) - len(suites.finished_positions(connection, self._suite_run_id))
 
     def expected(self, connection: Connection, begun: Begun) -> int:
         return sum(2 if task.answer is None else 1 for task in self._unfinished(connection, begun.run.id))
@@ -278,29 +250,25 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             account=outcome.account,
         )
 
-    @property
-    def _suite_run_id(self) -> int:
-        return 0 if self._stored is None else self._stored.id
-
     def _copy_logged(self, connection: Connection, source: str, run_id: int) -> None:
-        logged = answers_by_query(connection, source, [case.query for case in self._suite.cases])
+        logged = suites.answers_by_query(connection, source, [case.query for case in self._suite.cases])
         copies, absent = [], []
         for position, case in enumerate(self._suite.cases):
             answer = logged.get(case.query)
             if answer is None or answer.answer is None:
-                absent.append(NewCase(position, case.key, f"no answer to this query in the source {source}"))
+                absent.append(suites.NewCase(position, case.key, f"no answer to this query in the source {source}"))
                 continue
             passages = answer.passages if case.context is None else case.context
             copies.append(
                 self._response(case, run_id, answer.answer, passages, answer.generator_model, derived_from=answer.id)
             )
         store_responses(connection, copies)
-        insert_cases(connection, self._suite_run_id, absent, datetime.now(UTC))
+        suites.insert_cases(connection, self._suite_run_id, absent, datetime.now(UTC))
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
-        finished = finished_positions(connection, self._suite_run_id)
+        finished = suites.finished_positions(connection, self._suite_run_id)
         ids = [self._external_id(case, run_id) for case in self._suite.cases]
-        answers = stored_answers(connection, self._source, ids)
+        answers = suites.stored_answers(connection, self._source, ids)
         tasks = []
         for position, (case, external_id) in enumerate(zip(self._suite.cases, ids, strict=True)):
             stored = answers.get(external_id)
@@ -322,9 +290,9 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             response = None if text is None else self._response(case, run_id, text, task.passages, model)
             new.append(NewGeneration(case.key, 1, model, generated.record, response))
             if text is None:
-                failed.append(NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
+                failed.append(suites.NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
         store_generations(connection, run_id, new, now)
-        insert_cases(connection, self._suite_run_id, failed, now)
+        suites.insert_cases(connection, self._suite_run_id, failed, now)
 
     def _save_scores(
         self, connection: Connection, begun: Begun, scored: Sequence[tuple[CaseTask, _Scored]], now: datetime
@@ -338,7 +306,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             for (task, result), stored in zip(scored, store_verdicts(connection, begun, verdicts, now), strict=True)
             if stored is not None
         ]
-        insert_cases(connection, self._suite_run_id, cases, now)
+        suites.insert_cases(connection, self._suite_run_id, cases, now)
 
     @property
     def _source(self) -> str:
@@ -371,7 +339,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         )
 
 
-def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> NewCase:
+def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> suites.NewCase:
     verdict = scored.verdict
     score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
     reason: str | None = None
@@ -380,9 +348,10 @@ def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id:
     elif score is None:
         reason = "no score: the judge gives no overall score"
     checks = tuple(
-        CheckOutcome(check.kind, check.wanted, check.failure(scored.answer) is None) for check in task.case.checks
+        suites.CheckOutcome(check.kind, check.wanted, check.failure(scored.answer) is None)
+        for check in task.case.checks
     )
-    return NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
+    return suites.NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
 
 
 async def run_suite_async(
@@ -406,16 +375,10 @@ async def run_suite_async(
             result = judgeboard.run_suite(store, judgeboard.read_suite("suite.yaml"), answer, model="gpt-4o-mini")
             assert result.gate.code == 0, result.gate.reasons
 
-    Args:
-        store: The open database. The answers are stored as responses of kind candidate, apart from the log.
-        suite: The cases and how they are scored.
-        candidate: A `Candidate`, or what `make_candidate` takes. Default: the suite's own.
-        judge: Scores the answers and is closed at the end. Default: a rubric judge over ``model``.
-        model: The judge's model, if no judge is given (default: from the environment).
-        base_url: The address of the judge's model, and of a candidate ``model:NAME``.
-        baseline: The number of the run to compare with, or "latest": the newest finished run of this suite with the
-            same candidate and judge version. If there is none, a note says so.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+    ``candidate`` is a `Candidate`, or what `make_candidate` takes (default: the suite's own). ``judge`` is by default a
+    rubric judge over ``model``. ``baseline`` is the number of the run to compare with, or "latest" (as
+    `find_baseline`). The answers are stored as responses of kind candidate. Both models are closed at the end.
+    ``options`` are fields of `RunOptions`.
 
     Raises:
         BadInput: No candidate is named, or candidate or judge cannot be made.

@@ -16,7 +16,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.decisions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, word_difference
-from judgeboard_dashboard.widgets.keys import Turn, key_button
+from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, money, score, shortened, when
 
 METHODS = {"reflect": "Self-reflection", "refine": "Self-refine"}
@@ -86,14 +86,11 @@ def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> 
     with st.container(key="attempts", gap="small"):
         with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             show(_title(sequence, len(sequences)))
-            key_button(
-                "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="9", disabled=len(attempts) == 1
-            )
+            key_button("Next attempt", bound.next, key=f"view_{row}", shortcut="9", disabled=len(attempts) == 1)
             key_button(
                 "Deselect" if selected else f"Select {attempt.name}",
                 bound.select,
                 key=f"select_{row}",
-                turn=Turn.GIVE,
                 shortcut="0",
                 chosen=selected,
                 disabled=attempt.response_id is None,
@@ -133,15 +130,12 @@ def _title(sequence: AttemptSequence, runs: int) -> Html:
 
 def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
+    names = {attempt.number: attempt.name for attempt in sequence.attempts}
     selections = [
-        tag("div", tag("b", choice.reviewer), f" selected {_name(sequence, choice.number)}, {when(choice.at)}")
+        tag("div", tag("b", choice.reviewer), f" selected {names[choice.number]}, {when(choice.at)}")
         for choice in sequence.selected
     ]
     return tag("div", *cards, tag("div", *selections, cls="jb-selected") if selections else None, cls="jb-attempts")
-
-
-def _name(sequence: AttemptSequence, number: int) -> str:
-    return next((attempt.name for attempt in sequence.attempts if attempt.number == number), f"attempt {number}")
 
 
 def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
@@ -161,14 +155,17 @@ def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> 
         tag("span", _scores(attempt), cls="jb-rating"),
         cls="jb-attempt-head",
     )
+    start = (attempt.answer or "")[: 2 * STARTS]
     cost = f"cost {money(attempt.cost_micro)}" if attempt.number or attempt.cost_micro is not None else None
     return tag(
         "div",
         head,
-        tag("div", _start(attempt.answer), cls="jb-cap jb-line") if attempt.answer and not same else None,
+        tag("div", shortened(" ".join(start.split()), STARTS), cls="jb-cap jb-line") if start and not same else None,
         tag("div", attempt.note, cls="jb-why") if attempt.note else None,
         tag("div", attempt.reasoning[:LONGEST_TEXT], cls="jb-reason") if attempt.reasoning else None,
-        _feedback(attempt),
+        tag("div", tag("span", "Feedback ", cls="jb-label"), attempt.feedback[:LONGEST_TEXT], cls="jb-reason")
+        if attempt.feedback
+        else None,
         tag("div", cost, cls="jb-cap") if cost else None,
         cls="jb-attempt jb-viewed" if viewed else "jb-attempt",
     )
@@ -183,12 +180,6 @@ def _scores(attempt: ShownAttempt) -> str:
     return ", ".join(part for part in parts if part) or "not rated"
 
 
-def _feedback(attempt: ShownAttempt) -> Html | None:
-    if not attempt.feedback:
-        return None
-    return tag("div", tag("span", "Feedback ", cls="jb-label"), attempt.feedback[:LONGEST_TEXT], cls="jb-reason")
-
-
 def _before(sequence: AttemptSequence, attempt: ShownAttempt) -> ShownAttempt | None:
     """Return the attempt that this one is compared with: the nearest earlier one with an answer."""
     earlier = [other for other in sequence.attempts if other.number < attempt.number and other.answer is not None]
@@ -197,10 +188,6 @@ def _before(sequence: AttemptSequence, attempt: ShownAttempt) -> ShownAttempt | 
 
 def _unchanged(before: ShownAttempt | None, attempt: ShownAttempt) -> bool:
     return before is not None and before.answer == attempt.answer
-
-
-def _start(answer: str) -> str:
-    return shortened(" ".join(answer[: 2 * STARTS].split()), STARTS)
 
 
 def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus
 from judgeboard.judges.words import sentence_spans
@@ -60,8 +61,7 @@ class NumberedClaim:
         return f"s{self.number}" if self.sentence else str(self.number)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Characters ``start`` to ``end`` of a text that belong to a claim."""
 
     start: int
@@ -87,12 +87,8 @@ def answer_spans(claims: Iterable[NumberedClaim], answer: str) -> list[Span]:
 
 def passage_spans(claims: Iterable[NumberedClaim], passage: int, text: str) -> list[Span]:
     """Return what the claims quote of passage number ``passage`` (from 1)."""
-    places = (
-        (claim, claim.claim.passage_start, claim.claim.passage_end)
-        for claim in claims
-        if claim.claim.passage == passage
-    )
-    return _spans(places, len(text))
+    quoted = (claim for claim in claims if claim.claim.passage == passage)
+    return _spans(((claim, claim.claim.passage_start, claim.claim.passage_end) for claim in quoted), len(text))
 
 
 def _spans(places: Iterable[tuple[NumberedClaim, int | None, int | None]], length: int) -> list[Span]:
@@ -128,16 +124,14 @@ def marked(
 ) -> Html:
     """Return a text with its claims marked; its text content stays exactly the text.
 
-    Args:
-        text: As stored.
-        spans: What to mark.
-        here: The first letter of the marks' ids in this text ("a" in the answer, "q" in the passages).
-        there: The same in the other text, to which a mark's number leads.
-        part: Only the characters from here to there.
-        begun: The claims that have an id already, where a text is shown in parts; added to.
+    ``here`` is the first letter of the marks' ids in this text ("a" in the answer, "q" in the passages), ``there``
+    that in the other text, to which a mark's number leads. Where a text is shown in parts, ``part`` is start and end
+    of this one, and ``begun`` collects the claims that have an id already.
     """
     begun = set() if begun is None else begun
-    pieces = _within(split(len(text), spans), *(part or (0, len(text))))
+    begin, stop = part or (0, len(text))
+    clipped = ((max(start, begin), min(end, stop), claim) for start, end, claim in split(len(text), spans))
+    pieces = [piece for piece in clipped if piece[0] < piece[1]]
     last = {claim.name: place for place, (_, _, claim) in enumerate(pieces) if claim is not None}
     parts: list[Html] = []
     for place, (start, end, claim) in enumerate(pieces):
@@ -150,25 +144,16 @@ def marked(
             tag(
                 "mark",
                 text[start:end],
-                _number(claim, there) if last[claim.name] == place else None,
+                # The number is CSS content, since text would change what is copied and compared.
+                tag("a", cls="jb-n", href=_goal(claim, there), data_n=claim.sign, aria_label=claim.words)
+                if last[claim.name] == place
+                else None,
                 cls=f"jb-m jb-{claim.status} c{claim.name}{' jb-at' if claim.at else ''}",
                 id=f"{here}{claim.name}" if first else None,
                 data_at=claim.name if first and claim.at else None,
             )
         )
     return join(parts)
-
-
-def _within(
-    pieces: Iterable[tuple[int, int, NumberedClaim | None]], start: int, end: int
-) -> list[tuple[int, int, NumberedClaim | None]]:
-    clipped = ((max(first, start), min(last, end), claim) for first, last, claim in pieces)
-    return [piece for piece in clipped if piece[0] < piece[1]]
-
-
-def _number(claim: NumberedClaim, there: str) -> Html:
-    """The number after a mark: CSS content, since text would change what is copied and compared."""
-    return tag("a", cls="jb-n", href=_goal(claim, there), data_n=claim.sign, aria_label=claim.words)
 
 
 def _goal(claim: NumberedClaim, there: str) -> str | None:
@@ -207,13 +192,7 @@ class Statement:
 def statements_of(
     answer: str | None, claims: Sequence[Claim] | None = None, judgment_id: int | None = None
 ) -> tuple[Statement, ...]:
-    """Return what reviewers can mark, in order: the claims of a judgment, else the sentences of the answer.
-
-    Args:
-        answer: As stored; None once forgotten.
-        claims: The claims of the judgment, none where it has none or is hidden.
-        judgment_id: The judgment.
-    """
+    """Return what reviewers can mark, in order: the claims of a judgment, else the sentences of the answer."""
     if answer is None:
         return ()
     if claims and judgment_id is not None:
@@ -240,11 +219,7 @@ def shown_claims(
 ) -> list[NumberedClaim]:
     """Return what is marked in the texts: the judge's claims with the reviewer's marks, or the marked sentences.
 
-    Args:
-        claims: The judge's claims.
-        statements: What can be marked.
-        marks: The reviewer's marks.
-        at: The index of the statement that the keys mark; None where none was chosen yet.
+    ``at`` is the index of the statement that the keys mark; None where none was chosen yet.
     """
     own = {statement.number: marks.get(statement.subject) for statement in statements}
     now = None if at is None or not statements else statements[at % len(statements)].number

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -32,8 +31,7 @@ class CommentActions:
 
     def send(self, request_key: str) -> None:
         """Store the comment that was written, as a new one or as a change of one's own."""
-        if request_key not in self.session.used_keys:
-            safely(self.session, self.reviewer, partial(self._send, request_key))
+        safely(self.session, self.reviewer, partial(self._send, request_key), request_key)
 
     def change(self, changed: Comment) -> None:
         """Put one's own comment into the field."""
@@ -41,8 +39,7 @@ class CommentActions:
 
     def withdraw(self, withdrawn: Comment, request_key: str) -> None:
         """Withdraw one's own comment."""
-        if request_key not in self.session.used_keys:
-            safely(self.session, self.reviewer, partial(self._withdraw, withdrawn, request_key))
+        safely(self.session, self.reviewer, partial(self._withdraw, withdrawn, request_key), request_key)
 
     def request_key(self, withdrawn: int | None = None) -> str:
         """Return the request key of the next comment, or of withdrawing one."""
@@ -52,14 +49,13 @@ class CommentActions:
         draft = self.session.comment(self.response_id)
         if not draft.text.strip():
             return
-        common: dict[str, Any] = {"reviewer": reviewer, "text": draft.text, "request_key": request_key}
+        if draft.replaces is None:
+            store_comment = partial(comment, self.store, response_id=self.response_id)
+        else:
+            store_comment = partial(edit_comment, self.store, comment_id=draft.replaces)
         try:
-            if draft.replaces is None:
-                comment(self.store, response_id=self.response_id, **common)
-                self.session.say("Saved: your comment")
-            else:
-                edit_comment(self.store, comment_id=draft.replaces, **common)
-                self.session.say("Saved: your comment is changed")
+            store_comment(reviewer=reviewer, text=draft.text, request_key=request_key)
+            self.session.say("Saved: your comment" if draft.replaces is None else "Saved: your comment is changed")
         except DecisionRefused as refused:
             self.session.say(str(refused), refused=True)
         self.session.finish_key(f"comment{self.response_id}", request_key)
@@ -138,19 +134,10 @@ def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None
             for own in own_comments:
                 start = as_label(shortened(own.text or "", START))
                 with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False):
-                    key_button(
-                        f"Change: {start}",
-                        partial(actions.change, own),
-                        key=f"change_comment_{own.id}",
-                        turn=Turn.GIVE,
-                        quiet=True,
-                    )
-                    key_button(
-                        "Withdraw",
-                        partial(actions.withdraw, own, actions.request_key(own.id)),
-                        key=f"withdraw_comment_{own.id}",
-                        turn=Turn.GIVE,
-                    )
+                    change = partial(actions.change, own)
+                    key_button(f"Change: {start}", change, key=f"change_comment_{own.id}", quiet=True)
+                    withdraw = partial(actions.withdraw, own, actions.request_key(own.id))
+                    key_button("Withdraw", withdraw, key=f"withdraw_comment_{own.id}")
 
 
 def _field(response_id: int, draft: CommentDraft) -> str:

@@ -30,9 +30,9 @@ from judgeboard_dashboard.review.screen import (
     undo_choice,
 )
 from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
-from judgeboard_dashboard.review.texts import answer_panes, pair_block
+from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, reading, store
-from judgeboard_dashboard.widgets.navigation import pick_rows
+from judgeboard_dashboard.widgets.navigation import start_button
 from judgeboard_dashboard.widgets.tables import one_line, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, short, when
 
@@ -88,25 +88,16 @@ def _open_conflicts(queue: str | None) -> None:
     more = "More than " if page.next is not None else ""
     with st.container(key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         sentence(f"{more}{count(n, 'open conflict')}{where}.")
-        st.button(
-            "Start",
-            key="conflicts_start",
-            type="primary",
-            icon=":material/play_arrow:",
-            shortcut="Enter",
-            on_click=pick_rows,
-            args=(conflict_rows(queue, page.lines[0].item.item_id),),
-            wrap=False,
-        )
+        start_button("Start", conflict_rows(queue, page.lines[0].item.item_id), key="conflicts_start")
     _table(page, key=f"conflicts_{page.lines[0].item.item_id}_{n}", queue=queue)
 
 
 def _table(page: ConflictPage, *, key: str, queue: str | None) -> None:
-    rows = (
+    rows = tuple(
         (
             capital(", ".join(line.differ_on)),
             line.reviews,
-            one_line(line.item.question or ""),
+            one_line(line.item.question),
             line.item.query_type,
             line.item.queue,
             STATES.get(line.item.state),
@@ -115,17 +106,10 @@ def _table(page: ConflictPage, *, key: str, queue: str | None) -> None:
         )
         for line in page.lines
     )
-    targets = [conflict_rows(queue, line.item.item_id) for line in page.lines]
-    show_rows(Table(COLUMNS, tuple(rows)), key=key, targets=targets)
+    show_rows(Table(COLUMNS, rows), key=key, targets=[conflict_rows(queue, line.item.item_id) for line in page.lines])
 
 
 def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
-    """Show an item in conflict.
-
-    Raises:
-        NotFound: No such item.
-        NotAllowed: The reviewer may not see the reviews of others on it.
-    """
     session = review_session()
     take_input(session)
     session.goal = None
@@ -136,13 +120,14 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         threshold = thresholds(connection).low_groundedness
     adjudication, pair = split.adjudication, split.pair
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
-    texts = [] if item is None else [item.query, item.answer, *(item.passages or ())]
-    texts += [] if pair is None else [pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ())]
+    texts = () if item is None else item_texts(item)
+    texts += () if pair is None else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
     actions = ConflictActions(
         store=store(),
         session=session,
         reviewer=reviewer,
         row=row,
+        request_key=session.request_key(row),
         subject=split.item.response_id or -(split.item.pair_id or 0),
         name=item.external_id if item is not None else "" if pair is None else pair.external_id,
         seconds=appear(row, texts),
@@ -178,13 +163,12 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b))
     if not may(reviewer, Action.ADJUDICATE) or split.item.state is not ItemState.CONFLICT:
         return
-    request_key = session.request_key(row)
     bar(
         actions,
         "Adjudicate: is there a problem?" if pair is None else "Adjudicate: which answer is better?",
-        decision_choices(actions.decide, request_key, flag=True, unsure=False)
+        decision_choices(actions.decide, flag=True, unsure=False)
         if pair is None
-        else side_choices(actions.decide, request_key, Shown.AB, keys=QUEUE_SIDE_KEYS),
+        else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
         grades=partial(queue_grades, actions, split.queue.grades) if pair is None else None,
         note=("Reason (M)", "Required: the reason for your decision"),
     )

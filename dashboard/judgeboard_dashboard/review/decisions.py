@@ -21,12 +21,12 @@ from judgeboard.store.items import ItemJudgment
 from judgeboard.store.open_flags import neighbours
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
-from judgeboard_dashboard.review.drafts import Done, Draft, Goal, ReviewSession
+from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
 from judgeboard_dashboard.review.queues import CONFLICTS, MY_REVIEWS
 from judgeboard_dashboard.session import numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
-from judgeboard_dashboard.widgets.navigation import Rows
+from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SAVED_SIDE = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
@@ -35,29 +35,36 @@ NO_REASON = "Not saved: enter a reason first (M)."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Actions:
-    """What the keys of a screen do; bound when the screen is drawn, so that a late press means what was shown.
+@dataclass(frozen=True, slots=True)
+class DraftActions:
+    """Keys that change the draft of a subject: the id of a response, or minus that of a pair."""
 
-    ``row`` identifies the screen in the browser, ``subject`` its draft (the id of a response, or minus that of a
-    pair). ``judgment`` is the judgment on the screen, None where there is none or it is hidden. A groundedness below
-    ``threshold`` is flagged.
-    """
-
-    store: Store
     session: ReviewSession
-    reviewer: Reviewer | None
-    row: str
     subject: int
-    name: str
-    seconds: Callable[[], float]
-    judgment: ItemJudgment | None = None
-    threshold: float = 0.5
 
     @property
     def draft(self) -> Draft:
         """The draft for the subject."""
         return self.session.draft(self.subject)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actions(DraftActions):
+    """What the keys of a screen do; bound when the screen is drawn, so that a late press means what was shown.
+
+    ``row`` identifies the screen in the browser. ``request_key`` is that of its review, so that a press that arrives
+    twice is stored once. ``judgment`` is the judgment on the screen, None where there is none or it is hidden. A
+    groundedness below ``threshold`` is flagged.
+    """
+
+    store: Store
+    reviewer: Reviewer | None
+    row: str
+    request_key: str
+    name: str
+    seconds: Callable[[], float]
+    judgment: ItemJudgment | None = None
+    threshold: float = 0.5
 
     @property
     def judgment_id(self) -> int | None:
@@ -77,10 +84,15 @@ class Actions:
         """Give a label; the same again removes it."""
         self.draft.label = None if self.draft.label is label else label
 
-    def grade(self) -> Grade:
-        """Return the draft as it is stored: with a reason to differ only where it differs from the judgment shown."""
-        grades = self.draft.grade()
-        return grades if self.differs() else replace(grades, why_differs=None)
+    def grade_for(self, decision: Decision | Preference | None) -> Grade:
+        """Return the draft as it is stored: for a preference its note alone.
+
+        It has a reason to differ only where it differs from the judgment shown.
+        """
+        grade = self.draft.grade()
+        if isinstance(decision, Preference):
+            return Grade(note=grade.note)
+        return grade if self.differs() else replace(grade, why_differs=None)
 
     def differs(self) -> bool:
         """Whether the draft differs from the judgment on the screen."""
@@ -104,31 +116,35 @@ class Actions:
         """Send the long texts of this item whole."""
         self.session.whole.add(self.subject)
 
-    def go(self, goal: Goal | Rows) -> None:
+    def go(self, goal: Rows) -> None:
         """Go to another item or page."""
         self.session.say("")
         self.session.goal = goal
 
-    def once(self, request_key: str, act: Callable[[Reviewer], None]) -> None:
-        """Do what a request key is for, once."""
-        if request_key not in self.session.used_keys:
-            safely(self.session, self.reviewer, act)
+    def decide(self, decision: Any) -> None:
+        """Store a decision on the flag, a preference, or the grades alone (None)."""
+        safely(self.session, self.reviewer, lambda reviewer: self._decide(reviewer, decision), self.request_key)
 
-    def stored(self, request_key: str, write: Callable[[], str]) -> bool:
+    def _decide(self, reviewer: Reviewer, decision: Any) -> None:
+        raise NotImplementedError
+
+    def stored(self, write: Callable[[], str]) -> bool:
         """Store a review and show the sentence of ``write``, or why it was refused; draft and request key are used."""
-        stored = True
         try:
             self.session.say(write())
         except DecisionRefused as refused:
             self.session.say(f"Not saved: {refused}", refused=True)
-            stored = False
         self.session.drafts.pop(self.subject, None)
-        self.session.finish_key(self.row, request_key)
-        return stored
+        self.session.finish_key(self.row, self.request_key)
+        return not self.session.refused
 
 
-def safely(session: ReviewSession, reviewer: Reviewer | None, act: Callable[[Reviewer], None]) -> None:
-    """Do what needs a reviewer; the head line shows what goes wrong."""
+def safely(
+    session: ReviewSession, reviewer: Reviewer | None, act: Callable[[Reviewer], None], request_key: str | None = None
+) -> None:
+    """Do what needs a reviewer, once for a request key; the head line shows what goes wrong."""
+    if request_key in session.used_keys:
+        return
     if reviewer is None:
         session.say(NO_NAME, refused=True)
         return
@@ -138,6 +154,16 @@ def safely(session: ReviewSession, reviewer: Reviewer | None, act: Callable[[Rev
         session.say(f"Not saved: {error}", refused=True)
     except Exception as error:  # noqa: BLE001 - the last handler of a key press: the number leads to the traceback
         session.say(f"Something went wrong: error {numbered(error)} in the server's log.", refused=True)
+
+
+def undone(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
+    """Undo a review; the head line shows the result, or why it was refused."""
+    try:
+        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key).message)
+    except DecisionRefused as refused:
+        session.say(str(refused), refused=True)
+    session.used_keys.add(request_key)
+    return not session.refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +200,9 @@ class ItemActions(Actions):
     edits: int | None = None
     seconds_before: float = 0.0
 
-    def decide(self, decision: Decision | None, request_key: str) -> None:
+    def _decide(self, reviewer: Reviewer, decision: Decision | None) -> None:
         """Decide the flag with the grades, or save the grades alone (None); then the next item of the list follows."""
-        self.once(request_key, lambda reviewer: self._decide(reviewer, decision, request_key))
-
-    def _decide(self, reviewer: Reviewer, decision: Decision | None, request_key: str) -> None:
-        self.stored(request_key, lambda: self._write(reviewer, decision, request_key))
+        self.stored(lambda: self._write(reviewer, decision))
         self.session.seen_open.discard(self.flag_id or 0)
         if self.edits is not None:
             self.session.editing = None
@@ -188,16 +211,16 @@ class ItemActions(Actions):
             # at the end of the list what was passed over, else the end
             with Seen(self.store, reviewer.id).reading() as connection:
                 near = neighbours(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
-            self.session.goal = Goal(flag_id=None if near is None else near.next or near.previous)
+            self.session.goal = flagged(None if near is None else near.next or near.previous)
 
-    def _write(self, reviewer: Reviewer, decision: Decision | None, request_key: str) -> str:
+    def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
         draft = self.draft.copied()
         common: dict[str, Any] = {
             "reviewer": reviewer,
-            "grade": self.grade(),
+            "grade": self.grade_for(decision),
             "judgment_seen_id": self.judgment_id,
             "seconds": self.seconds_before + self.seconds(),
-            "request_key": request_key,
+            "request_key": self.request_key,
         }
         if self.edits is not None:
             review_id = edit(self.store, review_id=self.edits, decision=decision, **common).review_id
@@ -214,19 +237,14 @@ class ItemActions(Actions):
 
 def undo_review(store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done, request_key: str) -> None:
     """Undo a review outside queues and go to its item, with the draft it was made from."""
-    if request_key not in session.used_keys:
-        safely(session, reviewer, lambda known: _undo_review(store, session, known, done, request_key))
 
+    def act(known: Reviewer) -> None:
+        if undone(store, session, known, done.review_id, request_key):
+            session.put_draft(done.subject, done.draft.copied())
+        session.done = [other for other in session.done if other.review_id != done.review_id]
+        session.goal = item(done.subject) if done.flag_id is None else flagged(done.flag_id)
 
-def _undo_review(store: Store, session: ReviewSession, reviewer: Reviewer, done: Done, request_key: str) -> None:
-    try:
-        session.say(undo(store, review_id=done.review_id, reviewer=reviewer, request_key=request_key).message)
-        session.put_draft(done.subject, done.draft.copied())
-    except DecisionRefused as refused:
-        session.say(str(refused), refused=True)
-    session.used_keys.add(request_key)
-    session.done = [other for other in session.done if other.review_id != done.review_id]
-    session.goal = Goal(flag_id=done.flag_id, response_id=done.subject if done.flag_id is None else None)
+    safely(session, reviewer, act, request_key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,13 +254,9 @@ class QueueActions(Actions):
     work: QueueSession
     leased: ShownItem
 
-    def decide(self, decision: Decision | Preference, request_key: str) -> None:
-        """Decide the item with the draft; then the next one follows, or the judge where it is revealed now."""
-        self.once(request_key, lambda reviewer: self._decide(reviewer, decision, request_key))
-
-    def answer_reveal(self, decision: Decision | None, request_key: str) -> None:
+    def answer_reveal(self, decision: Decision | None) -> None:
         """After the reveal: keep the first review (None), or store what the draft says now."""
-        self.once(request_key, lambda reviewer: self._answer_reveal(reviewer, decision, request_key))
+        safely(self.session, self.reviewer, lambda reviewer: self._answer_reveal(reviewer, decision), self.request_key)
 
     def change(self) -> None:
         """After the reveal: give another grade."""
@@ -263,11 +277,11 @@ class QueueActions(Actions):
 
     def undo(self, done: Done, request_key: str) -> None:
         """Undo the last review of this session: its item is leased again and on the screen, with its draft."""
-        self.once(request_key, lambda reviewer: undo_in_queue(self.work, self.session, reviewer, done, request_key))
+        safely(self.session, self.reviewer, lambda reviewer: self._undo(reviewer, done, request_key), request_key)
 
-    def _decide(self, reviewer: Reviewer, decision: Decision | Preference, request_key: str) -> None:
+    def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
+        """Decide the item with the draft; then the next one follows, or the judge where it is revealed now."""
         draft, work = self.draft.copied(), self.work
-        is_pair = isinstance(decision, Preference)
 
         def write() -> str:
             decided = decide_item(
@@ -275,29 +289,29 @@ class QueueActions(Actions):
                 self.leased.lease.token,
                 reviewer=reviewer,
                 decision=decision,
-                grade=Grade(note=draft.note.strip() or None) if is_pair else self.grade(),
+                grade=self.grade_for(decision),
                 judgment_seen_id=self.judgment_id,
                 seconds=self.seconds(),
-                request_key=request_key,
+                request_key=self.request_key,
             )
             work.undoable.append(Done(decided.review_id, self.subject, draft, item_id=decided.item_id))
-            if decided.reveal and not isinstance(decision, Preference):
+            if isinstance(decision, Preference):
+                pair = self.leased.pair
+                return f"Saved: {SAVED_SIDE[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
+            if decided.reveal:
                 reveal(self.store, decided.review_id, reviewer=reviewer)
                 revealed = read_item(self.store, self.leased.lease, reviewer)
                 work.reveal = Reveal(revealed, decided.review_id, decision, draft)
-            if not isinstance(decision, Preference):
-                return f"Saved: {SAVED[decision]} {self.name}"
-            shown = self.leased.pair
-            return f"Saved: {SAVED_SIDE[shown_side(decision, shown.shown)] if shown else decision} ({self.name})"
+            return f"Saved: {SAVED[decision]} {self.name}"
 
-        stored = self.stored(request_key, write)
+        stored = self.stored(write)
         work.remove(self.leased, done=stored)
         if not stored:
             work.check_open()
         if work.reveal is not None:
             self.session.put_draft(self.subject, draft.copied())
 
-    def _answer_reveal(self, reviewer: Reviewer, decision: Decision | None, request_key: str) -> None:
+    def _answer_reveal(self, reviewer: Reviewer, decision: Decision | None) -> None:
         revealed = self.work.reveal
         if revealed is None:
             return
@@ -307,15 +321,15 @@ class QueueActions(Actions):
                 self.store,
                 revealed.review_id,
                 reviewer=reviewer,
-                grade=self.grade(),
+                grade=self.grade_for(decision),
                 decision=decision or revealed.decision,
                 judgment_seen_id=self.judgment_id,
                 seconds=self.seconds(),
-                request_key=request_key,
+                request_key=self.request_key,
             )
             return f"{'Kept' if decision is None else 'Changed'}: {self.name}. Your first grade is the one that counts."
 
-        self.stored(request_key, write)
+        self.stored(write)
         self.work.reveal = None
 
     def _skip(self, reviewer: Reviewer, reason: str) -> None:
@@ -348,20 +362,13 @@ class QueueActions(Actions):
             return str(refused)
         return LEASED_BY_OTHER
 
-
-def undo_in_queue(work: QueueSession, session: ReviewSession, reviewer: Reviewer, done: Done, request_key: str) -> None:
-    """Undo a review in a queue: its item is leased again and on the screen, with the draft it was made from."""
-    session.used_keys.add(request_key)
-    work.undoable = [other for other in work.undoable if other is not done]
-    try:
-        session.say(undo(work.store, review_id=done.review_id, reviewer=reviewer, request_key=request_key).message)
-    except DecisionRefused as refused:
-        session.say(str(refused), refused=True)
-        return
-    lease = take_item(work.store, done.item_id, reviewer)
-    if lease is not None:
-        session.put_draft(done.subject, done.draft)
-        work.put_first(read_item(work.store, lease, reviewer))
+    def _undo(self, reviewer: Reviewer, done: Done, request_key: str) -> None:
+        was_undone = undone(self.store, self.session, reviewer, done.review_id, request_key)
+        self.work.undoable.remove(done)
+        lease = take_item(self.store, done.item_id, reviewer) if was_undone else None
+        if lease is not None:
+            self.session.put_draft(done.subject, done.draft)
+            self.work.put_first(read_item(self.store, lease, reviewer))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -370,10 +377,6 @@ class ConflictActions(Actions):
 
     split: Conflict
     queue: str | None
-
-    def decide(self, decision: Decision | Preference, request_key: str) -> None:
-        """Adjudicate the item. It stays on the screen: its new state is seen, and Z undoes it."""
-        self.once(request_key, lambda lead: self._decide(lead, decision, request_key))
 
     def undo(self) -> None:
         """Undo one's own adjudication of this item."""
@@ -387,8 +390,9 @@ class ConflictActions(Actions):
         others = [line.item.item_id for line in lines if line.item.item_id != self.split.item.id]
         self.go(conflict_rows(self.queue, others[0] if others else None))
 
-    def _decide(self, lead: Reviewer, decision: Decision | Preference, request_key: str) -> None:
-        grades = Grade(note=self.draft.note.strip() or None) if isinstance(decision, Preference) else self.grade()
+    def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
+        """Adjudicate the item. It stays on the screen: its new state is seen, and Z undoes it."""
+        grades = self.grade_for(decision)
         if grades.note is None:
             self.session.say(NO_REASON, refused=True)
             return
@@ -397,25 +401,22 @@ class ConflictActions(Actions):
             adjudicate(
                 self.store,
                 self.split.item.id,
-                by=lead,
+                by=reviewer,
                 decision=decision,
                 grade=grades,
                 seconds=self.seconds(),
-                request_key=request_key,
+                request_key=self.request_key,
             )
             what = "" if isinstance(decision, Preference) else f": {SAVED[decision]}"
             return f"Saved: {self.name} is adjudicated{what}"
 
-        self.stored(request_key, write)
+        self.stored(write)
 
     def _undo(self, lead: Reviewer) -> None:
         adjudication = self.split.adjudication
         if adjudication is None:
             return
-        try:
-            undo(self.store, review_id=adjudication.id, reviewer=lead, request_key=secrets.token_urlsafe(12))
-        except DecisionRefused as refused:
-            self.session.say(str(refused), refused=True)
+        if not undone(self.store, self.session, lead, adjudication.id, secrets.token_urlsafe(12)):
             return
         self.session.say(f"Undone: {self.name} is in conflict again.")
         draft = self.draft
@@ -439,25 +440,22 @@ class PairActions(Actions):
 
     screen: PairScreen
 
-    def decide(self, preference: Preference, request_key: str) -> None:
+    def _decide(self, reviewer: Reviewer, decision: Preference) -> None:
         """Store a preference: blind, or with the judgment in view."""
-        self.once(request_key, lambda reviewer: self._decide(reviewer, preference, request_key))
-
-    def _decide(self, reviewer: Reviewer, preference: Preference, request_key: str) -> None:
         screen = self.screen
         prefer(
             self.store,
             pair_id=screen.pair_id,
             reviewer=reviewer,
-            preference=preference,
+            preference=decision,
             shown=screen.shown,
-            request_key=request_key,
+            request_key=self.request_key,
             aspect=screen.aspect,
             comparison_seen_id=screen.seen_id,
             revealed=screen.revealed is not None,
             seconds=self.seconds(),
         )
-        self.session.finish_key(self.row, request_key)
+        self.session.finish_key(self.row, self.request_key)
         if screen.seen_id is not None:
             self.session.say("Saved: your preference overrules the judge.")
         elif screen.revealed is not None and screen.own is not None:
@@ -467,7 +465,7 @@ class PairActions(Actions):
 
 
 @dataclass(frozen=True, slots=True)
-class MarkActions:
+class MarkActions(DraftActions):
     """The keys that mark the statements of an answer; marks are a draft until the review is stored.
 
     ``saved`` are the marks of the reviewer's own stored review, shown while the draft has none. Which statement is
@@ -475,15 +473,8 @@ class MarkActions:
     not drawn yet.
     """
 
-    session: ReviewSession
-    response_id: int
     statements: tuple[Statement, ...]
     saved: tuple[ClaimMark, ...] = ()
-
-    @property
-    def draft(self) -> Draft:
-        """The draft that the marks are in."""
-        return self.session.draft(self.response_id)
 
     @property
     def at(self) -> int | None:
@@ -516,20 +507,12 @@ class MarkActions:
 
 
 @dataclass(frozen=True, slots=True)
-class RubricActions:
+class RubricActions(DraftActions):
     """The keys that grade the dimensions of a rubric; there is at least one dimension.
 
     Which dimension is meant is read when a key press is processed: two levels in quick succession go to two
     dimensions, although the second was not drawn yet.
     """
-
-    session: ReviewSession
-    response_id: int
-
-    @property
-    def draft(self) -> Draft:
-        """The draft that the levels are in."""
-        return self.session.draft(self.response_id)
 
     @property
     def at(self) -> int:

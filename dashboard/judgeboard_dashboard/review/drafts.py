@@ -105,14 +105,6 @@ class Done:
     item_id: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """The item to show next: a flag, a response, or the first flag of the list (neither)."""
-
-    flag_id: int | None = None
-    response_id: int | None = None
-
-
 @dataclass
 class ReviewSession:
     """The state of one reviewer's browser session; it uses nothing of Streamlit.
@@ -133,7 +125,7 @@ class ReviewSession:
     viewed: dict[int, int] = field(default_factory=dict)
     by_sentence: bool = False
     editing: tuple[int, int] | None = None
-    goal: Goal | Rows | None = None
+    goal: Rows | None = None
     seen_open: set[int] = field(default_factory=set)
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     used_keys: set[str] = field(default_factory=set)
@@ -153,7 +145,7 @@ class ReviewSession:
         self.refill(draft)
         draft.noted = draft.shown
 
-    def refill(self, draft: Draft) -> None:
+    def refill(self, draft: Draft | CommentDraft) -> None:
         """Refill the fields on the screen from the draft, except the note."""
         self._fills += 1
         draft.shown = self._fills
@@ -167,8 +159,7 @@ class ReviewSession:
     def put_comment(self, response_id: int, comment: CommentDraft) -> None:
         """Set the comment being written; its field is refilled."""
         self.comments[response_id] = comment
-        self._fills += 1
-        comment.shown = self._fills
+        self.refill(comment)
 
     def request_key(self, row: str) -> str:
         """Return the request key of a screen: the same until its review is stored, so that none is stored twice."""
@@ -251,15 +242,12 @@ class KeptDrafts:
             return None if kept is None else kept.copied()
 
 
-@st.cache_resource(show_spinner=False)
-def kept_drafts() -> KeptDrafts:
-    """Return the drafts that this server keeps."""
-    return KeptDrafts()
+_kept_drafts = st.cache_resource(show_spinner=False)(KeptDrafts)
 
 
 def keep_draft(session: ReviewSession, subject: int, token: str) -> None:
     """Keep the draft of a leased item; a session that has none yet gets the kept one back, as after a reload."""
-    kept = kept_drafts()
+    kept = _kept_drafts()
     if subject not in session.drafts and (draft := kept.of(token)) is not None:
         session.put_draft(subject, draft)
     kept.keep(token, session.draft(subject))

@@ -1,6 +1,7 @@
 """The scales, and the buttons and fields with which a reviewer grades."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -91,6 +92,15 @@ def keys_block(keys: Sequence[tuple[str, str]]) -> Html:
     return tag("div", tag("div", "Keys", cls="jb-label"), tag("div", *lines, cls="jb-keys"), cls="jb-pane jb-block")
 
 
+@contextmanager
+def row_of_buttons(*label: str, key: str | None = None, row_key: str | None = None) -> Iterator[None]:
+    """Show what is drawn here in one row, under a label."""
+    with st.container(key=key, width="content", gap="xxsmall"):
+        show(tag("div", *label, cls="jb-label"))
+        with st.container(key=row_key, horizontal=True, gap="xxsmall", wrap=False):
+            yield
+
+
 def _field(name: str, draft: Draft) -> str:
     """Return the key of a field; it changes when the field is refilled."""
     return f"{name}_{draft.shown}"
@@ -150,11 +160,7 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
         )
         _corrected_field(draft)
         key_button(
-            "Rejudge this answer",
-            rejudge,
-            key=f"rejudge_{actions.row}",
-            turn=Turn.MOVE,
-            icon=":material/replay:",
+            "Rejudge this answer", rejudge, key=f"rejudge_{actions.row}", turn=Turn.MOVE, icon=":material/replay:"
         )
     if not rubric.words:
         return
@@ -169,12 +175,9 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
 
 
 def queue_grades(actions: Actions, grades: Sequence[str], words: Mapping[str, Sequence[str]] = NO_WORDS) -> None:
-    """Show the buttons for the grades that a queue asks for.
+    """Show the buttons for the ``grades`` that a queue asks for: label, groundedness, quality, or rubric dimensions.
 
-    Args:
-        actions: What the keys do.
-        grades: Label, groundedness, quality, or dimensions of a rubric.
-        words: The meanings of the levels 1 to 5 by dimension, from a judge that may be shown.
+    ``words`` are the meanings of the levels 1 to 5 by dimension, from a judge that may be shown.
     """
     draft = actions.draft
     draft.dimensions = tuple(name for name in grades if name not in ASKED)
@@ -186,60 +189,51 @@ def queue_grades(actions: Actions, grades: Sequence[str], words: Mapping[str, Se
             _exact_field(draft)
             _corrected_field(draft)
     if "label" in grades:
-        with st.container(key="label_group", width="content", gap="xxsmall"):
-            show(tag("div", "Label", cls="jb-label"))
-            with st.container(horizontal=True, gap="xxsmall", wrap=False):
-                for label, name, shortcut, _ in LABELS:
-                    key_button(
-                        name,
-                        partial(actions.label, label),
-                        key=f"label{shortcut}_{actions.row}",
-                        turn=Turn.GIVE,
-                        shortcut=shortcut,
-                        chosen=draft.label is label,
-                    )
+        with row_of_buttons("Label", key="label_group"):
+            for label, name, shortcut, _ in LABELS:
+                key_button(
+                    name,
+                    partial(actions.label, label),
+                    key=f"label{shortcut}_{actions.row}",
+                    shortcut=shortcut,
+                    chosen=draft.label is label,
+                )
     if draft.dimensions:
         keys = RUBRIC_KEYS_BESIDE_QUALITY if "quality" in grades else RUBRIC_KEYS
         _rubric_group(RubricActions(actions.session, actions.subject), actions.row, keys, words)
 
 
 def _quality_group(actions: Actions) -> None:
-    with st.container(width="content", gap="xxsmall"):
-        show(tag("div", "Quality", cls="jb-label"))
-        with st.container(horizontal=True, gap="xxsmall", wrap=False):
-            for step in QUALITIES:
-                key_button(
-                    step.name,
-                    partial(actions.quality, int(step.value)),
-                    key=f"quality{step.value}_{actions.row}",
-                    turn=Turn.GIVE,
-                    shortcut=step.key,
-                    chosen=actions.draft.quality == step.value,
-                    tip=f"{step.value}: {step.meaning}",
-                )
+    with row_of_buttons("Quality"):
+        for step in QUALITIES:
+            key_button(
+                step.name,
+                partial(actions.quality, int(step.value)),
+                key=f"quality{step.value}_{actions.row}",
+                shortcut=step.key,
+                chosen=actions.draft.quality == step.value,
+                tip=f"{step.value}: {step.meaning}",
+            )
 
 
 def _groundedness_group(actions: Actions) -> st.delta_generator.DeltaGenerator:
     """Show the anchors of groundedness and return the popover behind the three dots."""
     draft = actions.draft
     value = draft.groundedness
-    with st.container(width="content", gap="xxsmall"):
-        show(tag("div", "Groundedness", cls="jb-label"))
-        with st.container(horizontal=True, gap="xxsmall", wrap=False):
-            for step in ANCHORS:
-                key_button(
-                    step.name,
-                    partial(actions.groundedness, step.value),
-                    key=f"grounded{step.key}_{actions.row}",
-                    turn=Turn.GIVE,
-                    shortcut=step.key,
-                    chosen=value == step.value,
-                    tip=step.meaning,
-                )
-            exact = value is not None and value not in {step.value for step in ANCHORS}
-            used = exact or draft.label is not None or bool(draft.corrected_answer)
-            name = f"{value:.2f}" if exact else "•••"
-            return st.popover(name, type="primary" if used else "secondary", key="more_grades")
+    with row_of_buttons("Groundedness"):
+        for step in ANCHORS:
+            key_button(
+                step.name,
+                partial(actions.groundedness, step.value),
+                key=f"grounded{step.key}_{actions.row}",
+                shortcut=step.key,
+                chosen=value == step.value,
+                tip=step.meaning,
+            )
+        exact = value is not None and value not in {step.value for step in ANCHORS}
+        used = exact or draft.label is not None or bool(draft.corrected_answer)
+        name = f"{value:.2f}" if exact else "•••"
+        return st.popover(name, type="primary" if used else "secondary", key="more_grades")
 
 
 def _exact_field(draft: Draft) -> None:
@@ -252,7 +246,7 @@ def _corrected_field(draft: Draft) -> None:
     )
 
 
-def note_field(draft: Draft, label: str = "Note (M)", hint: str = "Optional: what is wrong, or why it is fine") -> None:
+def note_field(draft: Draft, label: str, hint: str) -> None:
     """Show the field for the note."""
     with st.container(key="notebox", gap="xxsmall"):
         show(tag("div", label, cls="jb-label"))
@@ -260,35 +254,30 @@ def note_field(draft: Draft, label: str = "Note (M)", hint: str = "Optional: wha
 
 
 def _rubric_group(actions: RubricActions, row: str, keys: str, words: Mapping[str, Sequence[str]]) -> None:
-    """Show the dimension that the keys grade."""
     draft = actions.draft
     name = draft.dimensions[actions.at]
     meanings = words.get(name, ())
-    with st.container(key="rubric_group", width="content", gap="xxsmall"):
-        count = f" {actions.at + 1} of {len(draft.dimensions)}, {len(draft.scores)} given"
-        show(tag("div", tag("span", name, cls="jb-dimension"), tag("span", count), cls="jb-label"))
-        with st.container(horizontal=True, gap="xxsmall", wrap=False):
-            for level, shortcut in zip(LEVELS, keys, strict=True):
-                key_button(
-                    str(level),
-                    partial(actions.give, level),
-                    key=f"rubric{level}_{row}",
-                    turn=Turn.GIVE,
-                    shortcut=shortcut,
-                    chosen=draft.scores.get(name) == level,
-                    tip=as_label(meanings[level - 1]) or None if level <= len(meanings) else None,
-                    each=True,
-                )
-            if len(draft.dimensions) > 1:
-                key_button(
-                    "Next",
-                    actions.next,
-                    key=f"rubric_next_{row}",
-                    turn=Turn.GIVE,
-                    shortcut="K",
-                    tip="The next dimension of the rubric",
-                    each=True,
-                )
+    count = f" {actions.at + 1} of {len(draft.dimensions)}, {len(draft.scores)} given"
+    with row_of_buttons(tag("span", name, cls="jb-dimension"), tag("span", count), key="rubric_group"):
+        for level, shortcut in zip(LEVELS, keys, strict=True):
+            key_button(
+                str(level),
+                partial(actions.give, level),
+                key=f"rubric{level}_{row}",
+                shortcut=shortcut,
+                chosen=draft.scores.get(name) == level,
+                tip=as_label(meanings[level - 1]) or None if level <= len(meanings) else None,
+                each=True,
+            )
+        if len(draft.dimensions) > 1:
+            key_button(
+                "Next",
+                actions.next,
+                key=f"rubric_next_{row}",
+                shortcut="K",
+                tip="The next dimension of the rubric",
+                each=True,
+            )
 
 
 def rubric_block(rubric: RubricScores) -> Html | None:

@@ -205,11 +205,7 @@ class QueueSession:
 
 
 def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
-    """Start to review a queue.
-
-    Raises:
-        NotFound: No such queue.
-    """
+    """Start to review a queue."""
     with store.reading() as connection:
         queue = queue_named(connection, name)
         done, left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
@@ -217,11 +213,7 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
 
 
 def queue_session(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
-    """Return this browser session's work in a queue; that in another queue or by another person ends.
-
-    Raises:
-        NotFound: No such queue.
-    """
+    """Return this browser session's work in a queue; that in another queue or by another person ends."""
     work: QueueSession | None = st.session_state.get(_SESSION)
     if work is None or work.queue.name != name or work.reviewer.id != reviewer.id or work.store is not store:
         release_leases()

@@ -1,6 +1,6 @@
 """The reviews of the person at this browser, newest first: of answers, and of pairs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +17,7 @@ from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, Place, go
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
 from judgeboard_dashboard.widgets.navigation import Rows
-from judgeboard_dashboard.widgets.tables import (
-    PAGE_SIZE,
-    all_lines,
-    one_line,
-    place_in,
-    show_rows,
-    turning_foot,
-)
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import capital, count, empty, rule_words, sentence, when
 
 ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
@@ -71,7 +64,7 @@ def own_reviews(place: Place) -> None:
 
     def export() -> Table:
         with reading() as connection:
-            return _rows(reviews, all_lines(lambda key, size: read(connection, key, None, size)))
+            return _table(reviews, all_lines(lambda key, size: read(connection, key, None, size)))
 
     with reading() as connection:
         page = read(connection, turned.after, turned.before, PAGE_SIZE)
@@ -80,11 +73,11 @@ def own_reviews(place: Place) -> None:
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
     key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
-    show_rows(_rows(reviews, page.lines), key=key, targets=[reviews.rows(line) for line in page.lines])
+    show_rows(_table(reviews, page.lines), key=key, targets=[reviews.rows(line) for line in page.lines])
     turning_foot(reviews.page, page, reviews.noun, export, query={})
 
 
-def _rows(reviews: ReviewList, lines: Iterable[OwnReview]) -> Table:
+def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:
     rows = (tuple(value(line) for _, value in reviews.columns) for line in lines)
     return Table(tuple(column for column, _ in reviews.columns), tuple(rows))
 

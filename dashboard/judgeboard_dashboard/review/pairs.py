@@ -1,13 +1,12 @@
 """Reviewing pairs outside queues: two answers side by side, three keys, and the reveal afterwards."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
 from judgeboard.domain import Preference, Status
-from judgeboard.errors import NotFound
 from judgeboard.methods.pair_report import (
     ComparedPairs,
     Listed,
@@ -29,7 +28,7 @@ from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.screen import appear, bar, head_line, move, side_choices, take_input
 from judgeboard_dashboard.review.texts import pair_block
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, reading, store
-from judgeboard_dashboard.widgets.navigation import Rows
+from judgeboard_dashboard.widgets.navigation import Rows, number_in_address
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, sentence
 
 MOST_LISTS = 8
@@ -41,12 +40,11 @@ LISTED = {
     Listed.UNJUDGED: "Not judged by people",
 }
 SIDES = {"left": "the left answer is better", "right": "the right answer is better", "tie": "neither is better"}
-_STORED = {Preference.A: "A", Preference.B: "B", Preference.TIE: "tie"}
 
 
 def stored_words(preference: Preference | None) -> str | None:
     """Return A, B or tie; None for no preference."""
-    return None if preference is None else _STORED[preference]
+    return None if preference is None else {Preference.A: "A", Preference.B: "B", Preference.TIE: "tie"}[preference]
 
 
 def verdict_words(line: PairLine) -> str:
@@ -100,17 +98,14 @@ class Place:
 
 
 def place_in_address() -> Place | None:
-    """Return the pair that the address names, None where it names none.
-
-    Raises:
-        NotFound: What it names is no number.
-    """
-    if not st.query_params.get("pair"):
+    """Return the pair that the address names, None where it names none."""
+    pair_id = number_in_address("pair", "pair")
+    if pair_id is None:
         return None
-    among = _number("among") or 0
+    among = number_in_address("among", "pair") or 0
     return Place(
-        pair_id=_number("pair") or 0,
-        version_id=_number("of"),
+        pair_id=pair_id,
+        version_id=number_in_address("of", "pair"),
         aspect=st.query_params.get("in") or "overall",
         listed=list(Listed)[among] if among < len(Listed) else Listed.ALL,
         query_types=tuple(st.query_params.get_all("type")),
@@ -118,34 +113,23 @@ def place_in_address() -> Place | None:
     )
 
 
-def list_rows(place: Place, title: str | None, words: Mapping[Listed, str]) -> Rows:
+def list_rows(place: Place, title: str | None) -> Rows:
     """Return the address of the list that a pair was opened from; ``title`` is that of its judge version."""
     query: dict[str, str | list[str]] = {"aspect": place.aspect}
     if title is not None:
         query["version"] = title
     if place.listed is not Listed.ALL:
-        query["list"] = words[place.listed]
+        query["list"] = LISTED[place.listed]
     if place.query_types:
         query["types"] = list(place.query_types)
     return Rows(PAGE, query)
 
 
-def _number(name: str) -> int | None:
-    value = st.query_params.get(name)
-    if not value:
-        return None
-    if not value.isdecimal() or len(value) > 18:
-        raise NotFound(f"This address names no pair: {name}={value}")
-    return int(value)
+class PairList(NamedTuple):
+    """The pairs of one judge version as one reviewer sees them, with their figures."""
 
-
-class PairList:
-    """The pairs of one judge version as one reviewer sees them, with their figures; never changed."""
-
-    def __init__(self, compared: ComparedPairs) -> None:
-        """Take the pairs and compute their figures."""
-        self.compared = compared
-        self.groups: tuple[PairGroup, ...] = compared.groups()
+    compared: ComparedPairs
+    groups: tuple[PairGroup, ...]
 
 
 def pair_list(version: StoredVersion | None, reviewer_id: int | None) -> PairList:
@@ -155,7 +139,8 @@ def pair_list(version: StoredVersion | None, reviewer_id: int | None) -> PairLis
     """
     with reading() as connection:
         if hides_rows(connection):
-            return PairList(ComparedPairs(connection, version, reviewer_id))
+            compared = ComparedPairs(connection, version, reviewer_id)
+            return PairList(compared, compared.groups())
         upto = last_rows(connection)
     return _read(str(store().engine.url), None if version is None else version.id, reviewer_id, upto)
 
@@ -164,7 +149,8 @@ def pair_list(version: StoredVersion | None, reviewer_id: int | None) -> PairLis
 def _read(address: str, version_id: int | None, reviewer_id: int | None, upto: LastRows) -> PairList:  # noqa: ARG001 - the key
     with store().reading() as connection:
         version = None if version_id is None else get_version(connection, version_id)
-        return PairList(ComparedPairs(connection, version, reviewer_id))
+        compared = ComparedPairs(connection, version, reviewer_id)
+        return PairList(compared, compared.groups())
 
 
 def one_pair(place: Place) -> None:
@@ -203,6 +189,7 @@ def one_pair(place: Place) -> None:
         session=session,
         reviewer=reviewer,
         row=row,
+        request_key=session.request_key(row),
         subject=-place.pair_id,
         name=f"pair {place.pair_id}",
         seconds=appear(row, [screen.question, screen.left, screen.right, *screen.passages]),
@@ -218,7 +205,7 @@ def one_pair(place: Place) -> None:
         [screen.query_type, screen.aspect],
         [
             move("next", "Next", "J", None if following is None else partial(actions.go, place.at(following).rows())),
-            move("list", "List", "L", partial(actions.go, list_rows(place, title, LISTED))),
+            move("list", "List", "L", partial(actions.go, list_rows(place, title))),
         ],
         named=False,
     )
@@ -228,7 +215,6 @@ def one_pair(place: Place) -> None:
     # A second press of the key that decided must not overrule a judge that nobody has read yet: then without keys.
     choices = side_choices(
         actions.decide,
-        session.request_key(row),
         screen.shown,
         keys={"left": "A", "right": "B", "tie": "T"} if screen.revealed is None else None,
         chosen=screen.own if screen.overruled is None else screen.overruled,
@@ -271,27 +257,29 @@ def _question(screen: PairScreen) -> str:
 
 def reveal_block(screen: PairScreen, revealed: Revealed, judge: str | None) -> Html:
     """Return what was hidden, in terms of the left and the right answer; ``judge`` is the title of its version."""
-    facts = [
-        _fact("You", _side(screen, screen.own) or "No blind preference"),
-        _fact(
-            "You, having seen the judge" if revealed.said else "You, after the reveal", _side(screen, screen.overruled)
-        )
-        if screen.overruled is not None
-        else None,
-        _fact("Judge", judge) if judge is not None else None,
-        *(
-            _fact(f"Judge, {_first(screen, comparison)} answer shown first", _verdict(screen, comparison))
+    after = "You, having seen the judge" if revealed.said else "You, after the reveal"
+    facts = {
+        "You": _side(screen, screen.own) or "No blind preference",
+        after: _side(screen, screen.overruled),
+        "Judge": judge,
+        **{
+            f"Judge, {_first(screen, comparison)} answer shown first": _verdict(screen, comparison)
             for comparison in revealed.said
-        ),
-        _fact("Together", _together(screen, revealed.said)) if revealed.said else None,
-        _fact("Gold", _side(screen, revealed.gold)) if revealed.gold is not None else None,
-        _fact("People", _people(screen)),
-        _fact("Left answer by", revealed.model_left or UNKNOWN),
-        _fact("Right answer by", revealed.model_right or UNKNOWN),
-        _fact("Pair", revealed.external_id),
+        },
+        "Together": _together(screen, revealed.said) if revealed.said else None,
+        "Gold": _side(screen, revealed.gold),
+        "People": _people(screen),
+        "Left answer by": revealed.model_left or UNKNOWN,
+        "Right answer by": revealed.model_right or UNKNOWN,
+        "Pair": revealed.external_id,
+    }
+    lines = [
+        tag("div", tag("span", name, cls="jb-who"), tag("span", value), cls="jb-fact")
+        for name, value in facts.items()
+        if value is not None
     ]
     reasons = [_reason(screen, comparison) for comparison in revealed.said]
-    return tag("div", tag("div", *facts, cls="jb-facts"), *reasons, cls="jb-revealed")
+    return tag("div", tag("div", *lines, cls="jb-facts"), *reasons, cls="jb-revealed")
 
 
 def _first(screen: PairScreen, comparison: LatestComparison) -> str:
@@ -321,8 +309,8 @@ def _people(screen: PairScreen) -> str:
     return f"{_side(screen, votes.majority) or 'No majority'} ({votes.people:,}{you})"
 
 
-def _side(screen: PairScreen, preference: Preference | None) -> str:
-    return "" if preference is None else capital(SIDES[screen.side(preference)])
+def _side(screen: PairScreen, preference: Preference | None) -> str | None:
+    return None if preference is None else capital(SIDES[screen.side(preference)])
 
 
 def _reason(screen: PairScreen, comparison: LatestComparison) -> Html | None:
@@ -331,7 +319,3 @@ def _reason(screen: PairScreen, comparison: LatestComparison) -> Html | None:
         return None
     label = f"Reasons of the judge, {_first(screen, comparison)} answer shown first"
     return tag("div", tag("div", label, cls="jb-label"), tag("div", text, cls="jb-reason"))
-
-
-def _fact(name: str, value: str) -> Html:
-    return tag("div", tag("span", name, cls="jb-who"), tag("span", value), cls="jb-fact")

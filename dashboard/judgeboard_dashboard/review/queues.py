@@ -1,33 +1,48 @@
-"""The segments of the Queue page, the list of queues, and one queue with its people."""
+"""The segments of the Queue page, the list of queues, one queue with its people, and the form of a new queue."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import QueueState, Role
-from judgeboard.errors import JudgeboardError, NotFound
-from judgeboard.people.permissions import SIGNED_IN, Action, may
+from judgeboard.domain import QueueOrder, QueueState, Role
+from judgeboard.errors import BadInput, JudgeboardError, NotAllowed
+from judgeboard.people.permissions import SIGNED_IN, Action, may, role_of, why_not
 from judgeboard.reports.tables import Column, Table
 from judgeboard.reviews.checks import people_named
-from judgeboard.reviews.queues import QueueProgress, assign_queue, close_queue, queue_progress
-from judgeboard.store.queues import PAIRS, list_queues
+from judgeboard.reviews.queues import (
+    ASKED,
+    LONGEST_NAME,
+    MOST_REVIEWS,
+    ORDER_LABELS,
+    QueueProgress,
+    QueueRules,
+    assign_queue,
+    close_queue,
+    create_queue,
+    orders_of,
+    queue_progress,
+)
+from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, store
-from judgeboard_dashboard.widgets.navigation import Rows, pick_rows
+from judgeboard_dashboard.widgets.filters import filter_in, query_of
+from judgeboard_dashboard.widgets.navigation import Rows, number_in_address, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
-from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, note, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, note, sentence, when
 
 OPEN_FLAGS, QUEUES, CONFLICTS, MY_REVIEWS = "Open flags", "Queues", "Conflicts", "My reviews"
 SEGMENTS = (OPEN_FLAGS, QUEUES, CONFLICTS, MY_REVIEWS)
 FIELDS = ("show", "new", "conflict", "of", "on")
 PAIRS_SEGMENT = "pairs"
-CREATED = "queue_created"
-"""The key of the session state with the sentence about the queue that was just created."""
+SUBJECTS = {ANSWERS: "Flagged answers", PAIRS: "Pairs"}
+GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 MOST = 50
-_FIELD, _SEEN = "queue_segment", "queue_segment_seen"
+_FIELD, _SEEN, _CREATED = "queue_segment", "queue_segment_seen", "queue_created"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +60,11 @@ class Place:
 
 
 def place() -> Place:
-    """Show the segments and return the place in the address.
-
-    Raises:
-        NotFound: It names no item.
-    """
-    segment = _segment()
-    conflict = st.query_params.get("conflict")
-    if conflict is not None and (not conflict.isdecimal() or len(conflict) > 18):
-        raise NotFound(f"This address names no item: conflict={conflict}")
+    """Show the segments and return the place in the address."""
     return Place(
-        segment,
+        _segment(),
         new=st.query_params.get("new") == "1",
-        conflict=None if conflict is None else int(conflict),
+        conflict=number_in_address("conflict", "item"),
         of=st.query_params.get("of"),
         on_pairs=st.query_params.get("on") == PAIRS_SEGMENT,
     )
@@ -183,31 +190,15 @@ def known_people() -> list[str]:
 
 
 def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
-    """Show one queue: its progress, its people, and the button that starts."""
     queue, lead = progress.queue, may(reviewer, Action.ASSIGN)
     is_open = queue.state is QueueState.OPEN
     with st.container(key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line"))
         if progress.conflict and lead:
-            st.button(
-                count(progress.conflict, "conflict"),
-                key="queue_conflicts",
-                icon=":material/call_split:",
-                on_click=pick_rows,
-                args=(Rows("queue", {"show": CONFLICTS, "of": queue.name}),),
-                wrap=False,
-            )
-        st.button(
-            "Start reviewing",
-            key="queue_review",
-            type="primary",
-            icon=":material/play_arrow:",
-            shortcut="Enter",
-            disabled=not is_open,
-            on_click=pick_rows,
-            args=(Rows("item", {"queue": queue.name}),),
-            wrap=False,
-        )
+            rows = Rows("queue", {"show": CONFLICTS, "of": queue.name})
+            label = count(progress.conflict, "conflict")
+            open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
+        start_button("Start reviewing", Rows("item", {"queue": queue.name}), key="queue_review", disabled=not is_open)
     show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
     sample = sample_words(progress)
     if sample is not None:
@@ -233,17 +224,15 @@ def _people(progress: QueueProgress) -> None:
 
 
 def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
-    """Show to whom the queue is assigned, and the button that closes it."""
     queue = progress.queue
     heading("Assigned to")
     now = [person.name for person in progress.assigned_to]
-    key = f"queue_given_{queue.id}_{len(now)}"
     with st.container(key="queue_assign", horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = st.multiselect(
             "Assigned to",
             sorted({*known_people(), *now}),
             default=now,
-            key=key,
+            key=f"queue_given_{queue.id}_{len(now)}",
             accept_new_options=True,
             placeholder="Everybody",
             label_visibility="collapsed",
@@ -280,7 +269,7 @@ def queue_list() -> None:
     if reviewer is None:
         return
     lead = may(reviewer, Action.MAKE_QUEUES)
-    created: str | None = st.session_state.pop(CREATED, None)
+    created: str | None = st.session_state.pop(_CREATED, None)
     if created:
         show(tag("div", created, cls="jb-say"))
     with st.container(key="queues_top", horizontal=True, vertical_alignment="center", gap="small"):
@@ -291,13 +280,10 @@ def queue_list() -> None:
             )
     queues = _own_queues(reviewer, lead=lead, closed=closed)
     if not queues:
+        to_create = "Create one with New queue, or in a terminal: `judgeboard queue create NAME`"
         empty(
             "No queue is open.",
-            *(
-                ["Create one with New queue, or in a terminal: `judgeboard queue create NAME`"]
-                if lead
-                else [f"Leads create queues. All other open flags are under {OPEN_FLAGS}."]
-            ),
+            to_create if lead else f"Leads create queues. All other open flags are under {OPEN_FLAGS}.",
         )
         return
     names = [progress.queue.name for progress in queues]
@@ -310,14 +296,190 @@ def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueuePr
         queues = list_queues(connection, only_open=not closed)[:MOST]
         progress = [queue_progress(connection, queue) for queue in queues]
     own = [
-        each
-        for each in progress
-        if lead or not each.assigned_to or reviewer.id in {person.id for person in each.assigned_to}
+        listed
+        for listed in progress
+        if lead or not listed.assigned_to or reviewer.id in {person.id for person in listed.assigned_to}
     ]
-    open_queues = [each for each in own if each.queue.state is QueueState.OPEN]
+    open_queues = [listed for listed in own if listed.queue.state is QueueState.OPEN]
     if open_queues:
-        items = sum(each.waiting for each in open_queues)
+        items = sum(listed.waiting for listed in open_queues)
         sentence(f"{count(len(open_queues), 'open queue')} with {count(items, 'open item')}.")
     if len(queues) == MOST:
         caption(f"The newest {MOST:,}. `judgeboard queue list` shows all.")
     return own
+
+
+def problems(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is wrong with each value, by its field in `QueueRules`.
+
+    An order by scores in a queue that is blind to the judge is a problem of the order.
+    """
+    alone = {"name": "x", "order": QueueOrder.RANDOM}
+    fields = {name: {**alone, name: value} for name, value in values.items()}
+    if values.get("blind_judge"):
+        fields["order"] = {**alone, "blind_judge": True, "order": values["order"]}
+    return {name: reason for name, rules in fields.items() if (reason := _refusal(rules))}
+
+
+def _refusal(rules: Mapping[str, Any]) -> str | None:
+    try:
+        QueueRules(**rules)
+    except BadInput as error:
+        return str(error)
+    return None
+
+
+def new_queue() -> None:
+    """Show the form that creates a queue, to leads."""
+    reviewer = ask_reviewer()
+    if reviewer is None:
+        return
+    if not may(reviewer, Action.MAKE_QUEUES):
+        raise NotAllowed(why_not(Action.MAKE_QUEUES, role_of(reviewer)))
+    where, _ = filter_in({name: st.query_params.get_all(name) for name in st.query_params})
+    with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
+        heading("New queue")
+        st.button("Back to the queues", key="new_queue_back", type="tertiary", on_click=go, kwargs={"new": None})
+    with st.container(key="stack_new_queue"):
+        left, right = st.columns(2, gap="large")
+    values: dict[str, Any] = {}
+    places: dict[str, Any] = {}  # where the problem of a field is shown
+    with right:
+        _blind(values)  # first: the possible orders depend on it
+    with left:
+        _what(values, places, where)
+        _how_many(values, places)
+    with right:
+        _grades(values, places)
+        people = st.multiselect(
+            "Assign to",
+            known_people(),
+            key="nq_people",
+            accept_new_options=True,
+            placeholder="Everybody",
+        )
+        values["lease_seconds"] = round(_number("Lease (minutes without activity)", 10.0, 5.0, "nq_minutes") * 60)
+        places["lease_seconds"] = st.container()
+        guidelines = st.text_area(
+            "Guidelines",
+            key="nq_guidelines",
+            height=140,
+            placeholder="Shown beside every item as plain text: what counts as a problem here",
+        )
+        values["guidelines"] = (guidelines or "").strip() or None
+        places["guidelines"] = st.container()
+    created = st.button("Create queue", key="nq_create", type="primary", icon=":material/add:")
+    reasons = problems(values)
+    for name, place in places.items():
+        if name in reasons and (name != "name" or values["name"] or created):
+            with place:
+                show(tag("div", capital(reasons[name]) + ".", cls="jb-wrong"))
+    if created and not reasons:
+        _create(QueueRules(**values), people, reviewer)
+
+
+def _what(values: dict[str, Any], places: dict[str, Any], where: RowFilter) -> None:
+    values["name"] = st.text_input("Name", key="nq_name", placeholder="March audit", max_chars=LONGEST_NAME)
+    places["name"] = st.container()
+    subject = st.segmented_control(
+        "Items",
+        list(SUBJECTS),
+        format_func=SUBJECTS.__getitem__,
+        default=ANSWERS,
+        required=True,
+        key="nq_subject",
+    )
+    values["subject"] = subject or ANSWERS
+    values["where"] = where
+    noun = "pairs" if values["subject"] == PAIRS else "flagged answers"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
+        show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
+        label = f"Filter them under {OPEN_FLAGS}"
+        open_button(label, Rows("queue", query_of(where)), key="nq_narrow", type="tertiary")
+    if values["subject"] == PAIRS:
+        caption("Pairs are chosen by query type, source and id.")
+    blind = values["blind_judge"] or values["subject"] == PAIRS
+    order = st.selectbox(
+        "Order",
+        orders_of(blind=blind),
+        key=f"nq_order_{blind}",
+        format_func=lambda order: capital(ORDER_LABELS[order]),
+    )
+    values["order"] = order or QueueOrder.OLDEST
+    places["order"] = st.container()
+
+
+def _how_many(values: dict[str, Any], places: dict[str, Any]) -> None:
+    values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, 1, key="nq_needed"))
+    if values["needed"] > 1:
+        label = "Share of items with that many reviews (%); the others need one"
+        values["overlap"] = _number(label, 100.0, 10.0, "nq_overlap") / 100
+        places["overlap"] = st.container()
+    if values["subject"] == ANSWERS:
+        sample_help = (
+            "From the random sample, with the same query types, sources and days. They show what the rules miss."
+        )
+        values["sampling_rate"] = _number("Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help) / 100
+        places["sampling_rate"] = st.container()
+        again_help = "Probability that reviewers get one of their own items again, unannounced: shows self-agreement"
+        values["repeat_rate"] = _number("Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help) / 100
+        places["repeat_rate"] = st.container()
+
+
+def _number(label: str, value: float, step: float, key: str, tip: str | None = None) -> float:
+    return st.number_input(label, value=value, step=step, format="%.4g", key=key, help=tip)
+
+
+def _blind(values: dict[str, Any]) -> None:
+    values["blind_judge"] = st.checkbox(
+        "Blind to the judge",
+        key="nq_blind_judge",
+        help="Reviewers see no judgment of an answer, on any page, until they have graded it",
+    )
+    values["blind_people"] = st.checkbox(
+        "Blind to other people",
+        key="nq_blind_people",
+        help="Reviewers see no other review of an answer until they have graded it",
+    )
+    values["reveal"] = not values["blind_judge"] or st.checkbox(
+        "Show the judge after the grade",
+        value=True,
+        key="nq_reveal",
+        help="Reviewers may keep or change their grade; the first one counts. Shows how far they follow the judge.",
+    )
+
+
+def _grades(values: dict[str, Any], places: dict[str, Any]) -> None:
+    if values["subject"] == PAIRS:
+        return
+    chosen = st.pills(
+        "Grades",
+        ASKED,
+        selection_mode="multi",
+        default=["groundedness", "quality"],
+        format_func=lambda name: GRADES[name],
+        key="nq_grades",
+    )
+    dimensions = st.text_input(
+        "Dimensions of a rubric, 1 to 5", key="nq_dimensions", placeholder="tone, completeness", max_chars=400
+    )
+    named = [name.strip() for name in (dimensions or "").split(",") if name.strip()]
+    values["grades"] = tuple(dict.fromkeys([*chosen, *named]))
+    places["grades"] = st.container()
+
+
+def _create(rules: QueueRules, people: list[str], reviewer: Reviewer) -> None:
+    try:
+        created = create_queue(store(), rules, by=reviewer, assigned=people_named(store(), people))
+    except JudgeboardError as error:
+        problem(f"Not created: {error}.")
+        return
+    items = count(created.joined, "pair" if rules.subject == PAIRS else "answer")
+    sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""
+    message = f"Created: {created.queue.name} with {items}{sample}."
+    if created.short:
+        message += f" {created.short:,} more were requested, but no random-sample flags are left."
+    st.session_state[_CREATED] = message
+    go(new=None)
+    st.rerun()

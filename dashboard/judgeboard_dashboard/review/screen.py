@@ -14,10 +14,9 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.decisions import Actions
 from judgeboard_dashboard.review.drafts import ReviewSession
-from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields
+from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard
-from judgeboard_dashboard.widgets.navigation import Rows
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
 DECISIONS = (
@@ -73,7 +72,7 @@ def take_input(session: ReviewSession) -> None:
     for press in keyboard().work_off():
         press.act()
     goal = session.goal
-    if isinstance(goal, Rows):
+    if goal is not None and goal.page != "item":
         session.goal = None
         open_rows(goal.page, **goal.query)
 
@@ -90,22 +89,18 @@ def appear(row: str, texts: Iterable[str | None]) -> Callable[[], float]:
 
 def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Choice:
     """Return a button of the head line that leads elsewhere; without an action it is disabled."""
-    return Choice(name=name, label=label, act=act or _nothing, key=key, turn=Turn.MOVE, disabled=act is None)
+    return Choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
 def undo_choice(review_id: int | None, act: Callable[[], None] | None) -> Choice:
     """Return the button that undoes a review; without an action it is disabled."""
     name = "undo" if review_id is None else f"undo{review_id}"
-    return Choice(name=name, label="Undo", act=act or _nothing, key="Z", turn=Turn.UNDO, disabled=act is None)
+    return Choice(name=name, label="Undo", act=act or (lambda: None), key="Z", turn=Turn.UNDO, disabled=act is None)
 
 
 def keys_choice(actions: Actions) -> Choice:
     """Return the button that shows the list of keys."""
     return Choice(name="keys", label="Keys", act=actions.keys, key="H", turn=Turn.GIVE)
-
-
-def _nothing() -> None:
-    """Do nothing: the action of a disabled button."""
 
 
 def head_line(
@@ -119,13 +114,7 @@ def head_line(
 ) -> None:
     """Show the line over the panes; it has one height, and a text that is too long ends in an ellipsis.
 
-    Args:
-        actions: What the keys do.
-        title: The title of the browser tab.
-        position: The place in the list or queue, None where there is none.
-        facts: Query type, model and so on; None is left out.
-        buttons: Undo and the ways to other items.
-        named: Whether the name of the item is shown.
+    ``title`` is that of the browser tab; of the ``facts`` None is left out.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     session = actions.session
@@ -164,13 +153,8 @@ def bar(
 ) -> None:
     """Show the bar at the bottom; it keeps its place and height.
 
-    Args:
-        actions: What the keys do.
-        question: The label over the choices.
-        choices: The decisions or preferences.
-        grades: Shows the grades that can be given, None for pairs.
-        note: Label and hint of the field for the note, None without one.
-        form: Shows a form in place of the choices.
+    ``question`` is the label over the choices, ``note`` are label and hint of its field. ``grades`` shows the grades
+    that can be given, ``form`` a form in place of the choices.
     """
     with st.bottom, st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
         if grades is not None:
@@ -182,22 +166,18 @@ def bar(
         if form is not None:
             form()
             return
-        with st.container(width="content", gap="xxsmall"):
-            show(tag("div", question, cls="jb-label"))
-            with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
-                for choice in choices:
-                    choice.draw(actions.row)
+        with row_of_buttons(question, row_key="decide"):
+            for choice in choices:
+                choice.draw(actions.row)
 
 
-def decision_choices(
-    decide: Callable[[Decision, str], None], request_key: str, *, flag: bool, unsure: bool = True
-) -> list[Choice]:
+def decision_choices(decide: Callable[[Decision], None], *, flag: bool, unsure: bool = True) -> list[Choice]:
     """Return the decisions on an answer; ``flag``: they confirm or dismiss a flag that is shown."""
     return [
         Choice(
             name=decision.value,
             label=of_flag if flag else plain,
-            act=partial(decide, decision, request_key),
+            act=partial(decide, decision),
             key=key,
             icon=icon,
             tip=tip,
@@ -208,53 +188,41 @@ def decision_choices(
 
 
 def side_choices(
-    decide: Callable[[Preference, str], None],
-    request_key: str,
+    decide: Callable[[Preference], None],
     shown: Shown,
     *,
     keys: dict[str, str] | None = None,
     chosen: Preference | None = None,
     enabled: bool = True,
 ) -> list[Choice]:
-    """Return the preferences on a pair.
+    """Return the preferences on a pair whose answers are ``shown`` in this order.
 
-    Args:
-        decide: Stores a preference.
-        request_key: The request key of the screen.
-        shown: The order in which the answers are shown.
-        keys: The key of each side, in the order of the buttons; without keys they are only clicked.
-        chosen: The preference that is given already.
-        enabled: Whether both answers are there.
+    ``keys`` has the key of each side, in the order of the buttons; without keys they are only clicked. ``enabled``:
+    both answers are there.
     """
-    choices = []
-    for side in keys or SIDES:
-        label, icon = SIDES[side]
-        preference = stored_side(side, shown)
-        choices.append(
-            Choice(
-                name=side,
-                label=label,
-                act=partial(decide, preference, request_key),
-                key=keys[side] if keys else None,
-                icon=icon,
-                chosen=preference is chosen,
-                disabled=not enabled,
-            )
+    return [
+        Choice(
+            name=side,
+            label=SIDES[side][0],
+            act=partial(decide, stored_side(side, shown)),
+            key=keys[side] if keys else None,
+            icon=SIDES[side][1],
+            chosen=stored_side(side, shown) is chosen,
+            disabled=not enabled,
         )
-    return choices
+        for side in keys or SIDES
+    ]
 
 
 def name_form() -> None:
     """Show the field for the reviewer's name in the bar."""
-    with st.container(width="content", gap="xxsmall"):
-        show(tag("div", "Who is reviewing? Your name is stored with each decision.", cls="jb-label"))
-        with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
-            st.text_input(
-                "Your name",
-                key=NAME_FIELD,
-                label_visibility="collapsed",
-                placeholder="Your name",
-                width=220,
-                on_change=give_name,
-            )
-            st.button("OK", key="who_start", on_click=give_name, wrap=False)
+    with row_of_buttons("Who is reviewing? Your name is stored with each decision.", row_key="decide"):
+        st.text_input(
+            "Your name",
+            key=NAME_FIELD,
+            label_visibility="collapsed",
+            placeholder="Your name",
+            width=220,
+            on_change=give_name,
+        )
+        st.button("OK", key="who_start", on_click=give_name, wrap=False)

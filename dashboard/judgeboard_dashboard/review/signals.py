@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queues import Queue
@@ -55,27 +56,29 @@ def _judgment_words(judgment: ItemJudgment) -> str:
     return ", ".join(part for part in parts if part) or "no score"
 
 
-def _score_words(judgment: ItemJudgment) -> str:
-    """Return the scores of a second judge as those of a review are written: "0.75, 4 / 4", "hallucinated"."""
-    parts = [
-        None if judgment.groundedness is None else score(judgment.groundedness),
-        None if judgment.quality is None else f"{judgment.quality} / 4",
-        judgment.label if judgment.groundedness is None else None,
-    ]
-    return ", ".join(str(part) for part in parts if part is not None) or UNKNOWN
+def _score_words(graded: ItemJudgment | ItemReview) -> list[str]:
+    """Return the scores of a second judge or a review: "0.75", "4 / 4"."""
+    groundedness = [] if graded.groundedness is None else [score(graded.groundedness)]
+    return groundedness if graded.quality is None else [*groundedness, f"{graded.quality} / 4"]
 
 
 def _review_words(review: ItemReview) -> str:
     """Return a review in a few words: "confirmed", "0.50, 3 / 4", "hallucinated"."""
     parts = [
         DECIDED.get(review.decision or ""),
-        None if review.groundedness is None else score(review.groundedness),
-        None if review.quality is None else f"{review.quality} / 4",
+        *_score_words(review),
         review.label,
         f"{review.scored} on a rubric" if review.scored else None,
         f"{len(review.claim_marks)} marked" if review.claim_marks else None,
     ]
     return ", ".join(part for part in parts if part) or "a note"
+
+
+def _block(label: str, *children: str | None, aside: str | None = None) -> Html:
+    """Return content under a label; ``aside`` is at the end of the label's line."""
+    return tag(
+        "div", tag("div", label, tag("span", aside) if aside else None, cls="jb-label"), *children, cls="jb-block"
+    )
 
 
 def decided_words(item: Item, flag: ItemFlag | None) -> str | None:
@@ -116,7 +119,6 @@ def _review(review: ItemReview) -> Html:
 
 
 def _marks(review: ItemReview) -> Html | None:
-    """Return the marks on single statements, problems first."""
     if not review.claim_marks:
         return None
     ordered = sorted(review.claim_marks, key=lambda mark: ORDER.index(mark.status.value))
@@ -142,14 +144,7 @@ def signals_pane(
 ) -> Html:
     """Return the pane with all signals about an answer.
 
-    Args:
-        item: The answer.
-        claims: The claims of the primary judge, as marked in the texts.
-        threshold: A groundedness below it is flagged; drawn as a tick on the bar.
-        rubric: Rubric scores of judges and people.
-        flag_id: The flag to decide; its reason comes first.
-        keys_shown: Whether to list the keys at the top.
-        comments: The comments on the answer.
+    ``threshold`` is a tick on the bar of groundedness. The reason for the flag to decide comes first.
     """
     return tag(
         "div",
@@ -174,12 +169,7 @@ def _blind_item(item: Item) -> Html | None:
     if item.hidden.queues:
         queues = " and ".join(f"“{name}”" for name in item.hidden.queues)
         sentence = f"{sentence} It is in the queue{'s' if len(item.hidden.queues) > 1 else ''} {queues}."
-    return tag(
-        "div",
-        tag("div", "Blind until you grade", cls="jb-label"),
-        tag("div", sentence, cls="jb-why"),
-        cls="jb-block",
-    )
+    return _block("Blind until you grade", tag("div", sentence, cls="jb-why"))
 
 
 def _why(item: Item, flag_id: int | None) -> Html | None:
@@ -187,33 +177,24 @@ def _why(item: Item, flag_id: int | None) -> Html | None:
     if not open_flags:
         return None
     open_flags.sort(key=lambda flag: (flag.id != flag_id, -flag.severity))
-    reasons = [tag("div", flag.why, cls="jb-why") for flag in open_flags]
-    return tag("div", tag("div", "Why you see this", cls="jb-label"), *reasons, cls="jb-block")
+    return _block("Why you see this", *(tag("div", flag.why, cls="jb-why") for flag in open_flags))
 
 
 def _signals(item: Item, threshold: float) -> Html:
     primary = primary_verdict(item)
     others = [other for other in item.currents if other is not primary and other.judge_kind != RUBRIC]
-    return tag(
-        "div",
-        tag("div", "Judge", tag("span", _judge_title(primary, item)), cls="jb-label"),
+    lines = [
+        *(_primary_lines(primary, threshold) if primary else []),
+        *_other_lines(others),
+        *_user_lines(item),
+        *_people_lines(item.reviews),
+    ]
+    return _block(
+        "Judge",
         _unusable(item) if primary is None else None,
-        tag(
-            "div",
-            join(_primary_lines(primary, threshold)) if primary else None,
-            join(_other_lines(others)),
-            join(_user_lines(item)),
-            join(_people_lines(item.reviews)),
-            cls="jb-scores",
-        ),
-        cls="jb-block",
+        tag("div", *lines, cls="jb-scores"),
+        aside=" · ".join(filter(None, (primary.version_title, primary.model))) if primary else item.primary_judge,
     )
-
-
-def _judge_title(primary: ItemJudgment | None, item: Item) -> str:
-    if primary is None:
-        return item.primary_judge or ""
-    return " · ".join(part for part in (primary.version_title, primary.model) if part)
 
 
 def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
@@ -243,16 +224,18 @@ def _unusable(item: Item) -> Html:
     if failed is None:
         return tag("div", "Not judged yet.", cls="jb-mut")
     raw = tag("details", tag("summary", "Raw output"), tag("div", failed.raw, cls="jb-raw")) if failed.raw else None
-    return tag(
-        "div", tag("div", f"No usable verdict: {failed.error or failed.status}", cls="jb-why"), raw, cls="jb-block"
-    )
+    reason = tag("div", f"No usable verdict: {failed.error or failed.status}", cls="jb-why")
+    return tag("div", reason, raw, cls="jb-block")
 
 
 def _other_lines(others: Sequence[ItemJudgment]) -> list[Html]:
     lines: list[Html] = []
     for place, judgment in enumerate(others):
         name = ("Second judge" if len(others) == 1 else "Other judges") if place == 0 else ""
-        lines += [tag("span", name), _who(judgment.version_title), tag("b", _score_words(judgment))]
+        words = _score_words(judgment)
+        if judgment.label and judgment.groundedness is None:
+            words.append(str(judgment.label))
+        lines += [tag("span", name), _who(judgment.version_title), tag("b", ", ".join(words) or UNKNOWN)]
     return lines
 
 
@@ -290,20 +273,16 @@ def _claims(claims: Sequence[NumberedClaim]) -> Html | None:
     if not claims:
         return None
     supported = sum(claim.status == "supported" for claim in claims)
-    return tag(
-        "div",
-        tag("div", "Claims", tag("span", f"{supported} of {count(len(claims), 'claim')} supported"), cls="jb-label"),
-        join(_claim(claim) for claim in problems_first(claims)),
-        cls="jb-block",
+    return _block(
+        "Claims",
+        *(_claim(claim) for claim in problems_first(claims)),
+        aside=f"{supported} of {count(len(claims), 'claim')} supported",
     )
 
 
 def _claim(numbered: NumberedClaim) -> Html:
-    own = (
-        None
-        if numbered.own is None
-        else tag("em", f"you {ICONS[numbered.own.value]} ", cls=f"jb-own jb-{numbered.own.value}")
-    )
+    mark = numbered.own and numbered.own.value
+    own = tag("em", f"you {ICONS[mark]} ", cls=f"jb-own jb-{mark}") if mark else None
     return tag(
         "div",
         tag("b", replace(numbered, own=None).sign, aria_label=numbered.words),
@@ -314,7 +293,6 @@ def _claim(numbered: NumberedClaim) -> Html:
 
 
 def _evidence_link(numbered: NumberedClaim) -> Html:
-    """Return the place of the claim's evidence: a link to the quote or the passage, or that there is none."""
     claim = numbered.claim
     if numbered.status == "notfound":
         return tag("span", "not in answer")
@@ -334,29 +312,13 @@ def queue_pane(
     After a blind review both grades are at the top.
     """
     keys, item = keys_block(QUEUE_KEYS) if keys_shown else None, leased.item
-    guidelines = (
-        tag(
-            "div",
-            tag("div", "This queue", cls="jb-label"),
-            tag("div", queue.guidelines, cls="jb-reason"),
-            cls="jb-block",
-        )
-        if queue.guidelines
-        else None
-    )
+    guidelines = _block("This queue", tag("div", queue.guidelines, cls="jb-reason")) if queue.guidelines else None
     if item is None or (reveal is None and item.hidden.judge):
-        return tag(
-            "div",
-            keys,
-            _blind_queue(queue),
-            tag("div", *_scales(queue), cls="jb-block"),
-            guidelines,
-            cls="jb-pane jb-signals",
-        )
+        return tag("div", keys, _blind_queue(queue), _scales(queue), guidelines, cls="jb-pane jb-signals")
     signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
-        body = tag("div", *_scales(queue), guidelines, cls="jb-block")
-        folded = tag("div", tag("details", tag("summary", "How to grade"), body), cls="jb-pane jb-block")
+        body = tag("details", tag("summary", "How to grade"), _scales(queue), guidelines)
+        folded = tag("div", body, cls="jb-pane jb-block")
         return tag("div", keys, signals, folded, cls="jb-both")
     given, judgment = reveal.given, primary_verdict(item)
     grades = (
@@ -392,30 +354,22 @@ def _blind_queue(queue: Queue) -> Html | None:
     ]
     names = ", ".join(hidden[:-1]) + (" and " if hidden[:-1] else "") + hidden[-1]
     sentence = f"{capital(names)} are hidden{' until you have graded' if queue.reveal and queue.blind_judge else ''}."
-    return tag(
-        "div", tag("div", "Blind until you grade", cls="jb-label"), tag("div", sentence, cls="jb-why"), cls="jb-block"
-    )
+    return _block("Blind until you grade", tag("div", sentence, cls="jb-why"))
 
 
-def _scales(queue: Queue) -> list[Html]:
-    scales = {
-        "groundedness": (
-            "Groundedness: how much of the answer is in the passages?",
-            [(step.name, step.key, step.meaning) for step in reversed(ANCHORS)],
-        ),
-        "quality": (
-            "Quality: does it answer the question?",
-            [(step.name, step.key, step.meaning) for step in reversed(QUALITIES)],
-        ),
-        "label": ("Label: is anything made up?", [(name, key, meaning) for _, name, key, meaning in LABELS]),
+def _scales(queue: Queue) -> Html:
+    scales: dict[str, tuple[str, Sequence[tuple[Any, str, str, str]]]] = {
+        "groundedness": ("Groundedness: how much of the answer is in the passages?", ANCHORS[::-1]),
+        "quality": ("Quality: does it answer the question?", QUALITIES[::-1]),
+        "label": ("Label: is anything made up?", LABELS),
     }
-    parts = [tag("div", "How to grade", tag("span", f"queue “{queue.name}”"), cls="jb-label")]
+    parts: list[Html] = []
     for grade, (question, steps) in scales.items():
         if grade in queue.grades:
             cells = [
                 part
-                for name, key, meaning in steps
+                for _, name, key, meaning in steps
                 for part in (tag("kbd", key), tag("span", name, cls="jb-step"), tag("span", meaning))
             ]
             parts += [tag("div", question), tag("div", *cells, cls="jb-scale")]
-    return parts
+    return _block("How to grade", *parts, aside=f"queue “{queue.name}”")

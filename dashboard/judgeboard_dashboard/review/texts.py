@@ -23,7 +23,7 @@ from judgeboard_dashboard.review.claims import (
     statements_of,
 )
 from judgeboard_dashboard.review.decisions import Actions, MarkActions
-from judgeboard_dashboard.widgets.keys import Turn, key_button
+from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
 Place = tuple[int, int, list[int]]  # start and end in a passage, the numbers of the sentences beside it
@@ -93,21 +93,10 @@ def question_block(item: Item, *, whole: bool) -> Html:
     return tag("div", tag("div", "Question", cls="jb-label"), text)
 
 
-def passages_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool) -> Html:
-    """Return the numbered passages with the quotes of the claims marked.
-
-    Args:
-        item: The answer; its passages are None where the log has none, empty where the search found none.
-        claims: The claims of the judge, empty where it gave none.
-        whole: Whether to send more than the first 100,000 characters.
-    """
-    return tag("div", passage_list(item, claims, whole=whole), cls="jb-pane")
-
-
 def passage_list(
     item: Item, claims: Sequence[NumberedClaim], *, whole: bool, places: Mapping[int, Sequence[Place]] | None = None
 ) -> Html:
-    """Return the passages without a pane around them; ``places`` are marked in them instead of the quotes."""
+    """Return the numbered passages with the quotes of the claims marked, or ``places`` instead of the quotes."""
     passages = item.passages
     if not passages:
         if passages is not None:
@@ -128,6 +117,11 @@ def passage_list(
         parts.append(_passage(number, passage, sent, claims, None if places is None else places.get(number, ())))
     jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
     return tag("div", jumps, *parts)
+
+
+def item_texts(item: Item) -> tuple[str | None, ...]:
+    """Return the texts of an answer: the question, the answer itself and the passages."""
+    return (item.query, item.answer, *(item.passages or ()))
 
 
 def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
@@ -176,7 +170,6 @@ def _passage(
 
 
 def _with_places(sent: str, places: Sequence[Place]) -> Html:
-    """Return the passage with the places found for sentences of the answer; numbers lead back to them."""
     parts: list[Html] = []
     behind = 0
     for start, end, numbers in places:
@@ -193,7 +186,6 @@ def _with_places(sent: str, places: Sequence[Place]) -> Html:
 
 
 def _jumps(passages: Sequence[str], claims: Sequence[NumberedClaim]) -> Html:
-    """Return the line over many passages: how many there are, and links to them."""
     total = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
     numbers, label = list(range(1, len(passages) + 1)), ""
     if len(passages) > MOST_NUMBERS:
@@ -216,14 +208,9 @@ def sentence_pane(
     whole: bool,
     link: Html | None = None,
 ) -> Html:
-    """Return the pane that shows an answer sentence by sentence.
+    """Return the pane that shows an answer sentence by sentence, each beside its place in the passages.
 
-    Args:
-        item: The answer.
-        aligned: Its sentences with their places (`evidence_alignment.align`).
-        claims: What is marked in the texts (`claims.shown_claims`).
-        whole: Whether to send more than the first 100,000 characters of the passages, and every sentence.
-        link: Leads to more about the answer.
+    ``whole``: also more than the first 100,000 characters of the passages, and every sentence.
     """
     answer = item.answer
     if answer is None:
@@ -310,7 +297,7 @@ def answer_panes(
     """Show the line of tools, the texts of an answer and the pane at their side.
 
     Args:
-        actions: What the keys do; only the claims of the judgment that they show are marked.
+        actions: Only the claims of the judgment that they show are marked.
         item: The answer.
         side: Returns the pane on the right, from the claims as marked in the texts.
         saved: The reviewer's own stored marks.
@@ -331,7 +318,7 @@ def answer_panes(
     else:
         parts = [
             ("answer", answer_pane(item, shown, whole=whole, link=link)),
-            ("passages", passages_pane(item, shown, whole=whole)),
+            ("passages", tag("div", passage_list(item, shown, whole=whole), cls="jb-pane")),
         ]
         widths = list(WIDTHS.values())
     more = 0 if whole else unsent([item.query, item.answer], item.passages)
@@ -344,7 +331,7 @@ def answer_panes(
                 show(markup)
                 if more and name != "judge":
                     label = f"Show all ({size(more)})"
-                    key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}", turn=Turn.GIVE)
+                    key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}")
                 if name == "judge" and under_side is not None:
                     under_side()
 
@@ -363,7 +350,6 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
                 "Why do you differ?" if reason is None else WHY_DIFFERS[reason.value],
                 actions.why,
                 key=f"why_{row}",
-                turn=Turn.GIVE,
                 shortcut="O",
                 quiet=reason is None,
                 chosen=reason is not None,
@@ -373,7 +359,6 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             noun.capitalize(),
             marks.next,
             key=f"statement_{row}",
-            turn=Turn.GIVE,
             shortcut="V",
             quiet=True,
             disabled=disabled,
@@ -385,7 +370,6 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
                 name,
                 partial(marks.mark, status),
                 key=f"mark_{status.value}_{row}",
-                turn=Turn.GIVE,
                 shortcut=shortcut,
                 quiet=not chosen,
                 chosen=chosen,
@@ -396,7 +380,6 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             "Whole texts" if actions.session.by_sentence else "By sentence",
             actions.by_sentence,
             key=f"switch_{row}",
-            turn=Turn.GIVE,
             shortcut="I",
             quiet=True,
             tip="Each sentence of the answer beside the most similar passage text, or the whole texts",
@@ -404,7 +387,6 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
 
 
 def _statement_line(marks: MarkActions, noun: str, status: ClaimStatus | None) -> Html:
-    """Return which statement the keys mark and how it is marked, or how many statements there are."""
     total = len(marks.statements)
     marked_by_you = f", {len(marks.shown):,} marked by you" if marks.shown else ""
     if marks.at is None:

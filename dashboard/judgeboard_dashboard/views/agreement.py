@@ -48,7 +48,6 @@ LEADS = {
     "correlated_judges": "Correlated judges.",
     "few_of_rarer": "Few of one category.",
 }
-READ_WITH_CARE = "Note."
 # These are captions, not notes at the top of the page.
 SMALL = {"slices", "some_flagged", "cut", "judged_again", "temperature", "other_grades"}
 HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "majority", "Each person alone": "each"}
@@ -156,7 +155,6 @@ def _judge_and_people(asked: Asked) -> AgreementPage:
 
 
 def _choice_of_raters(asked: Asked) -> AgreementChoice | None:
-    """Return the choice for several raters, None if there are no repeats."""
     if asked.of != "repeats":
         with asked.place:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
@@ -228,12 +226,12 @@ def _show_judge(shown: AgreementPage, asked: Asked) -> None:
 
 
 def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:
-    prominent = [each for each in notes if each.code not in SMALL]
-    for each in prominent[:MOST_NOTES]:
-        note(each.text, lead=LEADS.get(each.code, READ_WITH_CARE))
-    small = [*prominent[MOST_NOTES:], *(each for each in notes if each.code in SMALL - {"slices"})]
+    prominent = [shown for shown in notes if shown.code not in SMALL]
+    for shown in prominent[:MOST_NOTES]:
+        note(shown.text, lead=LEADS.get(shown.code, "Note."))
+    small = [*prominent[MOST_NOTES:], *(shown for shown in notes if shown.code in SMALL - {"slices"})]
     if small or left_out:
-        caption(*(each.text for each in small), left_out)
+        caption(*(shown.text for shown in small), left_out)
 
 
 def _versions(shown: AgreementPage, whose: Whose) -> None:
@@ -268,12 +266,10 @@ def _worth_of_flags(shown: AgreementPage) -> None:
     if not flags.rules:
         caption("No flag is decided yet. Decide some in the queue.")
         return
-    rows = flags_table(flags)
-    targets = [Rows("responses", {"rule": each.rule, "state": ["confirmed", "dismissed"]}) for each in flags.rules]
     bad = flags.random_bad.value
     table(
-        rows,
-        [*targets, *[None] * (len(rows.rows) - len(targets))],
+        flags_table(flags),
+        [Rows("responses", {"rule": rule.rule, "state": ["confirmed", "dismissed"]}) for rule in flags.rules],
         key="flags",
         under=(
             "What the rules miss is not known: too few randomly sampled answers are decided."

@@ -44,7 +44,8 @@ COLUMNS = (
     Column("Question", width=330),
     Column("Answer", width=380),
 )
-RATES = (
+FILE_COLUMNS = ("source", "external_id", "query_type", "question", "answer", "judge", "people", "reasoning")
+RATE_COLUMNS = (
     Column("Rate", width=100),
     Column("Value", "share estimate", width=125, help="With its 95 % interval"),
     Column("Of", "count", width=60),
@@ -125,7 +126,7 @@ def _list_rows(report: AuditReport, name: str) -> Rows:
 
 def _rates(report: AuditReport) -> None:
     rows = Table(
-        RATES,
+        RATE_COLUMNS,
         tuple(
             (name, estimate if estimate.value is not None else None, estimate.n, meaning)  # a reason would be cut
             for name, estimate, meaning in rates(report)
@@ -135,7 +136,6 @@ def _rates(report: AuditReport) -> None:
     flags = f"{count(report.flags_raised, 'flag')} on marked verdicts for people to review." if report.marked else None
     table(
         rows,
-        [None] * len(rows.rows),
         key="audit_rates",
         under=(
             f"Intervals: 95 %, by {unit}." if unit else None,
@@ -172,29 +172,31 @@ def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
 def _rows(listed: Sequence[ListedAnswer]) -> Table:
     rows = (
         (
-            *(each.answer.judge, each.answer.people, each.answer.external_id),
-            *(
-                (said.query_type, one_line(said.question), one_line(said.answer))
-                if (said := each.said)
-                else (None,) * 3
-            ),
+            line.answer.judge,
+            line.answer.people,
+            line.answer.external_id,
+            line.said.query_type if line.said else None,
+            one_line(line.said.question if line.said else ""),
+            one_line(line.said.answer if line.said else ""),
         )
-        for each in listed
+        for line in listed
     )
     return Table(COLUMNS, tuple(rows))
 
 
 def _file(listed: Sequence[ListedAnswer]) -> Table:
-    names = ("source", "external_id", "query_type", "question", "answer", "judge", "people", "reasoning")
     rows = (
         (
-            *(each.answer.source, each.answer.external_id),
-            *((said.query_type, said.question, said.answer) if (said := each.said) else (None,) * 3),
-            *(each.answer.judge, each.answer.people, said.reasoning if said else None),
+            line.answer.source,
+            line.answer.external_id,
+            *((text.query_type, text.question, text.answer) if (text := line.said) else (None, None, None)),
+            line.answer.judge,
+            line.answer.people,
+            text.reasoning if text else None,
         )
-        for each in listed
+        for line in listed
     )
-    return Table(tuple(map(Column, names)), tuple(rows))
+    return Table(tuple(map(Column, FILE_COLUMNS)), tuple(rows))
 
 
 with page("Audits"):

@@ -1,5 +1,6 @@
 """Disagreement: where judge and people differ, worst first, with the texts of both."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import cell_names
 from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.reviewers import list_graders
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.verdict_pairs import why_counts
@@ -38,14 +39,9 @@ EXPORT_MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The filter row; ``cell`` is the (people, judge) cell that was clicked."""
+    """The filter row: the arguments of `disagreement_page`, the (people, judge) cell that was clicked among them."""
 
-    version: StoredVersion | None
-    grade: GradeName
-    reviewer_id: int | None
-    query_types: tuple[str, ...]
-    direction: Direction | None
-    cell: tuple[int, int] | None
+    pairs: Mapping[str, Any]
     as_table: bool
 
 
@@ -60,10 +56,10 @@ def disagreement() -> None:
     with st.container(key="stack_disagreement"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
-        picture(found, asked.reviewer_id, cell=asked.cell, as_table=asked.as_table, choose=_choose)
+        picture(found, asked.pairs["reviewer_id"], cell=asked.pairs["cell"], as_table=asked.as_table, choose=_choose)
     with right:
-        _cell_chip(asked, found)
-        chosen = disagreement_table(found, lambda: export_table(_rows(asked, EXPORT_MOST)))
+        _cell_chip(asked.pairs["cell"], found)
+        chosen = disagreement_table(found, lambda: export_table(_rows(asked)))
         if chosen is not None:
             two_texts(chosen, found.version.title, found.grade)
     with reading() as connection:
@@ -98,33 +94,20 @@ def _load() -> tuple[Asked, DisagreementPage]:
             )
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
         version = version_field(place, source.paired(list_versions(connection), grade, primary_judge(connection)))
-        asked = Asked(
-            version,
-            grade,
-            reviewer_id,
-            tuple(types),
-            next((each for each, words in DIRECTIONS.items() if words == direction), None),
-            _cell(grade),
-            as_table,
-        )
-        found = disagreement_page(connection, source=source, limit=SIZE, **_options(asked))
-    return asked, found
+        pairs: dict[str, Any] = {
+            "version_id": version.id if version else None,
+            "grade": grade,
+            "query_types": tuple(types),
+            "reviewer_id": reviewer_id,
+            "direction": next((each for each, words in DIRECTIONS.items() if words == direction), None),
+            "cell": _cell(grade),
+        }
+        return Asked(pairs, as_table), disagreement_page(connection, source=source, limit=SIZE, **pairs)
 
 
-def _options(asked: Asked) -> dict[str, Any]:
-    return {
-        "version_id": asked.version.id if asked.version else None,
-        "grade": asked.grade,
-        "query_types": asked.query_types,
-        "reviewer_id": asked.reviewer_id,
-        "direction": asked.direction,
-        "cell": asked.cell,
-    }
-
-
-def _rows(asked: Asked, limit: int) -> tuple[Disagreement, ...]:
+def _rows(asked: Asked) -> tuple[Disagreement, ...]:
     with reading() as connection:
-        return disagreement_page(connection, limit=limit, **_options(asked)).rows
+        return disagreement_page(connection, limit=EXPORT_MOST, **asked.pairs).rows
 
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:
@@ -144,18 +127,18 @@ def _choose(grade: GradeName, cell: tuple[int, int] | None) -> None:
     st.query_params[CELL] = f"{grade}:{names[cell[0]]}:{names[cell[1]]}"
 
 
-def _cell_chip(asked: Asked, found: DisagreementPage) -> None:
-    if asked.cell is None:
+def _cell_chip(cell: tuple[int, int] | None, found: DisagreementPage) -> None:
+    if cell is None:
         return
-    people, judge = (cell_names(asked.grade)[place] for place in asked.cell)
-    from_ = "from " if asked.grade == "groundedness" else ""
+    people, judge = (cell_names(found.grade)[place] for place in cell)
+    from_ = "from " if found.grade == "groundedness" else ""
     with st.container(key="chips_disagreement", horizontal=True, gap="xsmall"):
         st.button(
             f"People {from_}{people}, judge {from_}{judge}: {found.total:,} ✕",
             key="disagreement_cell",
             help="Remove this filter",
             on_click=_choose,
-            args=(asked.grade, None),
+            args=(found.grade, None),
         )
 
 

@@ -43,6 +43,14 @@ _DONE = "import_done"
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _KEPT = "import_mapping"
 REJECTED_COLUMNS = (Column("Line", "integer", width=70), Column("Field", width=120), Column("Reason", width=560))
+HINTS = (
+    "Choose a file. Judgeboard checks it first. Nothing is stored until you press Import.",
+    (
+        "Each row needs a question and an answer. Passages, id, query type, time and user feedback are read if "
+        "present. Common column names are recognised."
+    ),
+    "To import in a terminal: `judgeboard import FILE`",
+)
 NEXT: dict[str, tuple[str, Rows, str]] = {
     "responses": ("Judge these answers", Rows("rejudge", {"rows": "plain"}), "Next: judge these answers."),
     "grades": ("Show agreement", Rows("agreement", {}), "Next: see how far the judges agree with these grades."),
@@ -61,7 +69,7 @@ def imports() -> None:
         if uploaded is None:
             caption("For larger files, use a terminal: `judgeboard import FILE`")
             with right:
-                _hints()
+                empty(*HINTS)
             return
         choice, stream = uploaded
         trial = _tried(choice, stream)
@@ -88,19 +96,18 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     )
     if upload is None:
         return None
-    choice = Choice(upload.file_id, upload.name, kind, source.strip(), mapping_of(upload.file_id, kind))
-    return choice, cast("BinaryIO", upload)
+    mapping = tuple(sorted(_answers(upload.file_id, kind).items()))
+    return Choice(upload.file_id, upload.name, kind, source.strip(), mapping), cast("BinaryIO", upload)
 
 
 def _tried(choice: Choice, stream: BinaryIO) -> Trial | None:
     """Return the trial of this choice, read once and then kept for the session."""
-    kept = st.session_state.get(_TRIAL)
-    if isinstance(kept, Trial) and kept.choice == choice:
+    kept: Trial | None = st.session_state.get(_TRIAL)
+    if kept is not None and kept.choice == choice:
         return kept
     progress = st.empty()
     try:
-        before = kept if isinstance(kept, Trial) else None
-        trial = try_file(store(), stream, choice, _progress(progress, "read"), before)
+        trial = try_file(store(), stream, choice, _progress(progress, "read"), kept)
     except BadInput as error:
         problem(str(error))
         return None
@@ -111,11 +118,11 @@ def _tried(choice: Choice, stream: BinaryIO) -> Trial | None:
 
 
 def _card(trial: Trial, stream: BinaryIO) -> None:
-    done = st.session_state.get(_DONE)
-    if isinstance(done, Done) and done.choice == trial.choice:
-        done_card(done)
+    done: Done | None = st.session_state.get(_DONE)
+    if done is not None and done.choice == trial.choice:
+        _done_card(done)
         return
-    actor = trial_card(trial)
+    actor = _trial_card(trial)
     if actor is None:
         return
     report = _progress(st.empty(), "imported")
@@ -131,20 +138,11 @@ def _progress(place: DeltaGenerator, done: str) -> Callable[[int], None]:
     return report
 
 
-def _hints() -> None:
-    empty(
-        "Choose a file. Judgeboard checks it first. Nothing is stored until you press Import.",
-        "Each row needs a question and an answer. Passages, id, query type, time and user feedback are read if "
-        "present. Common column names are recognised.",
-        "To import in a terminal: `judgeboard import FILE`",
-    )
-
-
 def _understood(trial: Trial) -> None:
     heading("Columns")
     columns = columns_table(trial.choice.kind, trial.summary.columns)
     table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
-    ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
+    _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
     _first_rows(trial)
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
 
@@ -165,18 +163,10 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
     table(Table(REJECTED_COLUMNS, rows), key="import_rejected_rows", name="rejected", most=6)
 
 
-def mapping_of(file_id: str, kind: str) -> tuple[tuple[str, str], ...]:
-    """Return the chosen mapping of a file as pairs of its column and our field."""
-    return tuple(sorted(_answers(file_id, kind).items()))
-
-
-def ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
+def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
     """Show a field for each column or field that is not clear.
 
-    Args:
-        file_id: the upload; a new one starts without a mapping.
-        kind: the kind of the file.
-        columns: the columns as read without a mapping, so that a field stays on the page after it was used.
+    ``columns`` are read without a mapping, so that a field stays on the page after it was used.
     """
     unsure = [use for use in columns if not use.sure and use.theirs is not None]
     free = [use.theirs for use in columns if use.ours is None and use.theirs is not None]
@@ -242,11 +232,12 @@ def _answer(answers: dict[str, str], key: str, theirs: str | None, ours: str | N
 
 
 def _answers(file_id: str, kind: str) -> dict[str, str]:
+    """Return the chosen mapping of a file, our fields by its columns; a new upload starts without one."""
     kept: dict[tuple[str, str], dict[str, str]] = st.session_state.setdefault(_KEPT, {})
     return kept.setdefault((file_id, kind), {})
 
 
-def trial_card(trial: Trial) -> Reviewer | None:
+def _trial_card(trial: Trial) -> Reviewer | None:
     """Show the trial; return the person who pressed Import, else None."""
     summary = trial.summary
     with st.container(border=True, key="import_card"):
@@ -269,7 +260,7 @@ def trial_card(trial: Trial) -> Reviewer | None:
     return reviewer if pressed else None
 
 
-def done_card(done: Done) -> None:
+def _done_card(done: Done) -> None:
     """Show the result of the import, and the next step."""
     summary = done.summary
     label, rows, hint = NEXT.get(summary.kind, (None, None, ""))

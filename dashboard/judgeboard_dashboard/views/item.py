@@ -1,12 +1,12 @@
 """The Item page: review one answer of a list, or the items of a queue, one after the other."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
 import streamlit as st
 
 from judgeboard.domain import FlagState, ResponseKind
-from judgeboard.errors import NotFound
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, load_item, response_of_flag
@@ -23,7 +23,6 @@ from judgeboard_dashboard.review.drafts import (
     EDIT,
     Done,
     Draft,
-    Goal,
     ReviewSession,
     keep_draft,
     own_review_to_change,
@@ -54,11 +53,11 @@ from judgeboard_dashboard.review.screen import (
     undo_choice,
 )
 from judgeboard_dashboard.review.signals import decided_words, primary_verdict, queue_pane, signals_pane
-from judgeboard_dashboard.review.texts import answer_panes, pair_block
+from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
 from judgeboard_dashboard.widgets.keys import Turn
-from judgeboard_dashboard.widgets.navigation import Rows
+from judgeboard_dashboard.widgets.navigation import Rows, flagged, number_in_address
 from judgeboard_dashboard.widgets.texts import SORTS, capital, count, nothing_waits, when
 
 DEFAULT_SORT = next(iter(SORTS))
@@ -76,10 +75,10 @@ def review_item() -> None:
     sort = st.query_params.get("sort", DEFAULT_SORT)
     listing = Listing(where, sort if sort in SORTS else DEFAULT_SORT)
     take_input(session)
-    if isinstance(session.goal, Goal):
+    if session.goal is not None:
         _set_address(session.goal)
         session.goal = None  # only now: a run that is cut off before would lose the way
-    flag_id, response_id = _number("flag"), _number("response")
+    flag_id, response_id = number_in_address("flag", "flag"), number_in_address("response", "answer")
     from_list = flag_id is not None or response_id is None
     reviewer_id = None if reviewer is None else reviewer.id
     with reading() as connection:
@@ -89,7 +88,7 @@ def review_item() -> None:
                 _list_end(session, reviewer, others=queue_page(connection, RowFilter(), limit=1).total)
                 return
             flag_id = first.lines[0].flag_id
-            _set_address(Goal(flag_id=flag_id))
+            _set_address(flagged(flag_id))
         item = load_item(connection, response_id or 0 if flag_id is None else response_of_flag(connection, flag_id))
         near = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
         threshold = thresholds(connection).low_groundedness
@@ -123,9 +122,10 @@ def _draw_item(
         session=session,
         reviewer=reviewer,
         row=row,
+        request_key=session.request_key(row),
         subject=item.response_id,
         name=item.external_id,
-        seconds=appear(row, _texts(item)),
+        seconds=appear(row, item_texts(item)),
         judgment=primary_verdict(item),
         threshold=threshold,
         listing=listing,
@@ -139,21 +139,19 @@ def _draw_item(
         rubric = load_rubric_scores(connection, item.response_id)
         comments = comments_on(connection, item.response_id, None if reviewer is None else reviewer.id)
     own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
-    done: Done | None = None
+    done = session.done[-1] if session.done else None
     if changed is not None:
         done = Done(changed.id, item.response_id, Draft.of(changed.grade), flag_id=changed.flag_id)
-    elif session.done:
-        done = session.done[-1]
-    elif own:
+    elif done is None and own:
         done = Done(own[0].id, item.response_id, Draft(), flag_id=own[0].flag_id)
-    listed = near is not None and near.listed
-    position = f"{near.position:,} of {near.total:,}" if near is not None and listed else ""
+    title, position = item.external_id, None
+    if near is not None and near.listed:
+        title = f"{near.position:,} of {near.total:,}"
+        position = tag("span", tag("b", f"{near.position:,}"), f" of {near.total:,} in “{listing.words}”")
     head_line(
         actions,
-        position or item.external_id,
-        tag("span", tag("b", f"{near.position:,}"), f" of {near.total:,} in “{listing.words}”")
-        if near is not None and listed
-        else None,
+        title,
+        position,
         [
             KINDS.get(item.kind),
             "not flagged" if flag is None and item.kind == ResponseKind.LOG and not item.hidden.judge else None,
@@ -162,10 +160,10 @@ def _draw_item(
             f"asked {when(item.asked_at)}" if item.asked_at else None,
         ],
         [
-            _undo_choice(session, reviewer, done),
+            _undo_choice(session, done, partial(undo_review, store(), session, reviewer)),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
-            move("list", "List", "L", partial(actions.go, Rows("queue", {**listing.query(DEFAULT_SORT)}))),
+            move("list", "List", "L", partial(actions.go, Rows("queue", listing.query(DEFAULT_SORT)))),
             keys_choice(actions),
         ],
     )
@@ -187,10 +185,9 @@ def _draw_item(
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
-    request_key = session.request_key(row)
     if open_flag is not None:
         question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
-        choices = decision_choices(actions.decide, request_key, flag=True)
+        choices = decision_choices(actions.decide, flag=True)
     else:
         question = (
             "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
@@ -199,13 +196,13 @@ def _draw_item(
             Choice(
                 name="save",
                 label="Save grade",
-                act=partial(actions.decide, None, request_key),
+                act=partial(actions.decide, None),
                 key="Ctrl+Enter",
                 icon=":material/save:",
                 tip="Saves quality, groundedness, label, note and corrected answer as your review",
             )
         ]
-    to_rejudge = partial(_to_rejudge, session, item.response_id)
+    to_rejudge = partial(actions.go, Rows("rejudge", {"response": str(item.response_id)}))
     bar(
         actions,
         question,
@@ -215,47 +212,22 @@ def _draw_item(
     )
 
 
-def _undo_choice(session: ReviewSession, reviewer: Reviewer | None, done: Done | None) -> Choice:
+def _undo_choice(session: ReviewSession, done: Done | None, undo: Callable[[Done, str], None]) -> Choice:
     if done is None:
         return undo_choice(None, None)
-    key = session.request_key(f"undo{done.review_id}")
-    return undo_choice(done.review_id, partial(undo_review, store(), session, reviewer, done, key))
+    return undo_choice(done.review_id, partial(undo, done, session.request_key(f"undo{done.review_id}")))
 
 
 def _to_flag(actions: ItemActions, name: str, key: str, flag_id: int | None) -> Choice:
-    return move(name, capital(name), key, None if flag_id is None else partial(actions.go, Goal(flag_id=flag_id)))
+    return move(name, capital(name), key, None if flag_id is None else partial(actions.go, flagged(flag_id)))
 
 
-def _to_rejudge(session: ReviewSession, response_id: int) -> None:
-    session.goal = Rows("rejudge", {"response": str(response_id)})
-
-
-def _texts(item: Item) -> tuple[str | None, ...]:
-    return (item.query, item.answer, *(item.passages or ()))
-
-
-def _set_address(goal: Goal) -> None:
-    for name, value in (("flag", goal.flag_id), ("response", goal.response_id)):
-        if value is not None:
-            st.query_params[name] = str(value)
-        elif name in st.query_params:
-            del st.query_params[name]
-    if EDIT in st.query_params:
-        del st.query_params[EDIT]
-
-
-def _number(name: str) -> int | None:
-    """Return a number of the address, None without one.
-
-    Raises:
-        NotFound: It is no number that a row can have.
-    """
-    value = st.query_params.get(name)
-    if not value:
-        return None
-    if not value.isdecimal() or len(value) > 18:
-        raise NotFound(f"This address names no {'flag' if name == 'flag' else 'answer'}: {name}={value}")
-    return int(value)
+def _set_address(goal: Rows) -> None:
+    for name in ("flag", "response", EDIT):
+        if name in goal.query:
+            st.query_params[name] = goal.query[name]
+        else:
+            st.query_params.pop(name, None)
 
 
 def _show_message(session: ReviewSession) -> None:
@@ -264,7 +236,6 @@ def _show_message(session: ReviewSession) -> None:
 
 
 def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) -> None:
-    """Show that this list has no open flags, or no more."""
     _show_message(session)
     if not others:
         nothing_waits()
@@ -277,7 +248,8 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
             session.say("")
             open_rows("queue")
         if session.done:
-            _undo_choice(session, reviewer, session.done[-1]).draw("end", quiet=True)
+            undo = partial(undo_review, store(), session, reviewer)
+            _undo_choice(session, session.done[-1], undo).draw("end", quiet=True)
 
 
 def review_queue(name: str) -> None:
@@ -308,7 +280,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
-    texts = () if item is None else _texts(item)
+    texts = () if item is None else item_texts(item)
     seconds = appear(row, texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ())))
     leased.shown = True
     leased.expiry_shown = reveal is None and leased.expired(datetime.now(UTC))
@@ -318,6 +290,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         session=session,
         reviewer=reviewer,
         row=row,
+        request_key=session.request_key(row),
         subject=leased.subject,
         name=leased.name,
         seconds=seconds,
@@ -326,7 +299,6 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         work=work,
         leased=leased,
     )
-    done = work.undoable[-1] if work.undoable else None
     first, _, rest = work.position.partition(" ")
     head_line(
         actions,
@@ -335,9 +307,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         [item.query_type if item is not None else None if pair is None else pair.query_type]
         + ([f"model {item.generator_model}"] if item is not None and not blind and item.generator_model else []),
         [
-            undo_choice(None, None)
-            if done is None
-            else undo_choice(done.review_id, partial(actions.undo, done, session.request_key(f"undo{done.review_id}"))),
+            _undo_choice(session, work.undoable[-1] if work.undoable else None, actions.undo),
             move("skip", "Skip", "J", actions.ask_skip if reveal is None else None),
             move("leave", "Leave", "L", partial(actions.go, Rows("queue", {"show": QUEUES}))),
             keys_choice(actions),
@@ -368,8 +338,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
 
 
 def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
-    """Return the question of the bar and its choices: they depend on the lease, the subject and the reveal."""
-    work, leased, request_key = actions.work, actions.leased, actions.session.request_key(actions.row)
+    work, leased = actions.work, actions.leased
     if leased.expiry_shown:
         minutes = max(work.queue.lease_seconds // 60, 1)
         again = Choice(
@@ -379,18 +348,18 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
     if leased.pair is not None:
         enabled = leased.pair.left is not None and leased.pair.right is not None
         return "Which answer is better?", side_choices(
-            actions.decide, request_key, leased.pair.shown, keys=QUEUE_SIDE_KEYS, enabled=enabled
+            actions.decide, leased.pair.shown, keys=QUEUE_SIDE_KEYS, enabled=enabled
         )
     if work.reveal is None:
-        return "Is there a problem?", decision_choices(actions.decide, request_key, flag=False)
+        return "Is there a problem?", decision_choices(actions.decide, flag=False)
     if work.reveal.changing:
-        choices = decision_choices(actions.answer_reveal, request_key, flag=False)
+        choices = decision_choices(actions.answer_reveal, flag=False)
         return "Having seen the judge: is there a problem?", choices
     return "The judge is shown now. Your grade?", [
         Choice(
             name="keep",
             label="Keep mine",
-            act=partial(actions.answer_reveal, None, request_key),
+            act=partial(actions.answer_reveal, None),
             key="Y",
             icon=":material/check:",
             tip="The same grade, having seen the judge",
@@ -420,7 +389,6 @@ def _skip_form(actions: QueueActions) -> None:
 
 
 def _queue_end(work: QueueSession, session: ReviewSession) -> None:
-    """Show that nothing is left in the queue for this reviewer, or that it was closed."""
     st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
     _show_message(session)
     if work.closed:

@@ -1,7 +1,6 @@
 """The page Judges: the health checks of one judge version."""
 
 from functools import cache
-from typing import Any
 
 import streamlit as st
 
@@ -24,7 +23,6 @@ from judgeboard.methods.repeats import RepeatsReport, version_report
 from judgeboard.reports.tables import Column, Table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
@@ -67,7 +65,11 @@ def judges() -> None:
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
         version = version_field(place, versions) or versions[0]
         health = health_page(connection, version, _kept_records(store().shown_url))
-        combined = _combined(connection, version)
+        combined: JuryReport | RepeatsReport | str
+        try:
+            combined = version_report(connection, version)
+        except NotFound as error:
+            combined = str(error)
     sentence(health_sentence(health.report))
     with st.container(key="stack_judges"):
         left, right = st.columns([1.35, 1], gap="medium")
@@ -84,13 +86,6 @@ def judges() -> None:
 def _kept_records(_database: str) -> KeptRecords:
     """Return the cache of a database (by its address without the password), for all sessions of the server."""
     return KeptRecords()
-
-
-def _combined(connection: Any, version: StoredVersion) -> JuryReport | RepeatsReport | str:
-    try:
-        return version_report(connection, version)
-    except NotFound as error:
-        return str(error)
 
 
 def _checks(health: HealthPage) -> None:

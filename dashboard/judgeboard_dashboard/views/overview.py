@@ -62,7 +62,6 @@ def overview() -> None:
 
 
 def _cards(state: Overview) -> None:
-    """Five numbers with their last seven days; each opens its rows."""
     judged = state.judged_in_all
     usable, unusable = usable_words(judged)
     cost, cost_per_answer = cost_words(judged)

@@ -20,7 +20,7 @@ from judgeboard_dashboard.review.pairs import (
 )
 from judgeboard_dashboard.session import current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import version_field
-from judgeboard_dashboard.widgets.navigation import follow, open_button
+from judgeboard_dashboard.widgets.navigation import follow, start_button
 from judgeboard_dashboard.widgets.pair_tables import groups_file, groups_table, lines_table
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
@@ -64,12 +64,11 @@ def _list() -> None:
     with st.container(key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         heading(f"{LISTED[listed]}: {len(places):,} of {count(total, 'pair')}")
         open_pairs = [place for place, line in zip(places, lines, strict=True) if not line.mine]
-        open_button(
+        start_button(
             "Judge them yourself",
             open_pairs[0].rows() if open_pairs else None,
             key="judge_pairs",
-            icon=":material/play_arrow:",
-            type="primary",
+            shortcut=None,
             disabled=not open_pairs,
             help="One after the other, without seeing the models or the judge's verdict",
         )
@@ -94,7 +93,6 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
     sentence(f"{outcome_words(group)}.", lead=f"{version.title}, {aspect}.")
     table(
         groups_table(groups),
-        [None] * len(groups),
         key="pair_figures",
         under=(
             "Each pair was asked in one order only: its verdict is that order's, and position bias cannot be measured."

@@ -9,18 +9,16 @@ import streamlit as st
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.listing import LinePage
 from judgeboard.store.open_flags import QueueLine, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import who_button
 from judgeboard_dashboard.review import queues
 from judgeboard_dashboard.review.conflicts import conflicts
-from judgeboard_dashboard.review.new_queue import new_queue
 from judgeboard_dashboard.review.own_reviews import own_reviews
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
-from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, data_frame, one_line, place_in, turning_foot
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import SORTS, ago, capital, nothing_waits, rule_words
 
 COLUMNS = (
@@ -34,7 +32,6 @@ COLUMNS = (
     Column("Asked", width=85),
     Column("Id", width=125),
 )
-_OPEN = "queue_open"
 
 
 def queue() -> None:
@@ -48,13 +45,12 @@ def queue() -> None:
     elif place.segment == queues.MY_REVIEWS:
         own_reviews(place)
     elif place.new:
-        new_queue()
+        queues.new_queue()
     else:
         queues.queue_list()
 
 
 def _open_flags() -> None:
-    """Show the open flags that match, fifty at a time."""
     reviewer = current_reviewer()
     with reading() as connection:
         facets = queue_facets(connection)
@@ -71,8 +67,6 @@ def _open_flags() -> None:
             reviewer_id=reviewer.id if reviewer else None,
         )
     write_address("queue", chosen.query)
-    if flag_id := st.session_state.pop(_OPEN, None):
-        open_rows("item", flag=flag_id, **chosen.query)
     if not flags.total:
         if chosen.where == RowFilter():
             nothing_waits()
@@ -82,30 +76,19 @@ def _open_flags() -> None:
     which = "" if chosen.where == RowFilter() else f" in {filter_sentence(chosen.where)}"
     with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", tag("b", f"{flags.total:,} open"), f"{which} · {SORTS[chosen.sort]}", cls="jb-say jb-line"))
-        st.button(
-            "Start reviewing",
-            key="queue_start_button",
-            type="primary",
-            icon=":material/play_arrow:",
-            shortcut="Enter",
-            on_click=_open,
-            args=(flags.lines[0].flag_id,),
-            wrap=False,
-        )
+        start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button")
     ask_reviewer()
-    _table(flags)
+    now = datetime.now(UTC)
+    show_rows(
+        Table(COLUMNS, tuple(_row(line, now) for line in flags.lines)),
+        key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
+        targets=[_item_rows(line, chosen) for line in flags.lines],
+    )
     turning_foot("queue", flags, "flag", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen))
 
 
-def _table(flags: LinePage[QueueLine]) -> None:
-    now = datetime.now(UTC)
-    key = f"queue_table_{flags.lines[0].flag_id}_{flags.first}"
-    data_frame(
-        Table(COLUMNS, tuple(_row(line, now) for line in flags.lines)),
-        key=key,
-        selection_mode="single-cell",
-        on_select=lambda: _cell_chosen(key, [line.flag_id for line in flags.lines]),
-    )
+def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
+    return Rows("item", {"flag": str(line.flag_id), **chosen.query})
 
 
 def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
@@ -144,21 +127,8 @@ def _export(chosen: Chosen) -> Table:
     formats: dict[str, Format] = {"severity": "number", "groundedness": "number", "asked_at": "time"}
     with reading() as connection:
         lines = all_lines(lambda key, size: queue_page(connection, chosen.where, chosen.sort, after=key, limit=size))
-    return Table(
-        tuple(Column(name, formats.get(name, "text")) for name in names),
-        tuple(tuple(getattr(line, name) for name in names) for line in lines),
-    )
-
-
-def _open(flag_id: int) -> None:
-    st.session_state[_OPEN] = flag_id
-
-
-def _cell_chosen(key: str, flag_ids: list[int]) -> None:
-    """Turn the selection into an id at once: it is an index into the list, and the list changes."""
-    cells = st.session_state[key].selection.cells
-    if cells:
-        _open(flag_ids[cells[0][0]])
+    columns = tuple(Column(name, formats.get(name, "text")) for name in names)
+    return Table(columns, tuple(tuple(getattr(line, name) for name in names) for line in lines))
 
 
 with page("Queue"):

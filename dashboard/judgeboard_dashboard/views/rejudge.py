@@ -83,7 +83,6 @@ def _shown_job(place: Place, jobs: list[JobProgress]) -> JobProgress | None:
 
 
 def _run(run_id: int) -> None:
-    """Show what a run of a command changed."""
     with reading() as connection:
         run = get_run(connection, run_id)
         usable = run_counts(connection, [run_id])[run_id].ok

@@ -86,7 +86,8 @@ def responses() -> None:
         _cell_chip(cell, asked)
     write_address("responses", asked.query)
     if not found.total:
-        _nothing(asked)
+        to_import = ("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
+        empty(*(to_import if asked.where == RowFilter() else ["No answer matches."]))
         return
     words = f" · {asked.words}" if asked.words else ""
     order = order_of(asked.where, asked.sort).words
@@ -121,13 +122,6 @@ def _cell_chip(cell: Drilled, asked: Asked) -> None:
             on_click=st.query_params.from_dict,
             args=(rest,),
         )
-
-
-def _nothing(asked: Asked) -> None:
-    if asked.where != RowFilter():
-        empty("No answer matches.")
-        return
-    empty("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
 
 
 def _table(found: LinePage[ResponseLine]) -> None:

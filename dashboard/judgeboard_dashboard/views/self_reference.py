@@ -106,13 +106,7 @@ def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int) -> Fi
     listed = st.selectbox("List", list(LISTED), key="listed", bind="query-params", width=230)
     names = [each.category for each in found.report.categories]
     category = st.selectbox(
-        "Category",
-        names,
-        index=None,
-        key="category",
-        bind="query-params",
-        placeholder="All categories",
-        width=180,
+        "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
     )
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
@@ -124,8 +118,8 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     table(
         slices_table(report),
         [
-            this_page(report, as_tables=filters.as_tables, listed=listed_words(each.gate_on, each.majority_right))
-            for each in report.slices
+            this_page(report, as_tables=filters.as_tables, listed=listed_words(part.gate_on, part.majority_right))
+            for part in report.slices
         ],
         key="slices_self_reference",
         under=(f"Click a row to list its {noun(report)}s.",),
@@ -137,7 +131,7 @@ def _categories(found: SelfReferencePage, filters: Filters) -> None:
     heading("By category")
     table(
         categories_table(report),
-        [this_page(report, as_tables=filters.as_tables, category=each.category) for each in report.categories],
+        [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
             "At the same gate. Right where on: how often its own answer is right if the gate is on.",

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
-from judgeboard.methods.suite_file import Baseline
 from judgeboard.methods.suite_results import (
     CaseResult,
     SuiteResult,
@@ -25,65 +24,65 @@ from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, shortened, when
 
-QUESTION = Column("Question", width=330)
-CHANGE = {"Change": st.column_config.NumberColumn(format="%+.2f", width=80)}
+RUN_COLUMNS = (
+    Column("Run", "integer", width=50),
+    Column("When", width=105),
+    Column("State", width=85),
+    Column("Candidate", width=130),
+    Column("Judge", width=85),
+    Column("Average", "number", width=70),
+    Column("95 %", width=95),
+    Column("Measured", "count", width=75),
+    Column("Cases", "count", width=57),
+)
+DIMENSION_COLUMNS = (
+    Column("Dimension"),
+    Column("Average", "number"),
+    Column("95 %"),
+    Column("Cases", "count", width=60),
+)
+FAILURE_COLUMNS = (
+    Column("Score", "number", width=70),
+    Column("Question", width=330),
+    Column("Weakest", width=110),
+    Column("Why", width=420),
+)
+CHANGE_COLUMNS = (
+    Column("Change", "number"),
+    Column("Before", "number", width=70),
+    Column("Now", "number", width=70),
+    Column("Question", width=330),
+)
 
 
 def runs_table(runs: Sequence[SuiteRun]) -> Table:
     """Return the runs of a suite."""
-    columns = (
-        Column("Run", "integer", width=50),
-        Column("When", width=105),
-        Column("State", width=85),
-        Column("Candidate", width=130),
-        Column("Judge", width=85),
-        Column("Average", "number", width=70),
-        Column("95 %", width=95),
-        Column("Measured", "count", width=75),
-        Column("Cases", "count", width=57),
-    )
     rows = (
         (
-            *(suite_run.run, when(suite_run.at), suite_run.state.value, suite_run.candidate, suite_run.judge),
-            *(suite_run.average_score.value, _interval(suite_run.average_score)),
-            *(suite_run.measured, suite_run.total_cases),
+            run.run,
+            when(run.at),
+            run.state.value,
+            run.candidate,
+            run.judge,
+            run.average_score.value,
+            _interval(run.average_score),
+            run.measured,
+            run.total_cases,
         )
-        for suite_run in runs
+        for run in runs
     )
-    return Table(columns, tuple(rows))
+    return Table(RUN_COLUMNS, tuple(rows))
 
 
 def dimensions_table(dimensions: Mapping[str, Estimate]) -> Table:
     """Return the mean of each dimension."""
-    columns = (Column("Dimension"), Column("Average", "number"), Column("95 %"), Column("Cases", "count", width=60))
     rows = ((name, mean.value, _interval(mean), mean.n) for name, mean in dimensions.items())
-    return Table(columns, tuple(rows))
+    return Table(DIMENSION_COLUMNS, tuple(rows))
 
 
 def _interval(mean: Estimate) -> str | None:
     """Return the interval, or the reason where there is no value."""
     return mean.reason if mean.value is None else interval(mean)
-
-
-def failures_table(failures: Sequence[CaseResult]) -> Table:
-    """Return the cases that do not pass: the question, the weakest dimension, and the judge's reason."""
-    columns = (Column("Score", "number", width=70), QUESTION, Column("Weakest", width=110), Column("Why", width=420))
-    return Table(columns, tuple((case.score, _question(case), *_weakest(case)) for case in failures))
-
-
-def unmeasured_table(cases: Sequence[CaseResult]) -> Table:
-    """Return the cases without a score, with the reason."""
-    rows = ((_question(case), shortened(case.reason or "")) for case in cases)
-    return Table((QUESTION, Column("Why")), tuple(rows))
-
-
-def changes_table(result: SuiteResult, baseline: Baseline) -> tuple[Table, list[int | None]]:
-    """Return the cases of both runs, the largest drop first, and the response of each row."""
-    by_key = {case.key: case for case in result.cases}
-    ordered = sorted(baseline.cases, key=lambda change: change.change)
-    columns = (Column("Change", "number"), *(Column(name, "number", width=70) for name in ("Before", "Now")), QUESTION)
-    rows = ((case.change, case.before, case.after, _question(by_key[case.key])) for case in ordered)
-    return Table(columns, tuple(rows)), [by_key[case.key].response for case in ordered]
 
 
 def _question(case: CaseResult) -> str:
@@ -146,16 +145,15 @@ def suites() -> None:
 
 def _filters(everything: Sequence[SuiteRun]) -> Filters:
     with st.container(key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"):
-        names = list(dict.fromkeys(one.suite for one in everything))
+        names = list(dict.fromkeys(run.suite for run in everything))
         name = st.selectbox("Suite", names, key="suite", bind="query-params", width=240)
-        runs = [one for one in everything if one.suite == (name or names[0])]
-        titles = {_title(one.run): one for one in runs}
-        chosen = titles.get(
-            st.selectbox("Run", list(titles), key="run", bind="query-params", width=130) or "", runs[0]
-        ).run
-        earlier = [one for one in runs if one.run < chosen and one.state is RunState.DONE]
-        later = [one for one in runs if one.run > chosen and one.state is RunState.DONE]
-        baselines = {_title(one.run): one.run for one in (*earlier, *later)}
+        runs = [run for run in everything if run.suite == (name or names[0])]
+        titles = {_title(run.run): run for run in runs}
+        title = st.selectbox("Run", list(titles), key="run", bind="query-params", width=130)
+        chosen = titles.get(title or "", runs[0]).run
+        done = [run.run for run in runs if run.state is RunState.DONE]
+        earlier, later = [run for run in done if run < chosen], [run for run in done if run > chosen]
+        baselines = {_title(run): run for run in (*earlier, *later)}
         against = st.selectbox(
             "Compare with", [*baselines, NO_BASELINE], key="baseline", bind="query-params", width=160
         )
@@ -168,20 +166,24 @@ def _title(run_id: int) -> str:
     return f"Run {run_id}"
 
 
-def _this_page(one: SuiteRun) -> Rows:
-    return Rows("suites", {"suite": one.suite, "run": _title(one.run)})
+def _run_rows(runs: Sequence[SuiteRun]) -> list[Rows]:
+    return [Rows("suites", {"suite": run.suite, "run": _title(run.run)}) for run in runs]
+
+
+def _case_rows(cases: Sequence[CaseResult]) -> list[Rows | None]:
+    return [None if case.response is None else item(case.response) for case in cases]
 
 
 def _trend(filters: Filters) -> None:
     heading("Average score per run")
     drawn = list(reversed(filters.runs[:MOST_DRAWN]))
-    points = [RunPoint(one.run, day(one.at), _tip(one), one.average_score, one.threshold) for one in drawn]
+    points = [RunPoint(run.run, day(run.at), _tip(run), run.average_score, run.threshold) for run in drawn]
     more = len(filters.runs) - len(drawn)
     figure(
         lambda: suite_runs_chart(points, filters.run_id),
         HEIGHT,
         runs_table(drawn),
-        [_this_page(one) for one in drawn],
+        _run_rows(drawn),
         key="suite_trend",
         says=f"Average score (1 to 5) of {count(len(drawn), 'run')}, with 95 % interval",
         as_table=filters.as_tables,
@@ -192,17 +194,15 @@ def _trend(filters: Filters) -> None:
     )
 
 
-def _tip(one: SuiteRun) -> str:
-    value = score_words(one.average_score.value)
-    return f"run {one.run}, {one.candidate}, {when(one.at)}: {value} on {one.measured} cases"
+def _tip(run: SuiteRun) -> str:
+    value = score_words(run.average_score.value)
+    return f"run {run.run}, {run.candidate}, {when(run.at)}: {value} on {run.measured} cases"
 
 
 def _dimensions(result: SuiteResult) -> None:
     heading("By dimension")
-    rows = dimensions_table(result.dimensions)
     table(
-        rows,
-        [None] * len(rows.rows),
+        dimensions_table(result.dimensions),
         key="suite_dimensions",
         under=("Mean score (1 to 5) over the cases with a score.",),
     )
@@ -215,8 +215,8 @@ def _failures(result: SuiteResult) -> None:
         caption("None." if result.measured else "No case was measured.")
         return
     table(
-        failures_table(failures),
-        [None if one.response is None else item(one.response) for one in failures],
+        Table(FAILURE_COLUMNS, tuple((case.score, _question(case), *_weakest(case)) for case in failures)),
+        _case_rows(failures),
         key="suite_failures",
         under=("Lowest score first. Click a row to open the answer.",),
         most=8,
@@ -229,8 +229,11 @@ def _unmeasured(result: SuiteResult) -> None:
         return
     heading(f"Cases without a score, {len(cases):,}")
     table(
-        unmeasured_table(cases),
-        [None if one.response is None else item(one.response) for one in cases],
+        Table(
+            (Column("Question", width=330), Column("Why")),
+            tuple((_question(case), shortened(case.reason or "")) for case in cases),
+        ),
+        _case_rows(cases),
         key="suite_unmeasured",
         under=("They do not count for the average or the pass rate.",),
         most=6,
@@ -244,13 +247,21 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
     caption(baseline_sentence(result.baseline), *result.baseline.caveats)
     if not result.baseline.cases:
         return
-    rows, responses = changes_table(result, result.baseline)
+    by_key = {case.key: case for case in result.cases}
+    changes = sorted(result.baseline.cases, key=lambda change: change.change)
+    cases = [by_key[change.key] for change in changes]
     table(
-        rows,
-        [None if one is None else item(one) for one in responses],
+        Table(
+            CHANGE_COLUMNS,
+            tuple(
+                (change.change, change.before, change.after, _question(case))
+                for change, case in zip(changes, cases, strict=True)
+            ),
+        ),
+        _case_rows(cases),
         key="suite_changes",
         under=("Largest drop first, on the dimensions of both runs.",),
-        columns=CHANGE,
+        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=80)},
         most=8,
     )
 
@@ -261,7 +272,7 @@ def _runs(filters: Filters) -> None:
     heading("All runs")
     table(
         runs_table(filters.runs),
-        [_this_page(one) for one in filters.runs],
+        _run_rows(filters.runs),
         key="suite_runs",
         under=("Click a row to open the run.",),
         most=8,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import streamlit as st
 
@@ -20,6 +21,7 @@ LAST: dict[Period, dict[str, int | None]] = {
 }
 PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
 MOST_PANELS = 6
+Name = TypeVar("Name", bound=str)
 FIELDS = ("show", "by", "verdicts", "last", "table", "type")
 
 
@@ -65,24 +67,8 @@ def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVer
     }
     judges = judge_choices(primary, versions)
     with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
-        measure = st.segmented_control(
-            "Show",
-            list(measures),
-            format_func=measures.__getitem__,
-            default="groundedness",
-            required=True,
-            key="show",
-            bind="query-params",
-        )
-        period = st.segmented_control(
-            "By",
-            list(PERIODS),
-            format_func=PERIODS.__getitem__,
-            default="week",
-            required=True,
-            key="by",
-            bind="query-params",
-        )
+        measure = _one_of("Show", measures, "show")
+        period = _one_of("By", PERIODS, "by")
         judge = st.selectbox(
             "Judge version",
             list(judges),
@@ -92,11 +78,26 @@ def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVer
             disabled=measure == "flagged_share",
             help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
         )
-        lasts = LAST[period or "week"]
+        lasts = LAST[period]
         last = st.selectbox("Last", list(lasts), key="last", bind="query-params", width=130)
         st.space("stretch")
         table = st.toggle("Table", key="table", bind="query-params", width="content")
-    return Asked(measure or "groundedness", period or "week", judges.get(judge), lasts.get(last), table)
+    return Asked(measure, period, judges.get(judge), lasts.get(last), table)
+
+
+def _one_of(label: str, names: dict[Name, str], key: str) -> Name:
+    """Show a field with a few choices; the default is the first."""
+    first = next(iter(names))
+    chosen = st.segmented_control(
+        label,
+        list(names),
+        format_func=names.__getitem__,
+        default=first,
+        required=True,
+        key=key,
+        bind="query-params",
+    )
+    return chosen or first
 
 
 def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
@@ -146,7 +147,6 @@ def _caption(found: Trend, asked: Asked, most_points: int) -> None:
 
 
 def _left_out(found: Trend) -> None:
-    """Show the answers that no panel draws, by reason, as buttons that open them."""
     if not found.left_out:
         return
     with st.container(key="left_out", horizontal=True, vertical_alignment="center", gap="small"):

@@ -111,7 +111,7 @@ def key_button(
     act: Callable[[], None],
     *,
     key: str,
-    turn: Turn,
+    turn: Turn = Turn.GIVE,
     shortcut: str | None = None,
     chosen: bool = False,
     quiet: bool = False,

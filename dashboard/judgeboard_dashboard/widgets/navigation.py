@@ -10,7 +10,7 @@ import streamlit as st
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
 from judgeboard.agreement.choice import By
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import RowFilter
@@ -46,6 +46,25 @@ def item(response_id: int) -> Rows:
     return Rows("item", {"response": str(response_id)})
 
 
+def flagged(flag_id: int | None) -> Rows:
+    """Return the answer of a flag on the Item page; None is the first open flag."""
+    return Rows("item", {} if flag_id is None else {"flag": str(flag_id)})
+
+
+def number_in_address(name: str, noun: str) -> int | None:
+    """Return a number of the address that names a ``noun``, None without one.
+
+    Raises:
+        NotFound: It is no number that a row can have.
+    """
+    value = st.query_params.get(name)
+    if not value:
+        return None
+    if not value.isdecimal() or len(value) > 18:
+        raise NotFound(f"This address names no {noun}: {name}={value}")
+    return int(value)
+
+
 def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
     """Show the button that opens the Rejudge page with this filter, if the person may rejudge several answers.
 
@@ -66,6 +85,12 @@ def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -
 def open_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
     """Show a button that opens rows; ``options`` are further arguments of ``st.button``."""
     st.button(label, key=key, on_click=pick_rows, args=(rows,), wrap=False, **options)
+
+
+def start_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
+    """Show the main button of a list, which opens its first rows (key Enter)."""
+    looks = {"type": "primary", "icon": ":material/play_arrow:", "shortcut": "Enter", **options}
+    open_button(label, rows, key=key, **looks)
 
 
 def follow(page: str = "", *, own: Sequence[str] = ()) -> None:

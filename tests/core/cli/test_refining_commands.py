@@ -79,7 +79,7 @@ def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
     store_bad(sqlite_store)
     with RecordingEndpoint(lambda _request, _number: failure(401, "no")) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint)) == 2
-    assert "Repeat the command to continue." in capsys.readouterr().out
+    assert "To continue, run the same command again." in capsys.readouterr().out
 
 
 def test_the_help_of_refine_says_that_prompts_of_a_file_are_answered_anew(capsys: pytest.CaptureFixture[str]) -> None:

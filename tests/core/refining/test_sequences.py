@@ -1,17 +1,17 @@
 """Attempts as they are read again: in order, with what was kept; and two processes at one run."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.judges.rating import Rated, Rating
-from judgeboard.llm.asking import Generated
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import Refinement, RefineRule
-from judgeboard.methods.refine_run import Prompt, RefineLogged, RefineStep, refine_pending
+from judgeboard.methods.refine_run import Prompt, RefineStep, _RefineLogged, refine_pending
 from judgeboard.methods.reflect import ReflectRule, reflect_pending
 from judgeboard.runs.method import Begun
 from judgeboard.store.engine import Store
@@ -78,12 +78,12 @@ def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store
 
 def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -> None:
     with RecordingEndpoint() as endpoint, store.writing() as connection:
-        method = RefineLogged(judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter())
+        method = _RefineLogged(judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter())
         version = ensure_version(connection, method.judge.version)
         run = start_or_continue_method_run(connection, "refine", version, {"x": 1}, selected=1, actor="test")
     prompt = Prompt("a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer")
-    mine = Refinement.answered(1, Generated("mine", OK))
-    theirs = Refinement.answered(1, Generated("theirs", OK))
+    mine = Refinement(1, "mine", OK)
+    theirs = Refinement(1, "theirs", OK)
     rating = Rated(Rating(4, "good", ""), OK)
     begun = Begun(store, version, run)
 
@@ -93,9 +93,9 @@ def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -
 
     save(RefineStep(prompt, mine))
     save(RefineStep(prompt, theirs))
-    save(RefineStep(prompt, theirs.rated(rating)))
+    save(RefineStep(prompt, replace(theirs, rating=rating.rating, judging=rating.record)))
     assert [row["answer"] for row in made(store)] == ["mine"]
     assert (refinements(store), judgments(store)) == ([], [])
-    save(RefineStep(prompt, mine.rated(rating)))
+    save(RefineStep(prompt, replace(mine, rating=rating.rating, judging=rating.record)))
     assert [row["outcome"] for row in refinements(store)] == ["passed"]
     assert [row["quality"] for row in judgments(store)] == [4]

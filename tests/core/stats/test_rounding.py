@@ -14,8 +14,8 @@ from judgeboard_dashboard.views.suites import dimensions_table
 def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score: float, said: str) -> None:
     mean = Estimate(score, score, score, 24)
     assert two_decimals(score) == said
-    (row,) = dimensions_table({"tone": mean}).values.tolist()
-    assert row == ["tone", said, f"[{said}, {said}]", 24]
+    (row,) = dimensions_table({"tone": mean}).rows
+    assert list(row) == ["tone", said, f"[{said}, {said}]", 24]
 
 
 def test_a_change_is_rounded_alike_in_both_directions() -> None:
@@ -24,5 +24,5 @@ def test_a_change_is_rounded_alike_in_both_directions() -> None:
 
 
 def test_what_was_not_measured_keeps_its_reason() -> None:
-    (row,) = dimensions_table({"tone": Estimate(None, None, None, 0, reason="no case was scored")}).values.tolist()
+    (row,) = dimensions_table({"tone": Estimate(None, None, None, 0, reason="no case was scored")}).rows
     assert row[2] == "no case was scored"
