@@ -26,13 +26,10 @@ class Html(str):
 def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
     """Return an element; texts among the children are escaped, None is skipped.
 
-    Args:
-        name: the element's name, a constant of our code.
-        children: texts and elements, in order.
-        attributes: ``cls`` is class, ``data_n`` is data-n; None is skipped.
+    ``name`` is a constant of our code. Of the attributes ``cls`` is class and ``data_n`` is data-n; None is skipped.
     """
     opened = "".join(
-        f' {_attribute_name(key)}="{html.escape(value, quote=True)}"'
+        f' {"class" if key == "cls" else key.rstrip("_").replace("_", "-")}="{html.escape(value, quote=True)}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -78,7 +75,3 @@ def size(characters: int) -> str:
     if characters < 1_000_000:
         return f"{round(characters / 1000)} kB"
     return f"{characters / 1_000_000:.1f} MB"
-
-
-def _attribute_name(key: str) -> str:
-    return "class" if key == "cls" else key.rstrip("_").replace("_", "-")

@@ -31,16 +31,13 @@ def let_in() -> bool:
             if address is not None:
                 current_reviewer()
                 return True
-        except BadInput as error:
-            if not st.session_state.get(_TURNED_AWAY):
+        except (BadInput, NotAllowed) as error:
+            unverified = isinstance(error, BadInput)
+            if unverified and not st.session_state.get(_TURNED_AWAY):
                 st.session_state[_TURNED_AWAY] = True
                 turn_away(store())
-            _plain(str(error), "Ask an admin of this server.")
-            _sign_out()
-            return False
-        except NotAllowed as error:
-            _plain(str(error), "Ask an admin of this server, then reload this page.")
-            _sign_out()
+            _plain(str(error), f"Ask an admin of this server{'' if unverified else ', then reload this page'}.")
+            st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=st.logout, wrap=False)
             return False
         _plain("Judgeboard checks an LLM judge against people. Sign in to continue. An admin must have added you.")
         _sign_in_buttons()
@@ -108,7 +105,3 @@ def _sign_in_buttons() -> None:
                 args=(name,),
                 wrap=False,
             )
-
-
-def _sign_out() -> None:
-    st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=st.logout, wrap=False)

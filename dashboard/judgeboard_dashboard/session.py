@@ -117,10 +117,8 @@ def _still_here(now: Seen) -> None:
 def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[None]:
     """Set up a page: the title, the heading, and errors as sentences.
 
-    Args:
-        title: the page's name, as in the navigation.
-        heading: shows the title on the page; the item page has a head line instead.
-        answers: the page shows answers or figures about them, so it also shows how many are hidden.
+    ``heading`` shows the title on the page; the item page has a head line instead. A page of ``answers`` or figures
+    about them also shows how many are hidden.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     if heading:

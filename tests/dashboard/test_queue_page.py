@@ -4,9 +4,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Response
+from judgeboard.reports.tables import Column, Table, to_csv
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard_dashboard.widgets.tables import csv_text, frame
 
 
 def ids(page: AppTest) -> list[str]:
@@ -89,5 +89,5 @@ def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, op
 
 
 def test_a_spreadsheet_gets_texts_not_formulas() -> None:
-    rows = frame({"a": "str", "b": "Float64"}, [("=1+1", 0.5), ("+cmd", None), ("plain", 1)])
-    assert csv_text(rows).splitlines() == ["a,b", "'=1+1,0.5", "'+cmd,", "plain,1.0"]
+    rows = Table((Column("a"), Column("b", "number")), (("=1+1", 0.5), ("+cmd", None), ("plain", 1.0)))
+    assert to_csv(rows).splitlines() == ["a,b", "'=1+1,0.5", "'+cmd,", "plain,1.0"]

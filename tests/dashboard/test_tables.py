@@ -1,9 +1,10 @@
 """Tables hold whatever a file may hold."""
 
-from judgeboard_dashboard.widgets.tables import frame
+from judgeboard.reports.tables import Column, Table
+from judgeboard_dashboard.widgets.tables import table_frame
 
 
 def test_half_a_character_is_shown_as_one_that_is_not_known() -> None:
-    shown = frame({"Query": "str", "n": "Int64"}, [("rock \ud800 face", 1), (None, None)])
+    shown = table_frame(Table((Column("Query"), Column("n", "count")), (("rock \ud800 face", 1), (None, None))))
     assert shown["Query"][0] == "rock \ufffd face"
     assert shown["Query"].isna()[1]

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -31,6 +31,8 @@ class Column:
         unit: Written after each value, for example "s".
         width: Width on a page in px; by default as wide as its texts.
         help: Explanation on a page, behind the title.
+        bar: Shows numbers from 0 to 1 on a page as bars.
+        right: Aligns texts on a page to the right.
     """
 
     title: str
@@ -38,6 +40,8 @@ class Column:
     unit: str = ""
     width: int | None = None
     help: str | None = None
+    bar: bool = False
+    right: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,21 @@ class Table:
         """Refuse a row that does not fit the columns."""
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"a row does not have {len(self.columns)} values")
+
+    def without(self, titles: Collection[str]) -> "Table":
+        """Return the table without the columns of these titles."""
+        kept = [place for place, column in enumerate(self.columns) if column.title not in titles]
+        rows = (tuple(row[place] for place in kept) for row in self.rows)
+        return Table(tuple(self.columns[place] for place in kept), tuple(rows))
+
+    def without_empty(self, titles: Collection[str] | None = None) -> "Table":
+        """Return the table without the columns that have no value, or without those of these titles."""
+        empty = {
+            column.title
+            for place, column in enumerate(self.columns)
+            if (titles is None or column.title in titles) and all(row[place] is None for row in self.rows)
+        }
+        return self.without(empty)
 
     def plain(self) -> "Table":
         """Return the table with each column of estimates as plain columns: value, low, high, n and reason."""

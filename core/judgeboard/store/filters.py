@@ -37,7 +37,7 @@ WHERE_FIELDS: dict[str, str] = {
     "unscored": "score that is missing from the verdict: groundedness or quality",
     "time": "time of the answer: none selects answers without a time",
 }
-_MANY = {
+MANY_FIELDS = {
     "query_type": "query_types",
     "source": "sources",
     "model": "models",
@@ -47,7 +47,7 @@ _MANY = {
     "status": "statuses",
 }
 _NUMBERS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
-_DAYS = {"from": "day_from", "to": "day_to"}
+DAY_FIELDS = {"from": "day_from", "to": "day_to"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class RowFilter:
     kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in _MANY.values():
+        for name in MANY_FIELDS.values():
             object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
         if self.response_ids is not None:
             object.__setattr__(self, "response_ids", tuple(sorted(set(self.response_ids))))
         object.__setattr__(self, "kinds", tuple(sorted({str(kind) for kind in self.kinds})))
         object.__setattr__(self, "text", (self.text or "").strip() or None)
-        for value in (*(text for name in _MANY.values() for text in getattr(self, name)), self.judge, self.text):
+        for value in (*(text for name in MANY_FIELDS.values() for text in getattr(self, name)), self.judge, self.text):
             reason = None if value is None else unstorable(value)
             if reason is not None:
                 raise BadInput(f"nothing stored matches this filter: it contains a {reason}")
@@ -141,8 +141,8 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
             raise BadInput(f"--where {condition}: write FIELD=VALUE with one of the fields {', '.join(WHERE_FIELDS)}")
         if not value:
             raise BadInput(f"--where {field}= needs a value")
-        if field in _MANY:
-            many[_MANY[field]] = (*many.get(_MANY[field], ()), value)
+        if field in MANY_FIELDS:
+            many[MANY_FIELDS[field]] = (*many.get(MANY_FIELDS[field], ()), value)
             continue
         name, parsed = _single(field, value)
         if name in single and single[name] != parsed:
@@ -152,8 +152,8 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
 
 
 def _single(field: str, value: str) -> tuple[str, Any]:
-    if field in _DAYS:
-        return _DAYS[field], _parsed_day(field, value)
+    if field in DAY_FIELDS:
+        return DAY_FIELDS[field], _parsed_day(field, value)
     if field == "time":
         _check_choices("time", (value,), ("none",))
         return "no_time", True

@@ -20,6 +20,8 @@ from judgeboard_dashboard.widgets.navigation import Rows
 from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import capital, count, empty, rule_words, sentence, when
 
+ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewList:
@@ -30,7 +32,7 @@ class ReviewList:
     noun: str
     hint: str
     empty: tuple[str, str]
-    columns: Sequence[tuple[Column, Callable[[OwnReview], Any]]]
+    columns: Sequence[ColumnOf]
     rows: Callable[[OwnReview], Rows]
 
 
@@ -70,12 +72,8 @@ def own_reviews(place: Place) -> None:
         empty(*reviews.empty)
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
-    show_rows(
-        _table(reviews, page.lines),
-        key=f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}",
-        targets=[reviews.rows(line) for line in page.lines],
-        columns={"Seconds": SECONDS},
-    )
+    key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
+    show_rows(_table(reviews, page.lines), key=key, targets=[reviews.rows(line) for line in page.lines])
     turning_foot(reviews.page, page, reviews.noun, export, query={})
 
 
@@ -118,7 +116,7 @@ def preference_words(line: OwnReview) -> str:
     return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
 
 
-SECONDS = st.column_config.NumberColumn(width=75, format="%.0f", help="Without absences")
+_SECONDS: ColumnOf = (Column("Seconds", "integer", width=75, help="Without absences"), lambda line: line.seconds)
 ANSWERS = ReviewList(
     page="my_reviews",
     pairs=False,
@@ -137,7 +135,7 @@ ANSWERS = ReviewList(
         ),
         (Column("State", width=85, help="The state of the flag"), lambda line: line.state),
         (Column("Queue", width=110), lambda line: line.queue),
-        (Column("Seconds", "number"), lambda line: line.seconds),
+        _SECONDS,
         (Column("Question", width=220), lambda line: one_line(line.question)),
         (Column("Answer", width=240), lambda line: one_line(line.answer)),
         (Column("Note", width=160), lambda line: one_line(line.note)),
@@ -155,7 +153,7 @@ PAIRS = ReviewList(
         (Column("When", width=100), lambda line: when(line.at)),
         (Column("Review", width=185, help="Left and right are the sides that you saw"), preference_words),
         (Column("Queue", width=130), lambda line: line.queue),
-        (Column("Seconds", "number"), lambda line: line.seconds),
+        _SECONDS,
         (Column("Question", width=380), lambda line: one_line(line.question)),
         (Column("Note", width=220), lambda line: one_line(line.note)),
         (Column("Type", width=100), lambda line: line.query_type),

@@ -31,7 +31,7 @@ from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
-from judgeboard_dashboard.widgets.navigation import Rows, number_in_address, pick_rows, start_button
+from judgeboard_dashboard.widgets.navigation import Rows, number_in_address, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, note, sentence, when
 
@@ -96,7 +96,7 @@ def go(**parameters: str | None) -> None:
 
 LIST_COLUMNS = (
     Column("Queue", width=210),
-    Column("Finished", "share"),
+    Column("Finished", "share", width=120, help="Items with a final decision", bar=True),
     Column("You", "count", width=55, help="Items that you reviewed"),
     Column("Open", "count", width=75, help="Items that can be leased"),
     Column("Leased", "count", width=70, help="Items that somebody is reviewing now"),
@@ -106,19 +106,15 @@ LIST_COLUMNS = (
     Column("Assigned to", width=150),
     Column("Rules", width=480),
 )
-FINISHED = st.column_config.ProgressColumn(
-    width=120, min_value=0, max_value=1, format="percent", color="primary", help="Items with a final decision"
-)
 PEOPLE_COLUMNS = (
     Column("Person", width=200),
     Column("Done", "count", width=65),
     Column("Unsure", "count", width=70),
     Column("Skipped", "count", width=75),
     Column("Leased", "count", width=70),
-    Column("Seconds", "number"),
+    Column("Seconds", "integer", width=90, help="Median per item; breaks are not counted"),
     Column("Last", width=115),
 )
-SECONDS = st.column_config.NumberColumn(width=90, format="%.0f", help="Median per item; breaks are not counted")
 
 
 def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Table:
@@ -199,14 +195,9 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     with st.container(key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line"))
         if progress.conflict and lead:
-            st.button(
-                count(progress.conflict, "conflict"),
-                key="queue_conflicts",
-                icon=":material/call_split:",
-                on_click=pick_rows,
-                args=(Rows("queue", {"show": CONFLICTS, "of": queue.name}),),
-                wrap=False,
-            )
+            rows = Rows("queue", {"show": CONFLICTS, "of": queue.name})
+            label = count(progress.conflict, "conflict")
+            open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         start_button("Start reviewing", Rows("item", {"queue": queue.name}), key="queue_review", disabled=not is_open)
     show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
     sample = sample_words(progress)
@@ -229,8 +220,7 @@ def _people(progress: QueueProgress) -> None:
     if not progress.people:
         show(tag("div", "Nobody has reviewed anything yet.", cls="jb-mut"))
         return
-    rows = people_table(progress)
-    show_rows(rows, key=f"queue_people_{progress.queue.id}", most=8, columns={"Seconds": SECONDS})
+    show_rows(people_table(progress), key=f"queue_people_{progress.queue.id}", most=8)
 
 
 def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
@@ -298,8 +288,7 @@ def queue_list() -> None:
         return
     names = [progress.queue.name for progress in queues]
     key = f"queues_{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"  # a selection is an index into them
-    chosen = choose_row(list_table(queues, reviewer.id), key=key, most=8, columns={"Finished": FINISHED})
-    _chosen_queue(queues[chosen], reviewer)
+    _chosen_queue(queues[choose_row(list_table(queues, reviewer.id), key=key, most=8)], reviewer)
 
 
 def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueueProgress]:
@@ -406,14 +395,8 @@ def _what(values: dict[str, Any], places: dict[str, Any], where: RowFilter) -> N
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
         show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
-        st.button(
-            f"Filter them under {OPEN_FLAGS}",
-            key="nq_narrow",
-            type="tertiary",
-            on_click=pick_rows,
-            args=(Rows("queue", query_of(where)),),
-            wrap=False,
-        )
+        label = f"Filter them under {OPEN_FLAGS}"
+        open_button(label, Rows("queue", query_of(where)), key="nq_narrow", type="tertiary")
     if values["subject"] == PAIRS:
         caption("Pairs are chosen by query type, source and id.")
     blind = values["blind_judge"] or values["subject"] == PAIRS

@@ -28,10 +28,13 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
     AgreementFigures,
     Whose,
+    after_they_saw,
+    epsilon_field,
     flags_table,
+    show_raters,
+    stand_in,
     versions_table,
 )
-from judgeboard_dashboard.widgets.agreement_raters import after_they_saw, epsilon_field, show_raters, stand_in
 from judgeboard_dashboard.widgets.filters import grade_field, people_names, version_field
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
 from judgeboard_dashboard.widgets.tables import table

@@ -172,14 +172,14 @@ def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
 def _rows(listed: Sequence[ListedAnswer]) -> Table:
     rows = (
         (
-            each.answer.judge,
-            each.answer.people,
-            each.answer.external_id,
-            each.said.query_type if each.said else None,
-            one_line(each.said.question if each.said else ""),
-            one_line(each.said.answer if each.said else ""),
+            line.answer.judge,
+            line.answer.people,
+            line.answer.external_id,
+            line.said.query_type if line.said else None,
+            one_line(line.said.question if line.said else ""),
+            one_line(line.said.answer if line.said else ""),
         )
-        for each in listed
+        for line in listed
     )
     return Table(COLUMNS, tuple(rows))
 
@@ -187,14 +187,14 @@ def _rows(listed: Sequence[ListedAnswer]) -> Table:
 def _file(listed: Sequence[ListedAnswer]) -> Table:
     rows = (
         (
-            each.answer.source,
-            each.answer.external_id,
-            *((text.query_type, text.question, text.answer) if (text := each.said) else (None, None, None)),
-            each.answer.judge,
-            each.answer.people,
+            line.answer.source,
+            line.answer.external_id,
+            *((text.query_type, text.question, text.answer) if (text := line.said) else (None, None, None)),
+            line.answer.judge,
+            line.answer.people,
             text.reasoning if text else None,
         )
-        for each in listed
+        for line in listed
     )
     return Table(tuple(map(Column, FILE_COLUMNS)), tuple(rows))
 

@@ -74,8 +74,8 @@ def _load() -> tuple[Asked, DisagreementPage]:
             people_place = st.container(width=220)
             grade = grade_field("groundedness")
             with people_place:
-                people = people_field(list_graders(connection), grade)
-            source = PairSource.open(connection, people.reviewer_id)
+                reviewer_id = people_field(list_graders(connection), grade)
+            source = PairSource.open(connection, reviewer_id)
             with types_place:
                 types = st.multiselect(
                     "Query type",
@@ -98,7 +98,7 @@ def _load() -> tuple[Asked, DisagreementPage]:
             "version_id": version.id if version else None,
             "grade": grade,
             "query_types": tuple(types),
-            "reviewer_id": people.reviewer_id,
+            "reviewer_id": reviewer_id,
             "direction": next((each for each, words in DIRECTIONS.items() if words == direction), None),
             "cell": _cell(grade),
         }

@@ -22,7 +22,6 @@ from judgeboard_dashboard.widgets.imports import (
     Done,
     RejectedRows,
     Trial,
-    button_words,
     columns_table,
     done_lead,
     dry_details,
@@ -35,8 +34,8 @@ from judgeboard_dashboard.widgets.imports import (
     required,
     try_file,
 )
-from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows
-from judgeboard_dashboard.widgets.tables import csv_button, show_rows
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
+from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading
 
 _TRIAL = "import_trial"
@@ -142,9 +141,8 @@ def _progress(place: DeltaGenerator, done: str) -> Callable[[int], None]:
 def _understood(trial: Trial) -> None:
     heading("Columns")
     columns = columns_table(trial.choice.kind, trial.summary.columns)
-    show_rows(columns, key=f"import_columns_{trial.choice.file_id}", most=9)
+    table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
     _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
-    csv_button(columns, "columns", key="import_columns_csv")
     _first_rows(trial)
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
 
@@ -154,17 +152,15 @@ def _first_rows(trial: Trial) -> None:
         return
     heading(f"First {count(len(trial.summary.first_records), 'row')}, as they will be stored")
     rows = first_rows(trial.choice.kind, trial.summary.first_records)
-    show_rows(rows, key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}", most=7)
-    csv_button(rows, "first-rows", key="import_rows_csv")
+    table(rows, key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}", name="first_rows", most=7)
 
 
 def _first_rejected(rejected: list[Rejected], total: int) -> None:
     if not rejected:
         return
     heading(f"Rejected: {total:,}" if total <= len(rejected) else f"First {len(rejected)} of {total:,} rejected")
-    rows = Table(REJECTED_COLUMNS, tuple((row.line, field_words(row.field), row.reason) for row in rejected))
-    show_rows(rows, key="import_rejected_rows", most=6)
-    csv_button(rows, "rejected", key="import_rejected_csv")
+    rows = tuple((row.line, field_words(row.field), row.reason) for row in rejected)
+    table(Table(REJECTED_COLUMNS, rows), key="import_rejected_rows", name="rejected", most=6)
 
 
 def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
@@ -253,7 +249,7 @@ def _trial_card(trial: Trial) -> Reviewer | None:
         reviewer = ask_reviewer("Your name is stored with the import.") if has_news(summary) else None
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             pressed = has_news(summary) and st.button(
-                button_words(summary),
+                f"Import {count(summary.new, 'row')}" if summary.new else "Add feedback",
                 key="import_start",
                 type="primary",
                 icon=":material/upload:",
@@ -273,7 +269,7 @@ def _done_card(done: Done) -> None:
         _unreadable(summary)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             if label is not None:
-                st.button(label, key="import_next", type="primary", on_click=pick_rows, args=(rows,), wrap=False)
+                open_button(label, rows, key="import_next", type="primary")
             _rejected_rows(summary, done.rejected)
         next_step = KINDS[summary.kind].next_step
         if next_step is not None:

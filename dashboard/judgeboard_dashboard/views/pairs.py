@@ -21,7 +21,7 @@ from judgeboard_dashboard.review.pairs import (
 from judgeboard_dashboard.session import current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.navigation import follow, start_button
-from judgeboard_dashboard.widgets.pair_tables import GROUP_COLUMNS, LINE_COLUMNS, groups_file, groups_table, lines_table
+from judgeboard_dashboard.widgets.pair_tables import groups_file, groups_table, lines_table
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
 
@@ -81,7 +81,6 @@ def _list() -> None:
         [replace(place, verdict_seen=True).rows() for place in places[:MOST_LINES]],
         key="pairs_list",
         under=(f"{more}Click a line to see the pair with the judge's verdict and to overrule it.",),
-        columns=LINE_COLUMNS,
     )
 
 
@@ -102,7 +101,6 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
             "Intervals: 95 % CI, by pair.",
             "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
         ),
-        columns=GROUP_COLUMNS,
         csv=groups_file(groups),
         most=8,
     )

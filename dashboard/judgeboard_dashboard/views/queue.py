@@ -17,14 +17,14 @@ from judgeboard_dashboard.review.conflicts import conflicts
 from judgeboard_dashboard.review.own_reviews import own_reviews
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
-from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows, rejudge_button, start_button
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
 from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import SORTS, ago, capital, nothing_waits, rule_words
 
 COLUMNS = (
     Column("Why", width=125, help="The rule that flagged the answer"),
-    Column("Groundedness", "number"),
-    Column("Quality"),
+    Column("Groundedness", "number", width=115, help="Of the primary judge, 0 to 1", bar=True),
+    Column("Quality", width=70, help="Of the primary judge, 1 to 4", right=True),
     Column("User", width=92, help="Feedback of the assistant's user"),
     Column("Question", width=300),
     Column("Answer", width=330),
@@ -32,18 +32,6 @@ COLUMNS = (
     Column("Asked", width=85),
     Column("Id", width=125),
 )
-COLUMN_SETTINGS = {
-    "Groundedness": st.column_config.ProgressColumn(
-        width=115, min_value=0, max_value=1, format="%.2f", color="primary", help="Of the primary judge, 0 to 1"
-    ),
-    "Quality": st.column_config.TextColumn(width=70, help="Of the primary judge, 1 to 4", alignment="right"),
-}
-FORMATS: dict[str, Format] = {
-    "severity": "number",
-    "groundedness": "number",
-    "quality": "count",
-    "asked_at": "time",
-}
 
 
 def queue() -> None:
@@ -95,7 +83,6 @@ def _open_flags() -> None:
         Table(COLUMNS, tuple(_row(line, now) for line in flags.lines)),
         key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
         targets=[_item_rows(line, chosen) for line in flags.lines],
-        columns=COLUMN_SETTINGS,
     )
     turning_foot("queue", flags, "flag", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen))
 
@@ -125,23 +112,22 @@ def _buttons(chosen: Chosen) -> None:
     if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
         return
     query = {name: values for name, values in chosen.query.items() if name != "sort"}
-    st.button(
+    open_button(
         "Create queue from these",
+        Rows("queue", {**query, "show": queues.QUEUES, "new": "1"}),
         key="queue_of_these",
         type="tertiary",
         icon=":material/playlist_add:",
-        on_click=pick_rows,
-        args=(Rows("queue", {**query, "show": queues.QUEUES, "new": "1"}),),
-        wrap=False,
     )
 
 
 def _export(chosen: Chosen) -> Table:
     """Return all open flags of the filter for a file, with whole reasons and ids; texts have at most 300 characters."""
     names = [column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}]
+    formats: dict[str, Format] = {"severity": "number", "groundedness": "number", "asked_at": "time"}
     with reading() as connection:
         lines = all_lines(lambda key, size: queue_page(connection, chosen.where, chosen.sort, after=key, limit=size))
-    columns = tuple(Column(name, FORMATS.get(name, "text")) for name in names)
+    columns = tuple(Column(name, formats.get(name, "text")) for name in names)
     return Table(columns, tuple(tuple(getattr(line, name) for name in names) for line in lines))
 
 

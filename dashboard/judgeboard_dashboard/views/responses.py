@@ -30,8 +30,14 @@ from judgeboard_dashboard.widgets.texts import ago, count, empty
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
 COLUMNS = (
-    Column("Groundedness", "number"),
-    Column("Quality"),
+    Column(
+        "Groundedness",
+        "number",
+        width=115,
+        help="Score of the filtered judge, else of the primary judge (0 to 1)",
+        bar=True,
+    ),
+    Column("Quality", width=70, help="Score of this judge (1 to 4)", right=True),
     Column("Label", width=85, help="Label of the same judge, if it gives one"),
     Column("User", width=92, help="Feedback of the user"),
     Column("Question", width=215),
@@ -124,17 +130,6 @@ def _table(found: LinePage[ResponseLine]) -> None:
         Table(COLUMNS, tuple(_row(line, now) for line in found.lines)),
         key=f"responses_table_{found.lines[0].response_id}_{found.first}",
         targets=[item(line.response_id) for line in found.lines],
-        columns={
-            "Groundedness": st.column_config.ProgressColumn(
-                width=115,
-                min_value=0,
-                max_value=1,
-                format="%.2f",
-                color="primary",
-                help="Score of the filtered judge, else of the primary judge (0 to 1)",
-            ),
-            "Quality": st.column_config.TextColumn(width=70, help="Score of this judge (1 to 4)", alignment="right"),
-        },
     )
 
 

@@ -10,7 +10,7 @@ from judgeboard.store.runs import last_verdicts, list_runs, run_counts
 from judgeboard.store.storing import list_batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
-from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.runs import RunLine, imports_table, problems, run_rows, run_table
 from judgeboard_dashboard.widgets.tables import csv_button
 from judgeboard_dashboard.widgets.texts import count, empty
@@ -62,14 +62,7 @@ def _open_jobs() -> None:
                 f" · {job.asked:,} of {job.selected:,} judged" if job.run_id else f" · {count(job.selected, 'answer')}"
             )
             show(tag("div", tag("b", f"A job is {job.state}"), f" · {job.actor}{progress}", cls="jb-note jb-line"))
-            st.button(
-                "Open job",
-                key=f"watch_{job.id}",
-                type="tertiary",
-                on_click=pick_rows,
-                args=(Rows("rejudge", {"job": job.id}),),
-                wrap=False,
-            )
+            open_button("Open job", Rows("rejudge", {"job": job.id}), key=f"watch_{job.id}", type="tertiary")
 
 
 def _foot(lines: list[RunLine], now: datetime) -> None:

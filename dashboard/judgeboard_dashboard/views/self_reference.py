@@ -20,12 +20,10 @@ from judgeboard.store.comparisons import most_samples, pair_heads, sampling_vers
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.filters import version_field
-from judgeboard_dashboard.widgets.navigation import Rows, follow
+from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.self_reference import (
     ALL,
     FIELDS,
-    FIGURE_COLUMNS,
-    ITEM_COLUMNS,
     LISTED,
     PAGE,
     SelfReferenceFigures,
@@ -43,7 +41,6 @@ from judgeboard_dashboard.widgets.tables import choose_row, table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, sentence
 
 MOST_LINES = 500
-SEEN = 10
 NOTHING = (
     "Self-reference shows whether a judge compares two answers better after it has answered the question itself.",
     "No data yet. To make pairs: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`",
@@ -58,14 +55,9 @@ class Filters:
 
     version: StoredVersion
     k: int
-    needed: int
     listed: str
     category: str | None
     as_tables: bool
-
-    def rows(self, **choices: str) -> Rows:
-        """Return the address of the page with other choices of its list."""
-        return this_page(self.version.title, self.k, self.needed, as_tables=self.as_tables, **choices)
 
 
 def self_reference() -> None:
@@ -79,7 +71,7 @@ def self_reference() -> None:
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
         version, k, needed = _gate_fields(versions)
         found = cached_page(version, k, needed)
-        filters = _list_fields(found, version, k, needed)
+        filters = _list_fields(found, version, k)
     if not found.report.items:
         empty(f"No question has {k} samples of {version.title}.")
         return
@@ -109,7 +101,7 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
     return version, k, int((gate or gates[0]).split()[0])
 
 
-def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int, needed: int) -> Filters:
+def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int) -> Filters:
     listed = st.selectbox("List", list(LISTED), key="listed", bind="query-params", width=230)
     names = [each.category for each in found.report.categories]
     category = st.selectbox(
@@ -117,17 +109,19 @@ def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int, neede
     )
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    return Filters(version, k, needed, listed or ALL, category, as_tables)
+    return Filters(version, k, listed or ALL, category, as_tables)
 
 
 def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     heading("Effect by gate and own answer")
     table(
         slices_table(report),
-        [filters.rows(listed=listed_words(part.gate_on, part.majority_right)) for part in report.slices],
+        [
+            this_page(report, as_tables=filters.as_tables, listed=listed_words(part.gate_on, part.majority_right))
+            for part in report.slices
+        ],
         key="slices_self_reference",
         under=(f"Click a row to list its {noun(report)}s.",),
-        columns=FIGURE_COLUMNS,
     )
 
 
@@ -136,13 +130,12 @@ def _categories(found: SelfReferencePage, filters: Filters) -> None:
     heading("By category")
     table(
         categories_table(report),
-        [filters.rows(category=part.category) for part in report.categories],
+        [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
             "Same gate for all categories. Right if on: how often its own answer is right if the gate is on.",
             tuned_sentence(found.tuned),
         ),
-        columns=FIGURE_COLUMNS,
         csv=categories_file(report),
         most=6,
     )
@@ -173,7 +166,7 @@ def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
     with reading() as connection:
         heads = pair_heads(connection, [item.pair_id for item in items])
     key = f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}"
-    return items[choose_row(items_table(items, heads, filters.k), key=key, most=SEEN, columns=ITEM_COLUMNS)]
+    return items[choose_row(items_table(items, heads, filters.k), key=key, most=10)]
 
 
 with page("Self-reference"):

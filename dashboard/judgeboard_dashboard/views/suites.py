@@ -17,10 +17,11 @@ from judgeboard.methods.suite_results import (
     suite_result,
 )
 from judgeboard.reports.tables import Column, Table
+from judgeboard.stats.estimates import interval
 from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
-from judgeboard_dashboard.widgets.tables import figure, interval_words, table, value_words
+from judgeboard_dashboard.widgets.tables import figure, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, shortened, when
 
 RUN_COLUMNS = (
@@ -34,7 +35,12 @@ RUN_COLUMNS = (
     Column("Measured", "count", width=75),
     Column("Cases", "count", width=57),
 )
-DIMENSION_COLUMNS = (Column("Dimension"), Column("Average"), Column("95 %"), Column("Cases", "count", width=60))
+DIMENSION_COLUMNS = (
+    Column("Dimension"),
+    Column("Average", "number"),
+    Column("95 %"),
+    Column("Cases", "count", width=60),
+)
 FAILURE_COLUMNS = (
     Column("Score", "number", width=70),
     Column("Question", width=330),
@@ -59,7 +65,7 @@ def runs_table(runs: Sequence[SuiteRun]) -> Table:
             run.candidate,
             run.judge,
             run.average_score.value,
-            interval_words(run.average_score, share=False),
+            _interval(run.average_score),
             run.measured,
             run.total_cases,
         )
@@ -70,15 +76,17 @@ def runs_table(runs: Sequence[SuiteRun]) -> Table:
 
 def dimensions_table(dimensions: Mapping[str, Estimate]) -> Table:
     """Return the mean of each dimension."""
-    rows = (
-        (name, value_words(mean, share=False), interval_words(mean, share=False), mean.n)
-        for name, mean in dimensions.items()
-    )
+    rows = ((name, mean.value, _interval(mean), mean.n) for name, mean in dimensions.items())
     return Table(DIMENSION_COLUMNS, tuple(rows))
 
 
+def _interval(mean: Estimate) -> str | None:
+    """Return the interval, or the reason where there is no value."""
+    return mean.reason if mean.value is None else interval(mean)
+
+
 def _question(case: CaseResult) -> str:
-    return shortened(" ".join((case.query or f"case {case.case}").split()))
+    return shortened(one_line(case.query) or f"case {case.case}")
 
 
 def _weakest(case: CaseResult) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from judgeboard.store.settings import rules_in_force
 from judgeboard.trends import MEASURES, MeasureName, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_trend_table, trend_panels
-from judgeboard_dashboard.widgets.navigation import follow, pick_rows, responses
+from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.texts import caption, empty, sentence
 
 CURRENT = "Current verdicts"
@@ -152,14 +152,12 @@ def _left_out(found: Trend) -> None:
     with st.container(key="left_out", horizontal=True, vertical_alignment="center", gap="small"):
         caption("Left out:")
         for each in found.left_out:
-            st.button(
+            open_button(
                 each.words,
+                responses(each.where),
                 key=f"left_out_{each.reason}",
                 type="tertiary",
                 help="Open these answers",
-                on_click=pick_rows,
-                args=(responses(each.where),),
-                wrap=False,
             )
 
 

@@ -34,7 +34,15 @@ from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.rule_settings import param_lines, prompt_difference
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, csv_button, place_in, show_rows, turning_foot
+from judgeboard_dashboard.widgets.tables import (
+    PAGE_SIZE,
+    choose_row,
+    csv_button,
+    place_in,
+    show_rows,
+    table,
+    turning_foot,
+)
 from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, count, empty, heading, sentence, when
 
 PEOPLE_COLUMNS = (
@@ -65,9 +73,7 @@ def people() -> None:
     with left:
         heading("People")
         if lines:
-            rows = Table(PEOPLE_COLUMNS, tuple(map(_row, lines)))
-            show_rows(rows, key="people_table")
-            csv_button(rows, "people", key="people_csv")
+            table(Table(PEOPLE_COLUMNS, tuple(map(_row, lines))), key="people_table", name="people")
         else:
             empty("No people yet.", "`judgeboard people add E-MAIL --role admin`")
     with right:
@@ -89,7 +95,7 @@ def _row(line: PersonLine) -> tuple[str, ...]:
 
 def _changes(lines: list[PersonLine]) -> None:
     """Show the two forms, and the result of the last change below them."""
-    admin = ask_reviewer("Your name is stored with the change.")
+    may_change = ask_reviewer("Your name is stored with the change.") is not None
     with st.container(border=True, key="people_add"):
         st.text_input("E-mail address", key=_ADDRESS, max_chars=LONGEST_ADDRESS, placeholder="ann@example.org")
         role = st.selectbox(
@@ -105,24 +111,23 @@ def _changes(lines: list[PersonLine]) -> None:
             key="people_add_button",
             type="primary",
             icon=":material/person_add:",
-            disabled=admin is None,
+            disabled=not may_change,
             on_click=_add,
-            args=(admin, role),
+            args=(role,),
             wrap=False,
         )
     if lines:
-        _change_person(lines, admin)
+        _change_person({line.person.name: line.role for line in lines}, may_change=may_change)
     result: str | None = st.session_state.pop(_RESULT, None)
     if result is not None:
         problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
     caption(*map(role_words, ROLES))
 
 
-def _change_person(lines: list[PersonLine], admin: Reviewer | None) -> None:
-    by_name = {line.person.name: line for line in lines}
+def _change_person(roles: dict[str, Role], *, may_change: bool) -> None:
     with st.container(border=True, key="people_one"):
-        name = st.selectbox("Person", list(by_name), key="people_name")
-        now = by_name[name].role
+        name = st.selectbox("Person", list(roles), key="people_name")
+        now = roles[name]
         role = st.selectbox(
             "New role",
             ROLES,
@@ -132,53 +137,46 @@ def _change_person(lines: list[PersonLine], admin: Reviewer | None) -> None:
         )
         with st.container(horizontal=True, gap="small"):
             removed = now is Role.NONE
+            result = f"{name} may sign in again, as {role}." if removed else f"{name} is now {role}."
             st.button(
                 "Add again" if removed else "Change role",
                 key="people_change",
                 icon=":material/badge:",
-                disabled=admin is None or role is now,
-                on_click=_again if removed else _change,
-                args=(admin, name, role),
+                disabled=not may_change or role is now,
+                on_click=_change,
+                args=(lambda admin: (add_person if removed else change_role)(store(), name, role, admin), result),
                 wrap=False,
             )
             st.button(
                 "Remove person",
                 key="people_remove",
                 icon=":material/person_remove:",
-                disabled=admin is None or removed,
+                disabled=not may_change or removed,
                 help="Removed people may no longer sign in. Their reviews are kept, under their name.",
-                on_click=_remove,
-                args=(admin, name),
+                on_click=_change,
+                args=(lambda admin: remove_person(store(), name, admin), f"{name} may no longer sign in."),
                 wrap=False,
             )
 
 
-def _add(admin: Reviewer, role: Role) -> None:
+def _add(role: Role) -> None:
     address = st.session_state[_ADDRESS]
-    if _done(lambda: add_person(store(), address, role, admin), f"{address.strip().lower()} may sign in, as {role}."):
+    added = f"{address.strip().lower()} may sign in, as {role}."
+    _change(lambda admin: add_person(store(), address, role, admin), added)
+    if st.session_state.get(_RESULT) == added:
         st.session_state[_ADDRESS] = ""
 
 
-def _again(admin: Reviewer, name: str, role: Role) -> None:
-    _done(lambda: add_person(store(), name, role, admin), f"{name} may sign in again, as {role}.")
-
-
-def _change(admin: Reviewer, name: str, role: Role) -> None:
-    _done(lambda: change_role(store(), name, role, admin), f"{name} is now {role}.")
-
-
-def _remove(admin: Reviewer, name: str) -> None:
-    _done(lambda: remove_person(store(), name, admin), f"{name} may no longer sign in.")
-
-
-def _done(change: Callable[[], Reviewer], result: str) -> bool:
+def _change(change: Callable[[Reviewer], Reviewer], result: str) -> None:
+    """Make a change in the name of the admin, and note its result for the page."""
+    admin = current_reviewer()
+    if admin is None:
+        return
     try:
-        change()
+        change(admin)
     except JudgeboardError as error:
-        st.session_state[_RESULT] = f"Not changed: {error}"
-        return False
+        result = f"Not changed: {error}"
     st.session_state[_RESULT] = result
-    return True
 
 
 VERSION_COLUMNS = (
@@ -199,13 +197,36 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
         empty("No judge yet.", "`judgeboard judge --judge lexical`")
         return
     newest_first = sorted(listed, key=lambda version: -version.id)
-    chosen = _versions_table(newest_first, retired)
+    rows = tuple(
+        (
+            f"{version.title} (retired)" if version.id in retired else version.title,
+            version.kind,
+            version.model,
+            when(version.created_at),
+            version.fingerprint[:12],
+        )
+        for version in newest_first
+    )
+    key = f"versions_{newest_first[0].id}_{len(listed)}"
+    chosen = newest_first[choose_row(Table(VERSION_COLUMNS, rows), key=key, most=6)]
+    csv_button(lambda: _versions_file(newest_first), "judge-versions", key="versions_csv")
     _retiring(chosen, retired.get(chosen.id))
-    other = _other(chosen, newest_first)
+    others = {version.id: version for version in newest_first if version.id != chosen.id}
+    other = None
+    if others:
+        other = st.selectbox(
+            "Compare with",
+            list(others),
+            index=None,
+            format_func=lambda version_id: others[version_id].title,
+            placeholder="Another version",
+            key=f"versions_other_{chosen.id}",
+            width=260,
+        )
     if other is None:
         _prompt(chosen)
     else:
-        _difference(other, chosen)
+        _difference(others[other], chosen)
 
 
 def _retiring(version: StoredVersion, fact: Retired | None) -> None:
@@ -228,7 +249,7 @@ def _retiring(version: StoredVersion, fact: Retired | None) -> None:
             if admin is not None
             else "Enter your name first: it is stored with the change.",
             on_click=_retire,
-            args=(version.id, fact is None),
+            args=(version.id, admin, fact is None),
             wrap=False,
         )
     reason = st.session_state.pop(_NOT_RETIRED, None)
@@ -236,55 +257,17 @@ def _retiring(version: StoredVersion, fact: Retired | None) -> None:
         problem(f"Not changed: {reason}")
 
 
-def _retire(version_id: int, retire: bool) -> None:
-    admin = current_reviewer()
-    if admin is None:
-        return
+def _retire(version_id: int, admin: Reviewer, retire: bool) -> None:
     try:
         (retire_version if retire else restore_version)(store(), version_id, admin)
     except JudgeboardError as error:
         st.session_state[_NOT_RETIRED] = str(error)
 
 
-def _versions_table(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> StoredVersion:
-    rows = tuple(
-        (
-            f"{version.title} (retired)" if version.id in retired else version.title,
-            version.kind,
-            version.model,
-            when(version.created_at),
-            version.fingerprint[:12],
-        )
-        for version in listed
-    )
-    chosen = choose_row(Table(VERSION_COLUMNS, rows), key=f"versions_{listed[0].id}_{len(listed)}", most=6)
-    csv_button(lambda: _versions_file(listed), "judge-versions", key="versions_csv")
-    return listed[chosen]
-
-
 def _versions_file(listed: Sequence[StoredVersion]) -> Table:
-    names = ("title", "kind", "model", "scale", "fingerprint", "prompt", "params", "created_at")
-    rows = (
-        (*(getattr(version, name) for name in names[:-2]), str(version.params), version.created_at.isoformat())
-        for version in listed
-    )
-    return Table(tuple(map(Column, names)), tuple(rows))
-
-
-def _other(chosen: StoredVersion, listed: Sequence[StoredVersion]) -> StoredVersion | None:
-    others = {version.id: version for version in listed if version.id != chosen.id}
-    if not others:
-        return None
-    picked = st.selectbox(
-        "Compare with",
-        list(others),
-        index=None,
-        format_func=lambda version_id: others[version_id].title,
-        placeholder="Another version",
-        key=f"versions_other_{chosen.id}",
-        width=260,
-    )
-    return None if picked is None else others[picked]
+    names = ("title", "kind", "model", "scale", "fingerprint", "prompt", "params")
+    rows = ((*(getattr(version, name) for name in names), version.created_at.isoformat()) for version in listed)
+    return Table(tuple(map(Column, (*names, "created_at"))), tuple(rows))
 
 
 def _prompt(version: StoredVersion) -> None:
@@ -314,8 +297,7 @@ def _difference(old: StoredVersion, new: StoredVersion) -> None:
 
 
 def _params(rows: Table, key: str) -> None:
-    show_rows(rows, key=key, most=10, placeholder=UNKNOWN)
-    csv_button(rows, "parameters", key="params_csv")
+    table(rows, key=key, name="parameters", most=10, placeholder=UNKNOWN)
 
 
 def database(store: Store, answers: int, open_flags: int) -> None:
@@ -334,8 +316,7 @@ def database(store: Store, answers: int, open_flags: int) -> None:
     }
     variables["JUDGEBOARD_DB"] = "the database above"  # the server sets it, also if only --db was given
     rows = Table((Column("Variable"), Column("Value")), tuple(variables.items()))
-    show_rows(rows, key="environment", most=6, placeholder="not set")
-    csv_button(rows, "environment", key="environment_csv")
+    table(rows, key="environment", most=6, placeholder="not set")
 
 
 PAGE = "events"

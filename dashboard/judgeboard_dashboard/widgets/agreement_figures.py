@@ -1,10 +1,12 @@
-"""The charts and tables of a judge compared with people: confusion, slices, calibration, time, versions, flags."""
+"""The charts and tables of agreement: a judge and people, several raters, the judge as a replacement of a person."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.cells import Cell, cell_names
+import streamlit as st
+
+from judgeboard.agreement.answer_pairs import GRADES, GradeName
+from judgeboard.agreement.cells import ALL, Cell, Raters, cell_names
 from judgeboard.agreement.choice import SLICES, By
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import FlagsWorth
@@ -17,20 +19,34 @@ from judgeboard.agreement.result import (
     shown_statistics,
     statistic_name,
 )
-from judgeboard.reports.agreement import calibration_table, confusion_table, slices_table, statistics_table
+from judgeboard.domain import Estimate
+from judgeboard.reports.agreement import (
+    anchoring_table,
+    calibration_table,
+    confusion_table,
+    figures_table,
+    pairs_table,
+    persons_table,
+    slices_table,
+    stand_in_table,
+    stand_in_words,
+    statistics_table,
+)
 from judgeboard.reports.tables import Column, Table
+from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.trends import day_words, period_words
+from judgeboard.store.verdict_pairs import WhyCounts
+from judgeboard.trends import day_words
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
 from judgeboard_dashboard.widgets.disagreement import TENTHS, picture_table
 from judgeboard_dashboard.widgets.filters import as_date
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
-from judgeboard_dashboard.widgets.tables import figure
-from judgeboard_dashboard.widgets.texts import capital, heading, instead, rule_words
+from judgeboard_dashboard.widgets.tables import figure, table
+from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, capital, caption, heading, instead, rule_words
 
 BY_NAMES: dict[By, str] = {
     by: {"time": "Month", "length": "Length"}.get(by, by.replace("_", " ").capitalize())
@@ -137,13 +153,16 @@ class AgreementFigures:
         if self.result.statistics[lead].value is None:
             instead(f"{statistic_name(lead)}: {self.result.statistics[lead].reason}.")
             return
-        shown = sorted(self.result.slices, key=lambda each: -each.n)[:MOST_SLICES]
-        others = len(self.result.slices) - len(shown)
+        shown = _largest_slices(self.result)
+        others = len(self.result.slices) - len(shown) + 1
         slices_figure(
-            [AgreementSlice("All", self.result.n, self.result.statistics), *shown],
+            shown,
             lead,
             BY_NAMES[self.by],
-            [cell_rows(self.cell()), *(cell_rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown)],
+            [
+                cell_rows(self.cell()),
+                *(cell_rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),
+            ],
             key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables,
             under=(
@@ -189,7 +208,7 @@ class AgreementFigures:
             title, 0.0, 1.0, share, WEEK, min(starts), max(starts), max(point.estimate.n for point in points)
         )
         figure(
-            lambda: trend.trend_chart([_drawn(point) for point in points], (), axis),
+            lambda: trend.trend_chart(trend.trend_points(points, "week", year=True), (), axis),
             260,
             _time_table(points, title, share=share),
             [cell_rows(self.cell(), **_days(point)) for point in points],
@@ -203,6 +222,12 @@ class AgreementFigures:
             drawn=("Click a point to open its answers.",),
             listed=LISTED,
         )
+
+
+def _largest_slices(result: AgreementResult) -> list[AgreementSlice]:
+    """Return all answers, and the slices with most answers."""
+    largest = sorted(result.slices, key=lambda each: -each.n)[:MOST_SLICES]
+    return [AgreementSlice("All", result.n, result.statistics), *largest]
 
 
 def slices_figure(
@@ -235,9 +260,9 @@ def slices_figure(
 def versions_table(same: SameAnswers, grade: GradeName) -> Table:
     """Return all judge versions on the same answers, one per row."""
     rows = [((each.name,), each.n, shown_statistics(each.statistics)) for each in same.versions]
-    table = statistics_table(("Judge version",), rows, VERSION_STATISTICS[grade])
-    weakest = zip(table.rows, same.weakest, strict=True)
-    return Table((*table.columns, Column("Weakest on")), tuple((*row, query_type) for row, query_type in weakest))
+    figures = statistics_table(("Judge version",), rows, VERSION_STATISTICS[grade])
+    weakest = zip(figures.rows, same.weakest, strict=True)
+    return Table((*figures.columns, Column("Weakest on")), tuple((*row, query_type) for row, query_type in weakest))
 
 
 def flags_table(flags: FlagsWorth) -> Table:
@@ -260,9 +285,125 @@ def _time_table(points: Sequence[TimePoint], title: str, *, share: bool) -> Tabl
     return Table(columns, tuple(rows))
 
 
-def _drawn(point: TimePoint) -> trend.TrendPoint:
-    return trend.TrendPoint(point.start, period_words(point.start, "week", year=True), point.estimate, point.segment)
-
-
 def _days(point: TimePoint) -> dict[str, str]:
     return {"from": str(as_date(point.start)), "to": str(as_date(point.start + WEEK - 1))}
+
+
+_PEOPLE = {"experts": "experts", "skilled": "skilled people", "crowd": "a crowd"}
+_CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
+
+
+def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: bool) -> None:
+    """Show a result of several raters; ``ids`` of people, or of judge versions, by name."""
+    raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
+    with st.container(key="stack_raters"):
+        left, right = st.columns([1.45, 1], gap="medium")
+    with left:
+        heading("Pair by pair")
+        if result.rater_pairs:
+            table(
+                pairs_table(result.rater_pairs),
+                [
+                    _target(raters, result.grade, ids.get(each.first), ids.get(each.second))
+                    for each in result.rater_pairs
+                ],
+                key=f"raters_{result.of}",
+                under=("Click a row to open the answers that both rated.",) if raters else (),
+            )
+        else:
+            caption("No two of them rated the same answer.")
+        if result.self_agreement:
+            heading("People with themselves")
+            table(
+                persons_table(result, "self_agreement"),
+                [_target("twice", result.grade, ids.get(each.first)) for each in result.self_agreement],
+                key="raters_twice",
+                under=("Compares the first and the second grade of answers that a queue served again.",),
+            )
+        if result.against_gold:
+            heading("People and gold labels")
+            table(
+                persons_table(result, "against_gold"),
+                [_target("gold", result.grade, ids.get(each.name)) for each in result.against_gold],
+                key="raters_gold",
+                under=("Click a row to open its answers.",),
+            )
+    with right:
+        heading("All together")
+        figures = figures_table(result.statistics)
+        targets = [_target(raters, result.grade)] * len(figures.rows)
+        table(figures, targets, key="raters_together", under=(result.left_out_sentence,))
+        _slices(result, raters, as_tables=as_tables)
+
+
+def _slices(result: AgreementResult, raters: Raters | None, *, as_tables: bool) -> None:
+    if not result.slices:
+        return
+    by = (result.by or "").replace("_", " ")
+    heading(f"By {by}")
+    alpha = result.statistics["alpha"]
+    if alpha.value is None:
+        instead(f"{statistic_name('alpha')}: {alpha.reason}.")
+        return
+    shown = _largest_slices(result)
+    slices_figure(
+        shown,
+        "alpha",
+        by.capitalize(),
+        [
+            _target(raters, result.grade),
+            *(_target(raters, result.grade, by=result.by, part=each.name) for each in shown[1:]),
+        ],
+        key=f"raters_slices_{result.of}",
+        as_table=as_tables,
+        under=(CHANCE,),
+    )
+
+
+def _target(
+    raters: Raters | None, grade: str, *rater_ids: int | None, by: By | None = None, part: str | None = None
+) -> Rows | None:
+    """Return the answers of raters, or of all together; None if they cannot be opened."""
+    known: GradeName | None = next((each for each in GRADES if each == grade), None)
+    ids = [each for each in rater_ids if each is not None]
+    if raters is None or known is None or len(ids) < len(rater_ids):
+        return None
+    first, second = (*ids, ALL, ALL)[:2]
+    return cell_rows(Cell(known, first, second, raters, by=by, slice=part))
+
+
+def epsilon_field() -> float:
+    """Ask for ε."""
+    chosen = st.selectbox("ε, by type of reviewer", list(_CHOICES), key="epsilon", bind="query-params", width=190)
+    return _CHOICES.get(chosen, EPSILONS["experts"])
+
+
+def stand_in(test: AlternativeAnnotatorTest, version_id: int, grade: GradeName, people: Mapping[str, int]) -> None:
+    """Show the alternative annotator test; ``people`` are ids by name."""
+    result, epsilon, *rest = stand_in_words(test)
+    caption(result, epsilon)
+    if test.omega.value is None:
+        caption("The test needs two people per answer, and 30 answers per person.", *rest)
+        return
+    targets = [_target("standin", grade, version_id, people.get(each.name)) for each in test.people]
+    table(stand_in_table(test), targets, key="stand_in", under=rest)
+
+
+def after_they_saw(anchoring: Mapping[str, Estimate], differing: WhyCounts | None, version_id: int) -> None:
+    """Show how far people moved to the judge after they saw it, and why they differ from it."""
+    heading("People after they saw the judge")
+    if anchoring:
+        table(
+            anchoring_table(anchoring),
+            [_target("shown", grade, version_id) for grade in anchoring],
+            key="anchoring",
+            under=("How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it).",),
+        )
+    else:
+        caption(
+            "Nobody has graded an answer before and after seeing this judge. A queue blind to the judge asks for both."
+        )
+    if differing is not None:
+        counts = sorted(((n, why) for why, n in differing.reasons.items() if n), reverse=True)
+        rows = tuple((WHY_DIFFERS[why], n) for n, why in counts)
+        table(Table((Column("Why they differ"), Column("Answers", "count")), rows), key="why_differs")

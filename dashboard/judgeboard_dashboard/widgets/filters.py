@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgeboard.agreement.answer_pairs import GradeName
+from judgeboard.agreement.answer_pairs import GRADES, GradeName
+from judgeboard.agreement.notes import compared_with
 from judgeboard.errors import BadInput
-from judgeboard.store.filters import WHERE_FIELDS, RowFilter, describe, from_dict, parse_where
+from judgeboard.store.filters import DAY_FIELDS, MANY_FIELDS, WHERE_FIELDS, RowFilter, describe, from_dict, parse_where
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.text import utc_day
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.session import problem, reading
 from judgeboard_dashboard.widgets.texts import capital, rule_words
@@ -22,24 +22,13 @@ Query = dict[str, list[str]]
 
 _VERSION = "judge_version"
 FIELDS: tuple[str, ...] = (*WHERE_FIELDS, _VERSION)
-_MANY = {
-    "query_type": "query_types",
-    "source": "sources",
-    "model": "models",
-    "id": "ids",
-    "rule": "rules",
-    "state": "states",
-    "status": "statuses",
-}
-_DAYS = {"from": "day_from", "to": "day_to"}
 
 
 def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]:
     """Return the filter of an address, and its unusable parts, which are ignored."""
-    given = [(field, value) for field in FIELDS for value in query.get(field, ()) if value]
     good: list[tuple[str, str]] = []
     ignored: list[str] = []
-    for field, value in given:
+    for field, value in [(name, text) for name in FIELDS for text in query.get(name, ()) if text]:
         try:
             _parsed([*good, (field, value)])
             good.append((field, value))
@@ -48,25 +37,16 @@ def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]
     return _parsed(good), ignored
 
 
-def query_of(given: RowFilter) -> Query:
+def query_of(where: RowFilter) -> Query:
     """Return the filter for an address; `filter_in` is the inverse. ``response_ids`` are not written."""
-    query: Query = {}
-    for field in FIELDS:
-        values = _values(given, field)
-        if values:
-            query[field] = values
-    return query
+    query = {field: _texts(where, field) for field in FIELDS}
+    return {field: texts for field, texts in query.items() if texts}
 
 
-def without(given: RowFilter, field: str) -> RowFilter:
-    """Return the filter without a field, named as in an address."""
-    return from_dict({name: value for name, value in given.as_dict().items() if name != _name(field)})
-
-
-def only(given: RowFilter, *fields: str) -> RowFilter:
+def only(where: RowFilter, *fields: str) -> RowFilter:
     """Return only these fields of the filter, named as in an address."""
     names = {_name(field) for field in fields}
-    return from_dict({name: value for name, value in given.as_dict().items() if name in names})
+    return from_dict({name: value for name, value in where.as_dict().items() if name in names})
 
 
 def as_date(day: int | None) -> date | None:
@@ -85,23 +65,22 @@ def _parsed(pairs: Sequence[tuple[str, str]]) -> RowFilter:
 
 
 def _name(field: str) -> str:
-    if field == "time":
-        return "no_time"
-    return _MANY.get(field) or _DAYS.get(field) or field
+    return {**MANY_FIELDS, **DAY_FIELDS, "time": "no_time"}.get(field, field)
 
 
-def _values(given: RowFilter, field: str) -> list[str]:
-    value = getattr(given, _name(field))
-    if value is None or value == () or (field == "time" and not value):
+def _texts(where: RowFilter, field: str) -> list[str]:
+    """Return the values of a field as in an address."""
+    value = getattr(where, _name(field))
+    if value is None or (field == "time" and not value):
         return []
+    if field in MANY_FIELDS:
+        return list(value)
+    if field in DAY_FIELDS:
+        return [str(as_date(value))]
     if field == "time":
         return ["none"]
     if field == "graded":
         return ["yes" if value else "no"]
-    if field in _DAYS:
-        return [str(as_date(value))]
-    if field in _MANY:
-        return list(value)
     return [f"{value:g}" if isinstance(value, float) else str(value)]
 
 
@@ -140,27 +119,26 @@ def filter_row(
     all_chips: bool = False,
     titles: Mapping[int, str] | None = None,
 ) -> Chosen:
-    """Show the fields and return the filter.
+    """Show the fields of a page and return the filter.
 
-    A filter in the address without a field (from a chart) is shown as a chip; a press removes it.
-
-    Args:
-        page: the page's file name, part of the keys of its fields.
-        choices: the choices of the fields.
-        more: the fields behind "More filters".
-        all_chips: shows chips for those too, for a page that charts lead to.
-        titles: titles of judge versions by id, for the chips.
+    A filter in the address without a field (from a chart) is shown as a chip; a press removes it. ``more`` are the
+    fields behind "More filters"; with ``all_chips`` they have chips too, for a page that charts open. ``titles`` are
+    those of judge versions by id, for the chips.
     """
     where, sort = _from_address(page, choices)
-    names = _Names(page)
     with st.container(key=f"filters_{page}", horizontal=True, vertical_alignment="bottom", gap="small"):
-        where = _in_row(where, names, choices)
-        if choices.sorts:
+        where = _in_row(where, page, choices)
+        if sorts := choices.sorts:
             sort = st.selectbox(
-                "Sort", list(choices.sorts), format_func=_sort_words(choices), key=names("sort"), width=200
+                "Sort",
+                list(sorts),
+                format_func=lambda name: capital(sorts.get(name, name)),
+                key=f"{page}_sort",
+                width=200,
             )
-        with st.popover(_more_label(where, more), icon=":material/tune:"):
-            where = _in_popover(where, names, choices, more)
+        used = len(_fields_of(more) & set(query_of(where)))
+        with st.popover(f"More filters · {used}" if used else "More filters", icon=":material/tune:"):
+            where = _in_popover(where, page, choices, more)
         st.button(
             "Clear", key=f"{page}_clear", type="tertiary", on_click=_clear, args=(page,), disabled=where == RowFilter()
         )
@@ -178,16 +156,6 @@ def write_address(page: str, query: Query) -> None:
     st.session_state[_seen(page)] = query
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """Returns the keys of the fields of a page."""
-
-    page: str
-
-    def __call__(self, field: str) -> str:
-        return f"{self.page}_{field}"
-
-
 def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
     """Return the filter and order of the address; set the fields if the browser has changed the address."""
     query = _address()
@@ -198,135 +166,110 @@ def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
     asked = query.get("sort", [""])[-1]
     sort = asked if asked in sorts else next(iter(sorts), "")
     if st.session_state.get(_seen(page)) != query or f"{page}_text" not in st.session_state:
-        _set_fields(_Names(page), where, sort)
+        _set_fields(page, where, sort)
     else:
-        _say_again(_Names(page))
+        # Send the chosen values with every run, since a field that the browser has not loaded yet would miss them.
+        # Typed text is not sent: it would be cut off in the middle of a word.
+        for key in (f"{page}_{field}" for field in (*_SHOWN, "sort")):
+            if key in st.session_state:
+                st.session_state[key] = st.session_state[key]
     return where, sort
 
 
-def _set_fields(names: _Names, where: RowFilter, sort: str) -> None:
-    st.session_state[names("text")] = where.text or ""
-    st.session_state[names("rule")] = list(where.rules)
-    st.session_state[names("query_type")] = list(where.query_types)
-    st.session_state[names("source")] = list(where.sources)
-    st.session_state[names("model")] = list(where.models)
-    st.session_state[names("judge")] = where.judge
-    st.session_state[names("graded")] = where.graded
-    st.session_state[names("min_score")] = where.min_score
-    st.session_state[names("max_score")] = where.max_score
-    st.session_state[names("from")] = as_date(where.day_from)
-    st.session_state[names("to")] = as_date(where.day_to)
+_SHOWN = ("rule", "query_type", "source", "model", "judge", "graded", "min_score", "max_score", "from", "to")
+
+
+def _set_fields(page: str, where: RowFilter, sort: str) -> None:
+    st.session_state[f"{page}_text"] = where.text or ""
+    for field in _SHOWN:
+        value = getattr(where, _name(field))
+        if field in MANY_FIELDS:
+            value = list(value)
+        elif field in DAY_FIELDS:
+            value = as_date(value)
+        st.session_state[f"{page}_{field}"] = value
     if sort:
-        st.session_state[names("sort")] = sort
+        st.session_state[f"{page}_sort"] = sort
 
 
-def _say_again(names: _Names) -> None:
-    """Send the chosen values with every run, since a field that the browser has not loaded yet would miss them.
-
-    Typed text is not sent: it would be cut off in the middle of a word.
-    """
-    chosen = ("rule", "query_type", "source", "model", "judge", "graded", "sort")
-    for field in (*chosen, "min_score", "max_score", "from", "to"):
-        if names(field) in st.session_state:
-            st.session_state[names(field)] = st.session_state[names(field)]
-
-
-def _in_row(where: RowFilter, names: _Names, choices: Choices) -> RowFilter:
+def _in_row(where: RowFilter, page: str, choices: Choices) -> RowFilter:
     text = st.text_input(
-        "Find", key=names("text"), placeholder="Text in question, answer or id", icon=":material/search:", width=310
+        "Find", key=f"{page}_text", placeholder="Text in question, answer or id", icon=":material/search:", width=310
     )
     where = replace(where, text=text)
     if choices.rules or where.rules:
-        where = replace(
-            where, rules=_several("Rule", "All rules", names("rule"), choices.rules, where.rules, rule_words)
-        )
+        where = _several(where, page, "rule", "Rule", "All rules", choices.rules, words=rule_words)
     if choices.query_types or where.query_types:
-        where = replace(
-            where,
-            query_types=_several(
-                "Query type", "All types", names("query_type"), choices.query_types, where.query_types
-            ),
-        )
+        where = _several(where, page, "query_type", "Query type", "All types", choices.query_types)
     return where
 
 
 def _several(
+    where: RowFilter,
+    page: str,
+    field: str,
     label: str,
     none: str,
-    key: str,
     choices: Sequence[str],
-    given: Sequence[str],
+    *,
     words: Callable[[str], str] = str,
     width: int | Literal["stretch"] = 220,
-) -> tuple[str, ...]:
-    options = sorted({*choices, *given})
-    return tuple(st.multiselect(label, options, key=key, placeholder=none, format_func=words, width=width))
+) -> RowFilter:
+    """Show a field with several values and return the filter with those chosen."""
+    options = sorted({*choices, *getattr(where, MANY_FIELDS[field])})
+    chosen = st.multiselect(label, options, key=f"{page}_{field}", placeholder=none, format_func=words, width=width)
+    changed: dict[str, Any] = {MANY_FIELDS[field]: tuple(chosen)}
+    return replace(where, **changed)
 
 
-def _in_popover(where: RowFilter, names: _Names, choices: Choices, more: Sequence[str]) -> RowFilter:
+def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[str]) -> RowFilter:
     if "judge" in more:
         judges = sorted({*choices.judges, *([where.judge] if where.judge else [])})
-        judge = st.selectbox("Judge", judges, index=None, key=names("judge"), placeholder="Any judge")
+        judge = st.selectbox("Judge", judges, index=None, key=f"{page}_judge", placeholder="Any judge")
         where = replace(where, judge=judge)
     if "source" in more:
-        where = replace(
-            where,
-            sources=_several("Source", "All sources", names("source"), choices.sources, where.sources, width="stretch"),
-        )
+        where = _several(where, page, "source", "Source", "All sources", choices.sources, width="stretch")
     if "model" in more:
-        where = replace(
-            where,
-            models=_several("Written by", "All models", names("model"), choices.models, where.models, width="stretch"),
-        )
+        where = _several(where, page, "model", "Written by", "All models", choices.models, width="stretch")
     if "score" in more:
         with st.container(horizontal=True, gap="small"):
-            low = st.number_input("Groundedness from", 0.0, 1.0, value=None, step=0.05, key=names("min_score"))
-            high = st.number_input("up to", 0.0, 1.0, value=None, step=0.05, key=names("max_score"))
-        where = _scored(where, low, high)
+            low = st.number_input("Groundedness from", 0.0, 1.0, value=None, step=0.05, key=f"{page}_min_score")
+            high = st.number_input("up to", 0.0, 1.0, value=None, step=0.05, key=f"{page}_max_score")
+        if low is not None and high is not None and low > high:
+            problem("The lowest score is above the highest score. Only the lowest score is used.")
+            high = None
+        where = replace(where, min_score=low, max_score=high)
     if "graded" in more:
         graded = st.selectbox(
             "Graded by a person",
             [True, False],
             index=None,
-            key=names("graded"),
+            key=f"{page}_graded",
             placeholder="Yes or no",
-            format_func=_yes,
+            format_func=lambda graded: "Yes" if graded else "No",
         )
         where = replace(where, graded=graded)
     if "days" in more:
         with st.container(horizontal=True, gap="small"):
-            first = st.date_input("Asked from (UTC)", key=names("from"), format="YYYY-MM-DD")
-            last = st.date_input("to", key=names("to"), format="YYYY-MM-DD")
-        where = _between(where, first, last)
+            first = _as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
+            last = _as_day(st.date_input("to", key=f"{page}_to", format="YYYY-MM-DD"))
+        if first is not None and last is not None and first > last:
+            problem("The first day is after the last day. Only the first day is used.")
+            last = None
+        where = replace(where, day_from=first, day_to=last)
     return where
 
 
-def _between(where: RowFilter, first: date | None, last: date | None) -> RowFilter:
-    if first is not None and last is not None and first > last:
-        problem("The first day is after the last day. Only the first day is used.")
-        last = None
-    return replace(where, day_from=_as_day(first), day_to=_as_day(last))
-
-
-def _scored(where: RowFilter, low: float | None, high: float | None) -> RowFilter:
-    if low is not None and high is not None and low > high:
-        problem("The lowest score is above the highest score. Only the lowest score is used.")
-        high = None
-    return replace(where, min_score=low, max_score=high)
-
-
-def _yes(graded: bool) -> str:
-    return "Yes" if graded else "No"
-
-
 def _as_day(shown: date | None) -> int | None:
-    return None if shown is None else utc_day(datetime(shown.year, shown.month, shown.day, tzinfo=UTC))
+    return None if shown is None else (shown - date(1970, 1, 1)).days
 
 
 def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, str] | None) -> None:
     """Show the filters that have no visible field; a press removes one."""
     others = [field for field in query_of(where) if field not in shown]
-    together = (*RANGES, *_missing(where))
+    # The fields of a missing judgment share a chip with their judge.
+    missing = [*(["judge_side"] if where.judge_side == "none" else []), *(["unscored"] if where.unscored else [])]
+    together = (*RANGES, *([(*missing, "judge", "judge_version")] if missing else []))
     groups = [group for group in (*together, *((field,) for field in others)) if set(group) & set(others)]
     groups = [group for group in groups if group in together or not any(group[0] in each for each in together)]
     if not groups:
@@ -343,12 +286,6 @@ def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, st
             )
 
 
-def _missing(where: RowFilter) -> list[tuple[str, ...]]:
-    """Return the fields of a missing judgment, which share a chip with their judge."""
-    missing = [*(["judge_side"] if where.judge_side == "none" else []), *(["unscored"] if where.unscored else [])]
-    return [(*missing, "judge", "judge_version")] if missing else []
-
-
 def _take_away(fields: Sequence[str]) -> None:
     """Remove fields from the address; the visible fields follow."""
     query = {name: values for name, values in _address().items() if name not in fields}
@@ -360,19 +297,8 @@ def _fields_of(more: Sequence[str]) -> set[str]:
     return {field for name in more for field in parts.get(name, (name,))}
 
 
-def _more_label(where: RowFilter, more: Sequence[str]) -> str:
-    used = len(_fields_of(more) & set(query_of(where)))
-    return f"More filters · {used}" if used else "More filters"
-
-
-def _sort_words(choices: Choices) -> Callable[[str], str]:
-    words = dict(choices.sorts or {})
-    return lambda name: capital(words.get(name, name))
-
-
 def _clear(page: str) -> None:
-    sorts: Any = st.session_state.get(f"{page}_sort", "")
-    _set_fields(_Names(page), RowFilter(), sorts)
+    _set_fields(page, RowFilter(), st.session_state.get(f"{page}_sort", ""))
     st.query_params.clear()
     st.session_state[_seen(page)] = _address()
 
@@ -393,29 +319,12 @@ def filter_sentence(where: RowFilter) -> str:
         return describe(where, {version.id: version.title for version in list_versions(connection)})
 
 
-GRADE_NAMES: dict[GradeName, str] = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
-EVERYBODY: dict[GradeName, str] = {
-    "label": "Adjudicated, else majority",
-    "groundedness": "Adjudicated, else mean",
-    "quality": "Adjudicated, else lower median",
-}
-"""How several grades of one answer are combined."""
-
-
-@dataclass(frozen=True, slots=True)
-class People:
-    """Whose grades count, in words: one reviewer's, or everybody's combined (None)."""
-
-    reviewer_id: int | None
-    words: str
-
-
 def grade_field(first: GradeName) -> GradeName:
     """Show the field for the grade; ``first`` is the default."""
     chosen = st.segmented_control(
         "Grade",
-        list(GRADE_NAMES),
-        format_func=GRADE_NAMES.__getitem__,
+        GRADES,
+        format_func=str.capitalize,
         default=first,
         required=True,
         key="grade",
@@ -424,19 +333,20 @@ def grade_field(first: GradeName) -> GradeName:
     return chosen or first
 
 
-def people_field(graders: Sequence[Reviewer], grade: GradeName) -> People:
-    """Show the field for whose grades count."""
+def people_field(graders: Sequence[Reviewer], grade: GradeName) -> int | None:
+    """Show the field for whose grades count; return the id of a reviewer, None for everybody."""
     names = people_names(graders)
     everybody = "Everybody"
+    combined = capital(compared_with("gold", grade))
     chosen = st.selectbox(
         "People",
         [everybody, *names],
         key="people",
         bind="query-params",
         width=220,
-        format_func=lambda name: EVERYBODY[grade] if name == everybody and len(graders) > 1 else name,
+        format_func=lambda name: combined if name == everybody and len(graders) > 1 else name,
     )
-    return People(names.get(chosen), chosen if chosen in names else EVERYBODY[grade])
+    return names.get(chosen)
 
 
 def people_names(graders: Sequence[Reviewer]) -> dict[str, int]:

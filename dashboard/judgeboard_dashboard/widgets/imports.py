@@ -11,7 +11,7 @@ from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.store.engine import Store
 from judgeboard.text import as_utc
-from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, when
+from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, shortened, when
 
 MAX_REJECTED = 50_000_000  # bytes of rejected rows that can be downloaded
 MAX_COLUMNS = 6  # names of columns in one sentence
@@ -115,22 +115,19 @@ class RejectedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """A dry run of an import; ``unmapped`` are the columns as they are recognised without a mapping."""
-
-    choice: Choice
-    unmapped: tuple[ColumnUse, ...]
-    summary: ImportSummary
-    rejected: RejectedRows
-
-
-@dataclass(frozen=True, slots=True)
 class Done:
     """A finished import."""
 
     choice: Choice
     summary: ImportSummary
     rejected: RejectedRows
+
+
+@dataclass(frozen=True, slots=True)
+class Trial(Done):
+    """A dry run of an import; ``unmapped`` are the columns as they are recognised without a mapping."""
+
+    unmapped: tuple[ColumnUse, ...]
 
 
 def try_file(
@@ -149,7 +146,7 @@ def try_file(
         unmapped = before.unmapped
     else:
         unmapped = import_upload(store, stream, plain, on_rows, dry_run=True)[0].columns
-    return Trial(choice, unmapped, summary, rejected)
+    return Trial(choice, summary, rejected, unmapped)
 
 
 def import_upload(
@@ -175,36 +172,34 @@ def import_upload(
 
 def dry_lead(summary: ImportSummary) -> str:
     """Return how many rows can be imported: "4,980 of 5,000 rows can be imported."."""
+    rows = count(summary.rows, "row")
     if not summary.rows:
         return "This file has no rows."
-    if not summary.new and not summary.feedback_added and not summary.rejected:
-        since = f" since {day(summary.before)}" if summary.before is not None else ""
-        return f"Nothing new: all {count(summary.rows, 'row')} are already stored{since}."
-    if not summary.new and not summary.feedback_added:
-        return f"None of {count(summary.rows, 'row')} can be imported." if not summary.unchanged else "Nothing new."
-    if not summary.new:
-        return f"{summary.feedback_added:,} of {count(summary.rows, 'row')} add feedback to stored answers."
-    return f"{summary.new:,} of {count(summary.rows, 'row')} can be imported."
+    if summary.new:
+        return f"{summary.new:,} of {rows} can be imported."
+    if summary.feedback_added:
+        return f"{summary.feedback_added:,} of {rows} add feedback to stored answers."
+    if summary.rejected:
+        return "Nothing new." if summary.unchanged else f"None of {rows} can be imported."
+    since = f" since {day(summary.before)}" if summary.before is not None else ""
+    return f"Nothing new: all {rows} are already stored{since}."
 
 
 def dry_details(summary: ImportSummary) -> str:
     """Return what happens to the other rows, and that nothing is stored yet."""
-    parts = []
-    plain = summary.rejected - summary.conflicts
-    if plain:
-        parts.append(f"{plain:,} {'is' if plain == 1 else 'are'} rejected")
-    if summary.conflicts:
-        verb = "conflicts" if summary.conflicts == 1 else "conflict"
-        parts.append(f"{summary.conflicts:,} {verb} with stored rows")
-    if summary.unchanged and (summary.new or summary.rejected):
-        parts.append(f"{summary.unchanged:,} {'is' if summary.unchanged == 1 else 'are'} already stored")
-    if summary.new and summary.feedback_added:
-        parts.append(f"{summary.feedback_added:,} have user feedback")
+    malformed = summary.rejected - summary.conflicts
+    numbers = (
+        (malformed, "is rejected", "are rejected"),
+        (summary.conflicts, "conflicts with stored rows", "conflict with stored rows"),
+        (summary.unchanged if summary.new or summary.rejected else 0, "is already stored", "are already stored"),
+        (summary.feedback_added if summary.new else 0, "carries user feedback", "carry user feedback"),
+    )
+    parts = [f"{number:,} {singular if number == 1 else plural}" for number, singular, plural in numbers if number]
     others = f"{', '.join(parts)}. " if parts else ""
     if has_news(summary):
         return f"{others}Nothing is stored until you press Import."
     unclear = any(not use.sure for use in summary.columns)
-    return f"{others}Some columns are not clear: choose what they contain." if unclear and plain else others.strip()
+    return f"{others}Some columns are not clear: choose what they contain." if unclear and malformed else others.strip()
 
 
 def not_read_words(summary: ImportSummary) -> str:
@@ -232,11 +227,6 @@ def done_lead(summary: ImportSummary) -> str:
     what = count(summary.new, KINDS[summary.kind].noun)
     words = f"{what} {'was' if summary.new == 1 else 'were'} imported." if summary.new else "No new rows."
     return f"{words} {summary.feedback_added:,} with user feedback." if summary.feedback_added else words
-
-
-def button_words(summary: ImportSummary) -> str:
-    """Return the label of the button."""
-    return f"Import {count(summary.new, 'row')}" if summary.new else "Add feedback"
 
 
 def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
@@ -268,18 +258,16 @@ def columns_table(kind: str, columns: Sequence[ColumnUse]) -> Table:
     return Table(COLUMN_COLUMNS, tuple(rows))
 
 
-def _worth_a_line(required: Sequence[str], columns: Sequence[ColumnUse]) -> list[ColumnUse]:
+def _worth_a_line(needed: Sequence[str], columns: Sequence[ColumnUse]) -> list[ColumnUse]:
     """Return the columns, most important first; a missing field is listed only if it matters."""
-    missed = [use for use in columns if use.theirs is None and (use.ours in MISSED or use.ours in required)]
-    present = [use for use in columns if use.theirs is not None]
-    needed = [use for use in missed if use.ours in required]
-    fields = [use for use in present if use.ours is not None]
-    return [
-        *needed,
-        *fields,
-        *(use for use in present if use.ours is None),
-        *(use for use in missed if use not in needed),
-    ]
+
+    def rank(use: ColumnUse) -> int:
+        if use.theirs is None:
+            return 0 if use.ours in needed else 3
+        return 1 if use.ours is not None else 2
+
+    listed = (use for use in columns if use.theirs is not None or use.ours in MISSED or use.ours in needed)
+    return sorted(listed, key=rank)
 
 
 def how_words(use: ColumnUse, needed: Sequence[str] = ()) -> str:
@@ -291,12 +279,9 @@ def how_words(use: ColumnUse, needed: Sequence[str] = ()) -> str:
 
 def shown(value: Any) -> str | None:
     """Return a value in one line, shortened."""
-    if value is None:
-        return None
     if isinstance(value, list) and value:
         value = value[0]
-    text = " ".join(str(value).split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return None if value is None else shortened(" ".join(str(value).split()), _LONGEST)
 
 
 def first_rows(kind: str, records: Sequence[Any]) -> Table:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -115,12 +115,11 @@ def key_button(
     shortcut: str | None = None,
     chosen: bool = False,
     quiet: bool = False,
-    icon: str | None = None,
     tip: str | None = None,
-    disabled: bool = False,
     each: bool = False,
+    **options: Any,
 ) -> None:
-    """Show a button with a keyboard shortcut.
+    """Show a button with a keyboard shortcut; ``options`` are further arguments of ``st.button``.
 
     Args:
         label: a constant text, never text from a log.
@@ -130,10 +129,9 @@ def key_button(
         shortcut: the key, shown in the button.
         chosen: shows the button filled, as a selected grade.
         quiet: shows the button without a border.
-        icon: a ``:material/…:`` icon.
         tip: explanation of the button.
-        disabled: disables the button.
         each: counts two presses in quick succession as two; the browser still counts a held key once.
+        options: further arguments.
     """
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(
@@ -141,12 +139,11 @@ def key_button(
         key=key,
         shortcut=shortcut,
         type=kind,
-        icon=icon,
         help=tip,
-        disabled=disabled,
         on_click=take_press,
         args=(keyboard(), shortcut or key, Press(turn, act, each)),
         wrap=False,
+        **options,
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a click on a chart or a table leads, and the pages of a long list."""
+"""Links between pages: what a click on a chart, a table or a button opens."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -66,36 +66,38 @@ def number_in_address(name: str, noun: str) -> int | None:
 
 
 def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
-    """Show the button that hands a list to the Rejudge page, narrowed as here, to whom may have more than one judged.
+    """Show the button that opens the Rejudge page with this filter, if the person may rejudge several answers.
 
-    Args:
-        page: Where the button stands.
-        rows: Which of them (`rejudge.rows`): "match" all, "open" those with an open flag.
-        query: The filter as an address carries it; an order is left out.
+    ``rows`` is "match" for all answers of the filter, "open" for those with an open flag. The order is left out.
     """
     if not permitted(Action.REJUDGE_MANY):
         return
     narrowed = {name: values for name, values in query.items() if name != "sort"}
-    st.button(
+    open_button(
         "Rejudge these",
+        Rows("rejudge", {**narrowed, "rows": rows}),
         key=f"{page}_rejudge",
         type="tertiary",
         icon=":material/restart_alt:",
-        on_click=pick_rows,
-        args=(Rows("rejudge", {**narrowed, "rows": rows}),),
-        wrap=False,
     )
 
 
+def open_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
+    """Show a button that opens rows; ``options`` are further arguments of ``st.button``."""
+    st.button(label, key=key, on_click=pick_rows, args=(rows,), wrap=False, **options)
+
+
+def start_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
+    """Show the main button of a list, which opens its first rows (key Enter)."""
+    looks = {"type": "primary", "icon": ":material/play_arrow:", "shortcut": "Enter", **options}
+    open_button(label, rows, key=key, **looks)
+
+
 def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
-    """Go where the last click leads; call it first in the body of a page, since a callback cannot.
+    """Open the rows of the last click; call it first in the body of a page, since a callback cannot.
 
-    After the browser's Back the address of the page that was left carries the parameters of the page it led to, and
-    its own are lost: they are then brought back.
-
-    Args:
-        page: The page's file name; without it nothing is remembered.
-        own: The parameters that the page reads.
+    After the browser's Back the address has the parameters of the other page. The page's ``own`` ones are then restored
+    from the session; without a ``page`` nothing is remembered.
     """
     left: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT, {})
     picked = st.session_state.pop(_PICKED, None)
@@ -108,14 +110,10 @@ def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
 
 
 def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, key: str, says: str) -> None:
-    """Show a chart whose marks open rows.
+    """Show a chart, ``height`` px high with its axes, whose marks open rows.
 
-    Args:
-        chart: Made with `charts.frame.pick`: its marks carry in ``at`` their place among ``targets``.
-        height: In px, axes included.
-        targets: Where each mark leads; None leads nowhere.
-        key: Unique on the page.
-        says: What is drawn, for those who do not see it.
+    The chart is made with `charts.frame.pick`: ``at`` of a mark is its position in ``targets``; None opens nothing.
+    ``says`` describes the chart for screen readers.
     """
     st.altair_chart(
         fin(chart, height),
@@ -129,15 +127,15 @@ def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, 
 
 
 def mark_in(key: str) -> int | None:
-    """Return the place of the mark that was clicked in the chart of this key; for use in its callback."""
+    """Return the position of the clicked mark of a chart, None if a mark was deselected; for the chart's callback."""
     marks: Sequence[Mapping[str, Any]] = st.session_state[key].selection.get(SELECTION) or ()
     return int(marks[0]["at"]) if marks else None
 
 
 def row_clicked(key: str, targets: Sequence[Rows | None]) -> Callable[[], None]:
-    """Return the callback of a dataframe with ``selection_mode="single-cell"`` whose lines lead to ``targets``.
+    """Return the callback of a table with ``selection_mode="single-cell"`` whose rows open ``targets``.
 
-    The selection is a place in the table as it was shown: it is turned into rows at once.
+    The selection is an index into the table as it was shown, so it is turned into rows at once.
     """
 
     def clicked() -> None:
@@ -147,14 +145,14 @@ def row_clicked(key: str, targets: Sequence[Rows | None]) -> Callable[[], None]:
     return clicked
 
 
-def cell_clicked(key: str, columns: Sequence[str], targets: Sequence[Mapping[str, Rows]]) -> Callable[[], None]:
-    """Return the same for a table whose every cell leads elsewhere: one mapping of column to rows a line."""
+def cell_clicked(key: str, targets: Sequence[Mapping[str, Rows]]) -> Callable[[], None]:
+    """Return the same for a table in which each cell opens other rows: one mapping of column to rows per line."""
 
     def clicked() -> None:
         cells = st.session_state[key].selection.cells
         if cells:
             line, column = cells[0]
-            _pick([targets[line].get(str(column)) or targets[line].get(columns[0])], 0)
+            _pick([targets[line].get(str(column))], 0)
 
     return clicked
 
@@ -162,20 +160,6 @@ def cell_clicked(key: str, columns: Sequence[str], targets: Sequence[Mapping[str
 def _pick(targets: Sequence[Rows | None], place: int | None) -> None:
     if place is not None and place < len(targets) and targets[place] is not None:
         st.session_state[_PICKED] = targets[place]
-
-
-def start_button(label: str, rows: Rows | None, *, key: str, **settings: Any) -> None:
-    """Show the main button of a list, which leads to its first rows (key Enter)."""
-    st.button(
-        label,
-        key=key,
-        type="primary",
-        icon=":material/play_arrow:",
-        on_click=pick_rows,
-        args=(rows,),
-        wrap=False,
-        **{"shortcut": "Enter", **settings},
-    )
 
 
 def pick_rows(rows: Rows) -> None:

@@ -4,16 +4,15 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Literal
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.reports.tables import Column, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval, too_few
 from judgeboard.store.overview import JudgeDay, Overview
 from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, queue
-from judgeboard_dashboard.widgets.tables import ROW_HEIGHT, csv_button, frame, height
+from judgeboard_dashboard.widgets.tables import csv_button, data_frame
 from judgeboard_dashboard.widgets.texts import capital, caption, count, day, money, rule_words
 
 LONGEST_PACE = 60  # days ahead; later dates are too uncertain
@@ -111,46 +110,40 @@ def signals_words(counts: Mapping[tuple[str, str], int]) -> str:
 
 MOST_TYPES = 6
 KEY = "open_flags"
-_RULE, _ALL = "rule", "all"
 
 
 def open_flags_table(counts: Sequence[tuple[str, str, int]]) -> None:
-    """Show the table of (rule, query type, open flags)."""
+    """Show the table of (rule, query type, open flags): one row per rule, the six largest query types as columns."""
     if not counts:
         caption("No open flags.")
         return
-    rules, types = rule_totals(counts), types_of(counts)
-    rows = rows_of(counts)
+    rules, types, rows = _totals(counts, 0), types_of(counts), rows_of(counts)
+    names = {f"type_{place}": name for place, name in enumerate(types)}
     targets: list[dict[str, Rows]] = [
         {
-            _RULE: queue(rule=rule),
-            _ALL: queue(rule=rule),
-            **{f"type_{place}": queue(rule=rule, query_type=name) for place, name in enumerate(types)},
+            "rule": queue(rule=rule),
+            "all": queue(rule=rule),
+            **{column: queue(rule=rule, query_type=name) for column, name in names.items()},
         }
         for rule, _ in rules
     ]
-    st.dataframe(
+    data_frame(
         rows,
         key=KEY,
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height(len(rows)),
         selection_mode="single-cell",
-        on_select=cell_clicked(KEY, [_RULE, *rows.columns[1:]], targets),
-        column_config={
-            _RULE: st.column_config.TextColumn("Rule", width=140),
+        on_select=cell_clicked(KEY, targets),
+        columns={
+            "rule": st.column_config.TextColumn("Rule", width=140),
             # Query types are texts of the log: as column names two of them, or one of ours, could collide.
             **{
-                f"type_{place}": st.column_config.NumberColumn(name or " ", format="localized")
-                for place, name in enumerate(types)
+                column: st.column_config.NumberColumn(name or " ", format="localized") for column, name in names.items()
             },
-            _ALL: st.column_config.ProgressColumn(
+            "all": st.column_config.ProgressColumn(
                 "All types", min_value=0, max_value=rules[0][1], format="%d", width=150
             ),
         },
     )
-    left_out = len({query_type for _, query_type, _ in counts}) - len(types)
+    left_out = len(_totals(counts, 1)) - len(types)
     with st.container(key="foot_waits", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption(
             "Click a number to open these flags in the queue.",
@@ -160,29 +153,26 @@ def open_flags_table(counts: Sequence[tuple[str, str, int]]) -> None:
         csv_button(Table(columns, tuple(counts)), "open-flags", key="waits_csv")
 
 
-def rule_totals(counts: Sequence[tuple[str, str, int]]) -> list[tuple[str, int]]:
-    """Return (rule, open flags) of every rule, the most first."""
-    totals = Counter[str]()
-    for rule, _, flags in counts:
-        totals[rule] += flags
-    return sorted(totals.items(), key=lambda total: (-total[1], total[0]))
-
-
 def types_of(counts: Sequence[tuple[str, str, int]]) -> list[str]:
     """Return the six query types with most open flags, the most first."""
-    totals = Counter[str]()
-    for _, query_type, flags in counts:
-        totals[query_type] += flags
-    return sorted(totals, key=lambda name: (-totals[name], name))[:MOST_TYPES]
+    return [name for name, _ in _totals(counts, 1)[:MOST_TYPES]]
 
 
-def rows_of(counts: Sequence[tuple[str, str, int]]) -> pd.DataFrame:
+def rows_of(counts: Sequence[tuple[str, str, int]]) -> Table:
     """Return one row per rule; a cell without open flags is empty."""
     known = {(rule, query_type): flags for rule, query_type, flags in counts}
     types = types_of(counts)
-    columns = {_RULE: "str", **{f"type_{place}": "Int64" for place in range(len(types))}, _ALL: "Int64"}
-    rows: list[tuple[Any, ...]] = [
+    numbers = (Column(name, "count") for name in (*(f"type_{place}" for place in range(len(types))), "all"))
+    rows = (
         (capital(rule_words(rule)), *(known.get((rule, name)) for name in types), total)
-        for rule, total in rule_totals(counts)
-    ]
-    return frame(columns, rows)
+        for rule, total in _totals(counts, 0)
+    )
+    return Table((Column("rule"), *numbers), tuple(rows))
+
+
+def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> list[tuple[str, int]]:
+    """Return the open flags of every rule (0) or query type (1), the most first."""
+    totals = Counter[str]()
+    for count_ in counts:
+        totals[count_[place]] += count_[2]
+    return sorted(totals.items(), key=lambda total: (-total[1], total[0]))

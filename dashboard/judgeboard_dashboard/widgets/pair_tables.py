@@ -3,92 +3,76 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-import streamlit as st
-
 from judgeboard.domain import Estimate
 from judgeboard.methods.pair_report import ALL, PairGroup, PairLine, figures_of
+from judgeboard.reports.tables import UNKNOWN, Column, Table
+from judgeboard.stats.estimates import percent_words
 from judgeboard.store.comparisons import PairHead
 from judgeboard_dashboard.review.pairs import people_words, stored_words, verdict_words
-from judgeboard_dashboard.widgets.tables import both_words, file_of, frame
+from judgeboard_dashboard.widgets.tables import file_of, one_line
 
-PREFERS_BOTH, TIE_IN_ONE = "Prefers A and B", "Tie in one order"
 # Slice, pairs and the four shares are visible at a width of 800 px; the counts follow.
-GROUP_COLUMNS: dict[str, Any] = {
-    "Slice": st.column_config.TextColumn(width=195),
-    "Aspect": st.column_config.TextColumn(width=165),
-    "Pairs": st.column_config.NumberColumn(format="localized", width=55),
-    "Same in both orders": st.column_config.TextColumn(
-        width=128, help="Share of pairs with the same preference in both orders"
+GROUP_COLUMNS = (
+    Column("Slice", width=195),
+    Column("Aspect", width=165),
+    Column("Pairs", "count", width=55),
+    Column("Same in both orders", width=128, help="Share of pairs with the same preference in both orders"),
+    Column("Prefers first", width=105, help="Ties excluded. 50 % means no position bias."),
+    Column("Accuracy", width=128, help="Agreement with gold, mean of both orders"),
+    Column("If consistent", width=128, help="Accuracy on the pairs with the same preference in both orders"),
+    Column("With people", width=125, help="Agreement with the majority of people"),
+    Column("A better", "count", width=70),
+    Column("B better", "count", width=70),
+    Column("Tie", "count", width=50),
+    Column(
+        "Prefers A and B", "count", width=110, help="Number of pairs with A in one order and B in the other (flips)"
     ),
-    "Prefers first": st.column_config.TextColumn(width=105, help="Ties excluded. 50 % means no position bias."),
-    "Accuracy": st.column_config.TextColumn(width=128, help="Agreement with gold, mean of both orders"),
-    "If consistent": st.column_config.TextColumn(
-        width=128, help="Accuracy on the pairs with the same preference in both orders"
-    ),
-    "With people": st.column_config.TextColumn(width=125, help="Agreement with the majority of people"),
-    "A better": st.column_config.NumberColumn(format="localized", width=70),
-    "B better": st.column_config.NumberColumn(format="localized", width=70),
-    "Tie": st.column_config.NumberColumn(format="localized", width=50),
-    PREFERS_BOTH: st.column_config.NumberColumn(
-        format="localized", width=110, help="Number of pairs with A in one order and B in the other (flips)"
-    ),
-    TIE_IN_ONE: st.column_config.NumberColumn(
-        format="localized", width=112, help="Number of pairs with a tie in one order only"
-    ),
-    "No verdict": st.column_config.NumberColumn(format="localized", width=95),
-}
-_COUNTS = ("Pairs", "A better", "B better", "Tie", PREFERS_BOTH, TIE_IN_ONE, "No verdict")
-_OF_TWO_ORDERS = ("Same in both orders", "Prefers first", "If consistent", PREFERS_BOTH, TIE_IN_ONE)
-_OF_GOLD = ("Accuracy", "If consistent")
-NOT_MEASURED = "–"
-LINE_COLUMNS: dict[str, Any] = {
-    "A first": st.column_config.TextColumn(width=60, help="The judge's preference when answer A was shown first"),
-    "B first": st.column_config.TextColumn(width=60, help="The judge's preference when answer B was shown first"),
-    "Judge": st.column_config.TextColumn(width=95),
-    "Gold": st.column_config.TextColumn(width=55),
-    "People": st.column_config.TextColumn(width=75),
-    "Overruled": st.column_config.TextColumn(width=82),
-    "Question": st.column_config.TextColumn(width=300),
-    "Type": st.column_config.TextColumn(width=185),
-    "Answer A by": st.column_config.TextColumn(width=120),
-    "Answer B by": st.column_config.TextColumn(width=120),
-    "Pair": st.column_config.TextColumn(width=170),
-}
+    Column("Tie in one order", "count", width=112, help="Number of pairs with a tie in one order only"),
+    Column("No verdict", "count", width=95),
+)
+_OF_TWO_ORDERS = ("Same in both orders", "Prefers first", "If consistent", "Prefers A and B", "Tie in one order")
+LINE_COLUMNS = (
+    Column("A first", width=60, help="The judge's preference when answer A was shown first"),
+    Column("B first", width=60, help="The judge's preference when answer B was shown first"),
+    Column("Judge", width=95),
+    Column("Gold", width=55),
+    Column("People", width=75),
+    Column("Overruled", width=82),
+    Column("Question", width=300),
+    Column("Type", width=185),
+    Column("Answer A by", width=120),
+    Column("Answer B by", width=120),
+    Column("Pair", width=170),
+)
 
 
-def groups_table(groups: Sequence[PairGroup]) -> pd.DataFrame:
+def groups_table(groups: Sequence[PairGroup]) -> Table:
     """Return the figures with their intervals, and with n if it differs from the number of measured pairs.
 
     Columns without information are left out: a single slice or aspect, no gold, no people, or figures of two orders
     for a judge that was asked in one.
     """
-    columns = {name: "Int64" if name in _COUNTS else "str" for name in GROUP_COLUMNS}
-    rows = frame(columns, map(_group_line, groups))
     aspects = {group.aspect for group in groups}
     left_out = {
         ("Slice",): len(aspects) > 1 and all(group.slice == ALL for group in groups),
         ("Aspect",): len(aspects) == 1,
         ("With people",): all(group.people.value is None for group in groups),
-        _OF_GOLD: all(group.accuracy_orders_mean.value is None for group in groups),
+        ("Accuracy", "If consistent"): all(group.accuracy_orders_mean.value is None for group in groups),
         _OF_TWO_ORDERS: all(group.one_order for group in groups),
     }
-    return rows.drop(columns=list({name for names, away in left_out.items() if away for name in names}))
+    rows = Table(GROUP_COLUMNS, tuple(map(_group_line, groups)))
+    return rows.without({name for names, away in left_out.items() if away for name in names})
 
 
-def groups_file(groups: Sequence[PairGroup]) -> pd.DataFrame:
+def groups_file(groups: Sequence[PairGroup]) -> Table:
     """Return the statistics as plain numbers, one per row."""
-    names = {"Slice": "str", "Aspect": "str", "Statistic": "str"}
-    return file_of(
-        names,
-        (((group.slice, group.aspect, name), each) for group in groups for name, each in figures_of(group)),
-    )
+    rows = (((group.slice, group.aspect, name), each) for group in groups for name, each in figures_of(group))
+    return file_of(("Slice", "Aspect", "Statistic"), rows)
 
 
-def lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> pd.DataFrame:
+def lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> Table:
     """Return the pairs; empty columns are left out."""
-    rows = frame(dict.fromkeys(LINE_COLUMNS, "str"), (_line(line, heads[line.pair_id]) for line in lines))
-    return rows.dropna(axis="columns", how="all")
+    return Table(LINE_COLUMNS, tuple(_line(line, heads[line.pair_id]) for line in lines)).without_empty()
 
 
 def _group_line(group: PairGroup) -> tuple[Any, ...]:
@@ -107,8 +91,8 @@ def _group_line(group: PairGroup) -> tuple[Any, ...]:
 
 def _share(estimate: Estimate, expected: int) -> str:
     if estimate.value is None:
-        return NOT_MEASURED
-    words = both_words(estimate, share=True)
+        return UNKNOWN
+    words = percent_words(estimate)
     return words if estimate.n == expected else f"{words}, n {estimate.n:,}"
 
 
@@ -120,7 +104,7 @@ def _line(line: PairLine, head: PairHead) -> tuple[Any, ...]:
         stored_words(line.gold),
         people_words(line),
         stored_words(line.overruled),
-        " ".join((head.question or "").split()),
+        one_line(head.question or ""),
         line.query_type,
         head.model_a,
         head.model_b,

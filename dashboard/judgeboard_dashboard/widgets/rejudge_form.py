@@ -1,8 +1,7 @@
 """The form of the Rejudge page: which answers, which judge, and the estimated cost and time."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -15,13 +14,13 @@ from judgeboard.runs.jobs import CallEstimate, estimate_calls, judge_spec, reque
 from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
-from judgeboard.store.judge_versions import StoredVersion, list_versions, retired_versions
+from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.settings import primary_judge
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
-from judgeboard_dashboard.widgets.navigation import item, pick_rows
+from judgeboard_dashboard.widgets.navigation import item, open_button
 from judgeboard_dashboard.widgets.texts import caption, count, duration, money, shortened
 
 RowsName = Literal["open", "match", "failed", "plain"]
@@ -29,11 +28,10 @@ RowsName = Literal["open", "match", "failed", "plain"]
 
 @dataclass(frozen=True, slots=True)
 class JobRows:
-    """The answers of a job: the filter, the mode (all, failed, plain), and both in words."""
+    """The answers of a job: the filter, and the mode (all, failed, plain)."""
 
     where: RowFilter
     mode: str
-    words: str
 
 
 def names(where: RowFilter) -> dict[RowsName, str]:
@@ -54,28 +52,21 @@ def first_choice(where: RowFilter) -> RowsName:
 def rows(name: RowsName, where: RowFilter) -> JobRows:
     """Return the answers of a choice under a filter."""
     if name == "open":
-        flagged = replace(where, states=("open",))
-        return JobRows(
-            flagged, "all", f"open flags, {filter_sentence(where)}" if where != RowFilter() else "all open flags"
-        )
-    if name == "failed":
-        return JobRows(where, "failed", f"without a usable verdict, {filter_sentence(where)}")
-    if name == "plain":
-        return JobRows(where, "plain", f"not judged yet, {filter_sentence(where)}")
-    return JobRows(where, "all", filter_sentence(where))
-
-
-def one(response_id: int) -> JobRows:
-    """Return the selection of one answer."""
-    return JobRows(RowFilter(response_ids=(response_id,)), "all", "one answer")
+        return JobRows(replace(where, states=("open",)), "all")
+    return JobRows(where, "all" if name == "match" else name)
 
 
 def job_words(where: RowFilter, mode: str) -> str:
     """Return in words what a job selected."""
     if where.response_ids is not None and len(where.response_ids) == 1:
         return "one answer"
-    mode_words = {"failed": "without a usable verdict, ", "plain": "not judged yet, "}.get(mode, "")
-    return mode_words + filter_sentence(where)
+    words = {"failed": "without a usable verdict, ", "plain": "not judged yet, "}.get(mode, "")
+    if where.states == ("open",):
+        where = replace(where, states=())
+        if where == RowFilter():
+            return f"{words}all open flags"
+        words += "open flags, "
+    return words + filter_sentence(where)
 
 
 PARAMETERS = ("response", "rows", "job", "run")
@@ -148,7 +139,6 @@ def cost_limit_why(estimate: CallEstimate | None) -> str | None:
 
 
 OTHER = 0
-NAME_HELP = "Each judge name has its own version numbers. The primary judge is chosen by name."
 KINDS = {"rag": "Chat model", "lexical": "Word overlap, offline"}
 _BLANK: dict[str, Any] = {
     "kind": "rag",
@@ -161,25 +151,19 @@ _BLANK: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Askable:
-    """A stored version that can judge again, with the judge fields of a job."""
+class KnownJudge(NamedTuple):
+    """A stored version that can judge again: its label ("rag v3 · llama-3.1-8b") and the judge fields of a job."""
 
-    version: StoredVersion
+    words: str
     spec: dict[str, Any]
 
-    @property
-    def words(self) -> str:
-        """The label: "rag v3 · llama-3.1-8b"."""
-        return " · ".join(part for part in (self.version.title, self.version.model) if part)
-
 
 @dataclass(frozen=True, slots=True)
-class JudgeAsked:
+class JobJudge:
     """The judge of a job, and the maximum number of calls at the same time."""
 
     spec: dict[str, Any]
-    concurrency: int
+    concurrency: int = 16
 
     @property
     def offline(self) -> bool:
@@ -187,15 +171,9 @@ class JudgeAsked:
         return "model" not in self.spec
 
 
-def judge_form(askable: Sequence[Askable], first: int | None) -> JudgeAsked:
-    """Show the fields and return the chosen judge.
-
-    Args:
-        askable: the versions that can judge again, the most likely one first.
-        first: the version that is selected at first, None for a new judge.
-    """
-    known = {one.version.id: one for one in askable}
-    st.session_state.setdefault(_key("version"), first if first in known else OTHER)
+def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
+    """Show the fields and return the chosen judge; ``known`` are stored versions by id, the most likely one first."""
+    st.session_state.setdefault(_key("version"), next(iter(known), OTHER))
     _complete(known)
     if known:
         st.selectbox(
@@ -212,7 +190,7 @@ def judge_form(askable: Sequence[Askable], first: int | None) -> JudgeAsked:
         )
     kind = st.session_state[_key("kind")]
     if kind != "rag":
-        return JudgeAsked({"kind": kind, **_filled("name")}, 16)
+        return JobJudge({"kind": kind, **_filled("name")})
     st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint spells it")
     st.text_input(
         "Address",
@@ -222,26 +200,16 @@ def judge_form(askable: Sequence[Askable], first: int | None) -> JudgeAsked:
         "Anthropic's. The server sends its key (OPENAI_API_KEY) only to its own address (OPENAI_BASE_URL, else "
         "OpenAI's).",
     )
-    return JudgeAsked(_chat_spec(), _more())
-
-
-def judge_as_set_up(askable: Sequence[Askable]) -> JudgeAsked | None:
-    """Show only the stored versions, for people who may not define a new judge; None without any."""
-    if not askable:
-        return None
-    known = {one.version.id: one for one in askable}
-    chosen = st.selectbox(
-        "With", list(known), format_func=lambda version_id: known[version_id].words, key=_key("set_up")
-    )
-    return JudgeAsked(known[chosen].spec, 16)
-
-
-def askable_kinds() -> frozenset[str]:
-    """Return the kinds of judges that this page has fields for."""
-    return frozenset(KINDS) & frozenset(JUDGES)
-
-
-def _more() -> int:
+    spec = {
+        "kind": "rag",
+        "model": load_settings().model,
+        **_filled("name"),
+        **_filled("model"),
+        **_filled("base_url"),
+        "max_output": int(st.session_state[_key("max_output")]),
+        "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
+        "claims": bool(st.session_state[_key("claims")]),
+    }
     with st.popover("More", icon=":material/tune:", width="stretch"):
         st.text_input("Expert of", key=_key("domain"), help="Field of expertise in the judge's prompt.")
         st.number_input("Maximum tokens per verdict", 1, 100_000, key=_key("max_output"), step=64)
@@ -251,16 +219,8 @@ def _more() -> int:
             key=_key("name"),
             help="Each judge name has its own version numbers. The primary judge is chosen by name.",
         )
-        return int(st.number_input("Calls at the same time", 1, 1024, key=_key("concurrency"), step=8))
-
-
-def _chat_spec() -> dict[str, Any]:
-    spec: dict[str, Any] = {"kind": "rag", **_filled("name"), **_filled("model"), **_filled("base_url")}
-    spec.setdefault("model", load_settings().model)
-    spec["max_output"] = int(st.session_state[_key("max_output")])
-    spec["domain"] = (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN
-    spec["claims"] = bool(st.session_state[_key("claims")])
-    return spec
+        concurrency = st.number_input("Calls at the same time", 1, 1024, key=_key("concurrency"), step=8)
+    return JobJudge(spec, int(concurrency))
 
 
 def _filled(field: str) -> dict[str, str]:
@@ -268,7 +228,7 @@ def _filled(field: str) -> dict[str, str]:
     return {field: text} if text else {}
 
 
-def _prefill(known: dict[int, Askable]) -> None:
+def _prefill(known: dict[int, KnownJudge]) -> None:
     """Set the fields to those of the selected version; a new judge is a chat model with its own name."""
     chosen = known.get(st.session_state[_key("version")])
     values = _BLANK | (chosen.spec if chosen else {})
@@ -276,7 +236,7 @@ def _prefill(known: dict[int, Askable]) -> None:
         st.session_state[_key(field)] = values[field]
 
 
-def _complete(known: dict[int, Askable]) -> None:
+def _complete(known: dict[int, KnownJudge]) -> None:
     """Set the fields that have no value.
 
     Streamlit forgets fields that were not shown, a number field can be emptied, and a slow browser may still report no
@@ -339,15 +299,15 @@ def form(place: Place, where: RowFilter) -> Place:
 def _rows(place: Place, where: RowFilter) -> tuple[JobRows, Place]:
     if place.response_id is not None:
         _answer(place.response_id)
-        return one(place.response_id), replace(place, rows=None)
-    offered = names(where)
+        return JobRows(RowFilter(response_ids=(place.response_id,)), "all"), replace(place, rows=None)
+    choices = names(where)
     if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (place.rows, where):
         st.session_state[_ROWS] = place.rows or first_choice(where)
-    chosen = st.selectbox("Rows", list(offered), format_func=offered.__getitem__, key=_ROWS)
+    chosen = st.selectbox("Rows", list(choices), format_func=choices.__getitem__, key=_ROWS)
     st.session_state[_CAME_FROM] = (chosen, where)
     selected = rows(chosen, where)
     if where != RowFilter():
-        show(tag("div", shortened(selected.words), cls="jb-cap"))
+        show(tag("div", shortened(job_words(selected.where, selected.mode)), cls="jb-cap"))
     return selected, replace(place, rows=chosen)
 
 
@@ -363,29 +323,39 @@ def _answer(response_id: int) -> None:
         )
     )
     with st.container(horizontal=True, gap="small"):
-        st.button("Open item", key="rejudge_item", type="tertiary", on_click=pick_rows, args=(item(response_id),))
+        open_button("Open item", item(response_id), key="rejudge_item", type="tertiary")
         st.button("Choose other rows", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
 
 
-def _judge() -> JudgeAsked | None:
+def _judge() -> JobJudge | None:
+    """Return the chosen judge; None where people may not define one and no stored version can judge again."""
     with reading() as connection:
-        kinds = askable_kinds()
         retired = retired_versions(connection)
-        known = list_versions(connection)
-        versions = [version for version in known if version.kind in kinds and version.id not in retired]
+        versions = [
+            version
+            for version in list_versions(connection)
+            if version.kind in KINDS and version.kind in JUDGES and version.id not in retired
+        ]
         primary = primary_judge(connection)
         specs = [(version, judge_spec(connection, version)) for version in versions]
     # Most likely: the newest version of the primary judge, then the newest of the others.
-    askable = sorted(
-        (Askable(version, spec) for version, spec in specs if spec is not None),
-        key=lambda each: (each.version.name != primary, -each.version.id),
+    specs.sort(key=lambda version_spec: (version_spec[0].name != primary, -version_spec[0].id))
+    known = {
+        version.id: KnownJudge(" · ".join(filter(None, (version.title, version.model))), spec)
+        for version, spec in specs
+        if spec is not None
+    }
+    if permitted(Action.CHOOSE_JUDGE):
+        return judge_form(known)
+    if not known:
+        return None
+    chosen = st.selectbox(
+        "With", list(known), format_func=lambda version_id: known[version_id].words, key=_key("set_up")
     )
-    if not permitted(Action.CHOOSE_JUDGE):
-        return judge_as_set_up(askable)
-    return judge_form(askable, askable[0].version.id if askable else None)
+    return JobJudge(known[chosen].spec)
 
 
-def _estimate(judge: JudgeAsked, selected: JobRows) -> CallEstimate | None:
+def _estimate(judge: JobJudge, selected: JobRows) -> CallEstimate | None:
     if not judge.offline and not judge.spec["model"]:
         caption("Enter a model to see the estimated cost and time.")
         return None
@@ -398,7 +368,7 @@ def _estimate(judge: JudgeAsked, selected: JobRows) -> CallEstimate | None:
         return None
 
 
-def _cost_limit(judge: JudgeAsked, estimate: CallEstimate | None) -> float | None:
+def _cost_limit(judge: JobJudge, estimate: CallEstimate | None) -> float | None:
     if judge.offline:
         return None
     why_not = cost_limit_why(estimate)

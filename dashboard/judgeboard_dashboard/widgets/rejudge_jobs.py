@@ -1,23 +1,25 @@
 """The parts of the Rejudge page: the current job, earlier jobs, and what a run changed."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, run_comparison, version_comparison
+from judgeboard.domain import Status
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.tables import Column, Table
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.listing import LinePage
 from judgeboard.store.verdict_pairs import OneVerdict, PairTexts
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, problem, reading, store
-from judgeboard_dashboard.widgets.navigation import Rows, item, pick_rows
+from judgeboard_dashboard.widgets.navigation import Rows, item, open_button
 from judgeboard_dashboard.widgets.rejudge_form import job_words
-from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, show_rows
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, one_line, place_in, table, turning_foot
 from judgeboard_dashboard.widgets.texts import (
     UNKNOWN,
     caption,
@@ -31,8 +33,6 @@ from judgeboard_dashboard.widgets.texts import (
     sentence,
     when,
 )
-
-TALLY = ("ok", "unparsable", "refused", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,17 @@ def job_panel(job: JobProgress) -> None:
 
 
 def _panel(job: JobProgress) -> None:
+    judge = job.judge_title or str(job.judge.get("name") or job.judge["kind"])
+    requested_at = clock(job.created_at) if job.started_at is None else when(job.created_at)
+    about = f"{judge} · {job_words(job.where, job.mode)} · {count(job.selected, 'answer')}"
+    name = "New job" if job.run_id is None else f"Run {job.run_id}"
     with st.container(border=True, key="job_panel"):
         with st.container(key="job_head", horizontal=True, vertical_alignment="center", gap="small"):
-            show(tag("div", tag("b", _name(job)), f" · {' · '.join(_about(job))}", cls="jb-say jb-line"))
-            if not job.finished and job.state != "stopping" and _may_cancel(job):
+            requested = f" · {about} · requested by {job.actor}, {requested_at}"
+            show(tag("div", tag("b", name), requested, cls="jb-say jb-line"))
+            person = current_reviewer()
+            permitted = person is None or person.name == job.actor or may(person, Action.CANCEL_JOBS)
+            if permitted and not job.finished and job.state != "stopping":
                 st.button(
                     "Cancel job",
                     key="job_cancel",
@@ -134,41 +141,14 @@ def _panel(job: JobProgress) -> None:
                     args=(job.id,),
                     wrap=False,
                 )
-        st.progress(share(job), text=bar_text(job, rate(job, _seen(job), time.monotonic())))
-        show(tag("div", *_tally(job), cls="jb-tally"))
+        now = time.monotonic()
+        first = st.session_state.setdefault(f"seen_{job.id}_{job.state}", FirstSeen(now, job.asked))
+        st.progress(share(job), text=bar_text(job, rate(job, first, now)))
+        waiting = "not reached" if job.finished else "waiting"
+        counts = {**{status.value: getattr(job, status) for status in Status}, waiting: job.waiting}
+        parts = [tag("span", tag("b", f"{number:,}"), f" {name}") for name, number in counts.items()]
+        show(tag("div", *parts, tag("span", sum_words(job), cls="jb-cap"), cls="jb-tally"))
         show(tag("div", commands(state_words(job)), cls="jb-mut" if job.state in {"running", "done"} else "jb-note"))
-
-
-def _may_cancel(job: JobProgress) -> bool:
-    person = current_reviewer()
-    return person is None or person.name == job.actor or may(person, Action.CANCEL_JOBS)
-
-
-def _name(job: JobProgress) -> str:
-    return "New job" if job.run_id is None else f"Run {job.run_id}"
-
-
-def _about(job: JobProgress) -> list[str]:
-    judge = job.judge_title or str(job.judge.get("name") or job.judge["kind"])
-    asked_at = clock(job.created_at) if job.started_at is None else when(job.created_at)
-    return [
-        judge,
-        job_words(job.where, job.mode),
-        count(job.selected, "answer"),
-        f"requested by {job.actor}, {asked_at}",
-    ]
-
-
-def _tally(job: JobProgress) -> list[Html]:
-    counted = [(getattr(job, name), name) for name in TALLY]
-    counted.append((job.waiting, "not reached" if job.finished else "waiting"))
-    parts = [tag("span", tag("b", f"{number:,}"), f" {name}") for number, name in counted]
-    return [*parts, tag("span", sum_words(job), cls="jb-cap")]
-
-
-def _seen(job: JobProgress) -> FirstSeen:
-    first: FirstSeen = st.session_state.setdefault(f"seen_{job.id}_{job.state}", FirstSeen(time.monotonic(), job.asked))
-    return first
 
 
 def _cancel(job_id: str) -> None:
@@ -187,7 +167,7 @@ JOB_COLUMNS = (
     Column("State", width=130),
     Column("Answers", "count", width=75),
     Column("Usable", "count", width=70),
-    Column("Cost"),
+    Column("Cost", width=80, right=True),
 )
 
 
@@ -196,7 +176,7 @@ def earlier_jobs(jobs: Sequence[JobProgress]) -> None:
     if not jobs:
         return
     heading("Earlier jobs")
-    rows = tuple(
+    rows = (
         (
             job.run_id,
             when(job.created_at),
@@ -210,17 +190,11 @@ def earlier_jobs(jobs: Sequence[JobProgress]) -> None:
         )
         for job in jobs
     )
-    show_rows(
-        Table(JOB_COLUMNS, rows),
-        key=f"jobs_{jobs[0].id}_{len(jobs)}",
-        targets=[Rows("rejudge", {"job": job.id}) for job in jobs],
-        most=6,
-        columns={"Cost": st.column_config.TextColumn(width=80, alignment="right")},
-    )
-    csv_button(Table(JOB_COLUMNS, rows), "jobs", key="jobs_csv")
+    targets = [Rows("rejudge", {"job": job.id}) for job in jobs]
+    key = f"jobs_{jobs[0].id}_{len(jobs)}"
+    table(Table(JOB_COLUMNS, tuple(rows)), targets, key=key, name="jobs", most=6)
 
 
-PAGE_SIZE = 50
 MAX_AT_ONCE = 5_000  # usable verdicts of a run that are compared without a press
 BEFORE = 0
 CHANGE_COLUMNS = (
@@ -239,15 +213,22 @@ PEOPLE = {"good": "grounded", "bad": "hallucinated"}
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A run, its judge version, and all versions that it can be compared with."""
+    """A run and its judge version; ``titles`` of all judge versions, by id.
+
+    ``old`` is the version with which it is compared, `BEFORE` for the verdicts before the run.
+    """
 
     run_id: int
     version_id: int
-    versions: tuple[StoredVersion, ...]
+    titles: Mapping[int, str]
+    old: int = BEFORE
 
-    def title(self, version_id: int) -> str:
-        """Return the name and number of a version."""
-        return next((version.title for version in self.versions if version.id == version_id), f"version {version_id}")
+    def read(self, offset: int = 0, limit: int = PAGE_SIZE) -> ComparisonPage:
+        """Return a part of the comparison."""
+        with reading() as connection:
+            if self.old == BEFORE:
+                return run_comparison(connection, self.run_id, offset=offset, limit=limit)
+            return version_comparison(connection, self.old, self.version_id, offset=offset, limit=limit)
 
 
 def comparison(run_id: int, version_id: int, usable: int) -> None:
@@ -255,47 +236,66 @@ def comparison(run_id: int, version_id: int, usable: int) -> None:
 
     A comparison reads all verdicts: for a large run it starts with a button.
     """
-    if usable > MAX_AT_ONCE and not _wanted(run_id, usable):
+    if usable > MAX_AT_ONCE and not _requested(run_id, usable):
         return
     with reading() as connection:
-        compare = Compare(run_id, version_id, tuple(list_versions(connection)))
-    beside = _beside(compare)
-    offset = _offset(compare, beside)
-    found = _found(compare, beside, offset)
-    _say(found, compare, beside)
-    if not found.shown:
+        compare = Compare(run_id, version_id, {version.id: version.title for version in list_versions(connection)})
+    compare = replace(compare, old=_old_field(compare))
+    query = {"run": [str(run_id)], "old": [str(compare.old)]}
+    place = place_in("changes", query)
+    offset = int(place.after or place.before or 0)
+    changes = compare.read(offset)
+    total = len(changes.comparison.rows)
+    if not total:
+        sentence("The judge has no earlier verdicts on these answers." if compare.old == BEFORE else changes.sentence)
         return
-    chosen = _table(found, compare, beside, offset)
-    _foot(found, compare, beside, offset)
-    _row(chosen, found.texts.get(chosen.pair.response_id), compare)
+    lead, colon, rest = changes.sentence.partition(": ")
+    sentence(rest, lead=f"{lead}:") if colon else sentence(changes.sentence)
+    if compare.old != BEFORE:
+        new, old = compare.titles[version_id], compare.titles[compare.old]
+        caption(f"Includes all answers judged by both {old} and {new}.")
+    chosen = choose_row(
+        _change_rows(changes),
+        key=f"changes_{run_id}_{compare.old}_{offset}",
+        most=8,
+        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=75)},
+    )
+    turning_foot(
+        "changes",
+        LinePage(
+            changes.shown,
+            total,
+            offset + 1,
+            str(offset + PAGE_SIZE) if offset + PAGE_SIZE < total else None,
+            str(offset - PAGE_SIZE) if offset else None,
+        ),
+        "verdict",
+        lambda: _change_rows(compare.read(limit=total)),
+        query=query,
+        more=" · changes between good and bad first",
+        file=f"run-{run_id}-changes",
+    )
+    change = changes.shown[chosen]
+    texts = changes.texts.get(change.pair.response_id)
+    if texts is not None:
+        _two_verdicts(change, texts, compare)
 
 
-def _wanted(run_id: int, usable: int) -> bool:
+def _requested(run_id: int, usable: int) -> bool:
     key = f"compare_{run_id}"
     if not st.session_state.get(key):
         st.session_state[key] = st.button(f"Compare {usable:,} verdicts with earlier ones", key=f"{key}_button")
     return bool(st.session_state[key])
 
 
-def _say(found: ComparisonPage, compare: Compare, beside: int) -> None:
-    if not found.comparison.rows:
-        sentence("The judge has no earlier verdicts on these answers." if beside == BEFORE else found.sentence)
-        return
-    lead, colon, rest = found.sentence.partition(": ")
-    sentence(rest, lead=f"{lead}:") if colon else sentence(found.sentence)
-    if beside != BEFORE:
-        caption(f"Includes all answers judged by both {compare.title(beside)} and {compare.title(compare.version_id)}.")
-
-
-def _beside(compare: Compare) -> int:
+def _old_field(compare: Compare) -> int:
     """Return whose verdicts are the old ones: BEFORE for those before the run, else a version."""
-    others = {version.id: version.title for version in compare.versions if version.id != compare.version_id}
+    others = {version_id: title for version_id, title in compare.titles.items() if version_id != compare.version_id}
     if not others:
         return BEFORE
     key = f"beside_{compare.run_id}"
     if key not in st.session_state:
-        first = next(iter(sorted(others)))
-        st.session_state[key] = BEFORE if _found(compare, BEFORE, 0, 1).comparison.rows else first
+        st.session_state[key] = BEFORE if compare.read(limit=1).comparison.rows else min(others)
     chosen: int = st.selectbox(
         "Compare with",
         [BEFORE, *others],
@@ -306,111 +306,51 @@ def _beside(compare: Compare) -> int:
     return chosen
 
 
-def _found(compare: Compare, beside: int, offset: int, limit: int = PAGE_SIZE) -> ComparisonPage:
-    with reading() as connection:
-        if beside == BEFORE:
-            return run_comparison(connection, compare.run_id, offset=offset, limit=limit)
-        return version_comparison(connection, beside, compare.version_id, offset=offset, limit=limit)
-
-
-def _table(found: ComparisonPage, compare: Compare, beside: int, offset: int) -> Compared:
-    chosen = choose_row(
-        _change_rows(found),
-        key=f"changes_{compare.run_id}_{beside}_{offset}",
-        most=8,
-        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=75)},
-    )
-    return found.shown[chosen]
-
-
-def _change_rows(found: ComparisonPage) -> Table:
-    rows = []
-    for row in found.shown:
-        texts = found.texts.get(row.pair.response_id)
-        rows.append(
-            (
-                None if texts is None else one_line(texts.question),
-                row.pair.old.groundedness,
-                row.pair.new.groundedness,
-                row.change,
-                f"now {row.flip}" if row.flip else None,
-                row.pair.old.quality,
-                row.pair.new.quality,
-                PEOPLE[row.people] if row.people else None,
-                None if texts is None else texts.external_id,
-            )
+def _change_rows(changes: ComparisonPage) -> Table:
+    rows = (
+        (
+            one_line(texts.question) if (texts := changes.texts.get(row.pair.response_id)) else None,
+            row.pair.old.groundedness,
+            row.pair.new.groundedness,
+            row.change,
+            f"now {row.flip}" if row.flip else None,
+            row.pair.old.quality,
+            row.pair.new.quality,
+            PEOPLE[row.people] if row.people else None,
+            texts.external_id if texts else None,
         )
+        for row in changes.shown
+    )
     return Table(CHANGE_COLUMNS, tuple(rows))
 
 
-def _foot(found: ComparisonPage, compare: Compare, beside: int, offset: int) -> None:
-    total = len(found.comparison.rows)
-    with st.container(key="changes_foot", horizontal=True, vertical_alignment="center", gap="small"):
-        last = offset + len(found.shown)
-        show(
-            tag(
-                "div",
-                f"{offset + 1:,}–{last:,} of {total:,} · changes between good and bad first",
-                cls="jb-cap jb-line",
-            )
-        )
-        csv_button(
-            lambda: _change_rows(_found(compare, beside, 0, total)), f"run-{compare.run_id}-changes", key="changes_csv"
-        )
-        for label, goal in (("Previous 50", offset - PAGE_SIZE), ("Next 50", offset + PAGE_SIZE)):
-            if total > PAGE_SIZE:
-                st.button(
-                    label,
-                    key=f"changes_{label}",
-                    type="tertiary",
-                    disabled=not 0 <= goal < total,
-                    on_click=_turn,
-                    args=(compare, beside, goal),
-                    wrap=False,
-                )
-
-
-def _row(row: Compared, texts: PairTexts | None, compare: Compare) -> None:
-    if texts is None:
-        return
+def _two_verdicts(change: Compared, texts: PairTexts, compare: Compare) -> None:
     with st.container(border=True, key="changes_row"):
         show(
             tag(
                 "div",
-                _side("Old", row.pair.old, texts.old_reasoning, compare),
-                _side("New", row.pair.new, texts.new_reasoning, compare),
+                _verdict("Old", change.pair.old, texts.old_reasoning, compare),
+                _verdict("New", change.pair.new, texts.new_reasoning, compare),
                 cls="jb-beside",
             )
         )
-        st.button(
+        open_button(
             "Open item",
+            item(change.pair.response_id),
             key="changes_open",
             type="tertiary",
             icon=":material/open_in_new:",
-            on_click=pick_rows,
-            args=(item(row.pair.response_id),),
         )
 
 
-def _side(name: str, verdict: OneVerdict, reasoning: str | None, compare: Compare) -> Html:
+def _verdict(name: str, verdict: OneVerdict, reasoning: str | None, compare: Compare) -> Html:
     grades = [f"groundedness {score(verdict.groundedness)}", f"quality {verdict.quality or UNKNOWN}"]
     if verdict.label:
         grades.append(str(verdict.label))
+    title = compare.titles.get(verdict.version_id, f"version {verdict.version_id}")
     return tag(
         "div",
-        tag("div", f"{name} · {compare.title(verdict.version_id)}", tag("span", " · ".join(grades)), cls="jb-label"),
+        tag("div", f"{name} · {title}", tag("span", " · ".join(grades)), cls="jb-label"),
         tag("div", reasoning or "No reasoning.", cls="jb-reason" if reasoning else "jb-mut"),
         cls="jb-side",
     )
-
-
-def _offset(compare: Compare, beside: int) -> int:
-    return int(st.session_state.get(_place(compare, beside), 0))
-
-
-def _turn(compare: Compare, beside: int, goal: int) -> None:
-    st.session_state[_place(compare, beside)] = goal
-
-
-def _place(compare: Compare, beside: int) -> str:
-    return f"changes_place_{compare.run_id}_{beside}"

@@ -4,7 +4,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, dataclass, fields
-from itertools import zip_longest
+from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -79,7 +79,7 @@ def _params(version: StoredVersion) -> Iterator[tuple[str, str]]:
             yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-# The number fields of the form, in pairs: all thresholds that have a range.
+# The number fields of the form: all thresholds that have a range.
 NUMBERS: dict[str, Field[Any]] = {field.name: field for field in fields(Thresholds) if "range" in field.metadata}
 
 
@@ -118,106 +118,74 @@ def _same(entered: Any, in_force: Any) -> bool:
     return bool(entered == in_force)
 
 
-_SAVED = "settings_saved"
+_SAVED = "settings_saved"  # whether a setting was saved after the rules were last applied
 
 
 def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Sequence[str]) -> None:
     """Show the form; the Save button stores each changed value."""
     heading("Flag rules")
     by_key = {line.key: line for line in lines}
+    primary, always = by_key[PRIMARY_JUDGE], by_key["always_review"]
     entered: dict[str, Any] = {}
     with st.container(border=True, key="settings_rules"):
-        entered[PRIMARY_JUDGE] = _primary(by_key[PRIMARY_JUDGE], judges)
+        judge = _field(
+            st.selectbox,
+            primary,
+            "Primary judge",
+            sorted({*judges, *([primary.value] if primary.value else [])}),
+            value=primary.value,
+            default="default: the first judge",
+            placeholder="no judge yet",
+            help="Its current verdicts drive the rules for low scores and the feedback gap, the overview and trends.",
+        )
+        entered[PRIMARY_JUDGE] = judge if judge is not None else primary.value
         keys = list(NUMBERS)
-        for pair in zip_longest(keys[::2], keys[1::2]):
-            _numbers([key for key in pair if key is not None], by_key, entered)
-        entered["always_review"] = _always(by_key["always_review"], query_types)
-        entered["random_seed"] = _seed(by_key["random_seed"])
+        for start in range(0, len(keys), 2):
+            for column, key in zip(st.columns(2, gap="small"), keys[start : start + 2], strict=False):
+                metadata = NUMBERS[key].metadata
+                # Without bounds: Streamlit silently replaces a number outside them by the lowest.
+                number = partial(st.number_input, value=None, step=float(metadata["step"]), format="%.4g")
+                with column:
+                    entered[key] = _field(
+                        number,
+                        by_key[key],
+                        metadata["label"],
+                        value=float(by_key[key].value),
+                        help=metadata["help"],
+                    )
+        types = _field(
+            st.multiselect,
+            always,
+            "Query types to review in full",
+            sorted({*query_types, *always.value}),
+            value=list(always.value),
+            placeholder="none",
+            help="Rule “always review”: every answer of these types is flagged.",
+        )
+        entered["always_review"] = tuple(types)
+        entered["random_seed"] = _field(
+            st.text_input,
+            by_key["random_seed"],
+            "Seed of the random sample",
+            value=by_key["random_seed"].value,
+            max_chars=LONGEST_SEED,
+            help="The same seed selects the same answers.",
+        )
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")
         _save({} if reasons else changed(lines, entered), [line for line in lines if line.origin == "stored"])
 
 
-def just_saved() -> bool:
-    """Whether a setting was saved in this session after the rules were last applied."""
-    return bool(st.session_state.get(_SAVED))
-
-
-def forget_saved() -> None:
-    """Note that the rules were applied."""
-    st.session_state.pop(_SAVED, None)
-
-
-def _primary(line: SettingLine, judges: Sequence[str]) -> str | None:
-    options = sorted({*judges, *([line.value] if line.value else [])})
-    _start(line, line.value)
-    chosen: str | None = st.selectbox(
-        "Primary judge",
-        options,
-        key=_key(line.key),
-        placeholder="no judge yet",
-        disabled=line.origin == "env",
-        help="Its current verdicts drive the rules for low scores and the feedback gap, the overview and trends.",
-    )
-    _origin(line, default="default: the first judge")
-    return chosen if chosen is not None else line.value
-
-
-def _numbers(keys: Sequence[str], by_key: dict[str, SettingLine], entered: dict[str, Any]) -> None:
-    for column, key in zip(st.columns(2, gap="small"), keys, strict=False):
-        line, metadata = by_key[key], NUMBERS[key].metadata
-        _start(line, float(line.value))
-        with column:
-            entered[key] = st.number_input(
-                # Without bounds: Streamlit silently replaces a number outside them by the lowest.
-                metadata["label"],
-                value=None,
-                step=float(metadata["step"]),
-                format="%.4g",
-                key=_key(key),
-                help=metadata["help"],
-                disabled=line.origin == "env",
-            )
-            _origin(line)
-
-
-def _always(line: SettingLine, query_types: Sequence[str]) -> tuple[str, ...]:
-    options = sorted({*query_types, *line.value})
-    _start(line, list(line.value))
-    chosen = st.multiselect(
-        "Query types to review in full",
-        options,
-        key=_key(line.key),
-        placeholder="none",
-        disabled=line.origin == "env",
-        help="Rule “always review”: every answer of these types is flagged.",
-    )
-    _origin(line)
-    return tuple(chosen)
-
-
-def _seed(line: SettingLine) -> str:
-    _start(line, line.value)
-    seed: str = st.text_input(
-        "Seed of the random sample",
-        max_chars=LONGEST_SEED,
-        key=_key(line.key),
-        disabled=line.origin == "env",
-        help="The same seed selects the same answers.",
-    )
-    _origin(line)
-    return seed
-
-
-def _origin(line: SettingLine, default: str | None = None) -> None:
+def _field(
+    widget: Callable[..., Any], line: SettingLine, *labels: Any, value: Any, default: str | None = None, **options: Any
+) -> Any:
+    """Show the field of a setting, with ``value`` unless it is being edited, and the origin of the setting."""
+    st.session_state.setdefault(_key(line.key), value)
+    entered = widget(*labels, key=_key(line.key), disabled=line.origin == "env", **options)
     words = default if line.origin == "default" and default else origin_words(line)
     show(tag("div", words, cls="jb-cap jb-line", title=words))
-
-
-def _start(line: SettingLine, value: Any) -> None:
-    """Set a field to the value in force, unless it is being edited."""
-    st.session_state.setdefault(_key(line.key), value)
+    return entered
 
 
 def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
@@ -252,25 +220,23 @@ def _key(name: str) -> str:
 
 
 _APPLIED = "settings_applied"
+_SAVED_WORDS = (
+    "Saved. New verdicts use the new settings. Stored answers keep their flags until you apply the rules, with this "
+    "button or with `judgeboard flag`."
+)
 
 
 def apply_rules(responses: int) -> None:
     """Show the button; after a change, why to press it; after a press, the result."""
     applied = st.session_state.get(_APPLIED)
-    if just_saved():
-        show(
-            tag(
-                "div",
-                commands(
-                    "Saved. New verdicts use the new settings. Stored answers keep their flags until you apply the "
-                    "rules, with this button or with `judgeboard flag`."
-                ),
-                cls="jb-note",
-            )
-        )
-        applied = None
+    if st.session_state.get(_SAVED):
+        show(tag("div", commands(_SAVED_WORDS), cls="jb-note"))
     elif isinstance(applied, FlagSummary):
-        show(tag("div", applied_words(applied), cls="jb-say"))
+        words = (
+            f"Applied to {count(applied.logged, 'answer')}: {count(applied.raised, 'flag')} raised, "
+            f"{applied.superseded:,} superseded."
+        )
+        show(tag("div", words, cls="jb-say"))
     pressed = st.button(
         f"Apply the rules to {count(responses, 'answer')}",
         key="settings_apply",
@@ -281,23 +247,11 @@ def apply_rules(responses: int) -> None:
         wrap=False,
     )
     if pressed:
-        st.session_state[_APPLIED] = raise_flags(store(), actor=current_reviewer() or "somebody", progress=_bar())
-        forget_saved()
+        bar = st.progress(0.0, text="0 answers")
+
+        def report(done: int, total: int) -> None:
+            bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} answers")
+
+        st.session_state[_APPLIED] = raise_flags(store(), actor=current_reviewer() or "somebody", progress=report)
+        st.session_state.pop(_SAVED, None)
         st.rerun()
-
-
-def applied_words(summary: FlagSummary) -> str:
-    """Return the result of applying the rules."""
-    return (
-        f"Applied to {count(summary.logged, 'answer')}: {count(summary.raised, 'flag')} raised, "
-        f"{summary.superseded:,} superseded."
-    )
-
-
-def _bar() -> Callable[[int, int], None]:
-    bar = st.progress(0.0, text="0 answers")
-
-    def report(done: int, total: int) -> None:
-        bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} answers")
-
-    return report

@@ -19,8 +19,8 @@ from judgeboard.store.storing import ImportBatch
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
-from judgeboard_dashboard.widgets.navigation import Rows, item, pick_rows, responses
-from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, show_rows
+from judgeboard_dashboard.widgets.navigation import Rows, item, open_button, pick_rows, responses
+from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, money, when
 
 SILENT = timedelta(minutes=2)  # after which the process of a run may be gone
@@ -38,7 +38,7 @@ RUN_COLUMNS = (
     Column("not reached", "count", width=85),
     Column("Selected", "count", width=75),
     Column("Usable", "number"),
-    Column("Cost"),
+    Column("Cost", width=75, right=True),
     Column("Took", width=90),
     Column("By", width=85),
     Column("Why", width=205, help="Why the run stopped, or how long it has stored no result"),
@@ -73,18 +73,11 @@ class RunLine:
 
 def run_table(lines: Sequence[RunLine], now: datetime) -> RunLine:
     """Show the runs and return the selected one; at first the newest."""
-    chosen = choose_row(
-        run_rows(lines, now),
-        key=f"runs_{lines[0].run.id}_{len(lines)}",
-        most=10,
-        columns={
-            "Usable": st.column_config.ProgressColumn(
-                width=105, min_value=0, max_value=100, format="%.1f %%", color="primary", help="ok as a share of asked"
-            ),
-            "Cost": st.column_config.TextColumn(width=75, alignment="right"),
-        },
+    usable = st.column_config.ProgressColumn(
+        width=105, min_value=0, max_value=100, format="%.1f %%", color="primary", help="ok as a share of asked"
     )
-    return lines[chosen]
+    key = f"runs_{lines[0].run.id}_{len(lines)}"
+    return lines[choose_row(run_rows(lines, now), key=key, most=10, columns={"Usable": usable})]
 
 
 def run_rows(lines: Sequence[RunLine], now: datetime) -> Table:
@@ -95,22 +88,10 @@ def run_rows(lines: Sequence[RunLine], now: datetime) -> Table:
 def _run_cells(line: RunLine, now: datetime) -> tuple[object, ...]:
     run, counts = line.run, line.counts
     return (
-        run.id,
-        run.kind,
-        run.version_title,
-        run.state.value,
-        counts.asked,
-        counts.ok,
-        counts.unparsable,
-        counts.refused,
-        counts.error,
-        line.not_reached,
-        run.selected,
+        *(run.id, run.kind, run.version_title, run.state.value),
+        *(counts.asked, counts.ok, counts.unparsable, counts.refused, counts.error, line.not_reached, run.selected),
         100 * counts.ok / counts.asked if counts.asked else None,
-        money(line.cost_micro),
-        took_words(line, now),
-        run.actor,
-        why_words(line, now),
+        *(money(line.cost_micro), took_words(line, now), run.actor, why_words(line, now)),
     )
 
 
@@ -145,18 +126,17 @@ def problems(line: RunLine, now: datetime) -> None:
     run = line.run
     why = why_words(line, now)
     state = f"This run is {run.state.value}: {why.rstrip('.')}." if why else None
-    if not line.failed:
+    if line.failed:
+        heading(f"Run {run.id}: {line.failed:,} of {line.counts.asked:,} failed")
+        if state:
+            caption(state)
+        with reading() as connection:
+            _problem_table(run.id, run_problems(connection, run.id))
+    else:
         heading(f"Run {run.id}: no failures")
         caption(state, asked_words(line))
-        _ways(line)
-        return
-    heading(f"Run {run.id}: {line.failed:,} of {line.counts.asked:,} failed")
-    if state:
-        caption(state)
-    with reading() as connection:
-        found = run_problems(connection, run.id)
-    _problem_table(run.id, found)
-    _ways(line)
+    if run.version_id is not None:
+        _buttons(line, run.version_id)
 
 
 def asked_words(line: RunLine) -> str:
@@ -172,76 +152,64 @@ def asked_words(line: RunLine) -> str:
     return f"{count(asked, 'call')}, all with a usable reply.{several}"
 
 
-def _problem_table(run_id: int, found: Sequence[RunProblem]) -> None:
-    rows = Table(
-        PROBLEM_COLUMNS,
-        tuple((each.status, one_line(each.reason) or "no reason", each.steps, each.example) for each in found),
-    )
-    show_rows(rows, key=f"problems_{run_id}_{len(found)}", targets=[_rows_of(each) for each in found], most=8)
-    csv_button(rows, f"run-{run_id}-problems", key="problems_csv")
+def _problem_table(run_id: int, problems: Sequence[RunProblem]) -> None:
+    rows = tuple((each.status, one_line(each.reason) or "no reason", each.steps, each.example) for each in problems)
+    key = f"problems_{run_id}_{len(problems)}"
+    targets = [_example_rows(each) for each in problems]
+    table(Table(PROBLEM_COLUMNS, rows), targets, key=key, name=f"run_{run_id}_problems", most=8)
 
 
-def _rows_of(each: RunProblem) -> Rows:
-    if each.response_id is not None:
-        return item(each.response_id)
-    return Rows("runs", {}) if each.pair_id is None else Rows("pairs", {"pair": str(each.pair_id)})
+def _example_rows(run_problem: RunProblem) -> Rows:
+    if run_problem.response_id is not None:
+        return item(run_problem.response_id)
+    return Rows("runs", {}) if run_problem.pair_id is None else Rows("pairs", {"pair": str(run_problem.pair_id)})
 
 
-def _ways(line: RunLine) -> None:
+def _buttons(line: RunLine, version_id: int) -> None:
     """Show the buttons: retry the failed calls, open their answers, see what changed."""
-    run = line.run
-    if run.version_id is None:
-        return
     with st.container(key="run_ways", horizontal=True, gap="small", vertical_alignment="center"):
         if line.failed:
-            _retry(line, run.version_id)
-            failed = RowFilter(judge_version=run.version_id, statuses=NOT_OK)
-            _open("Open answers without a verdict", responses(failed), "run_open")
-        if run.kind == "rejudge" and line.counts.ok:
-            _open("Show changes", Rows("rejudge", {"run": str(run.id)}), "run_changes")
+            reason = _retry(line, version_id)
+            if reason is not None:
+                show(tag("div", reason, cls="jb-cap"), width="content")
+            failed = RowFilter(judge_version=version_id, statuses=NOT_OK)
+            open_button("Open answers without a verdict", responses(failed), key="run_open")
+        if line.run.kind == "rejudge" and line.counts.ok:
+            open_button("Show changes", Rows("rejudge", {"run": str(line.run.id)}), key="run_changes")
 
 
-def _retry(line: RunLine, version_id: int) -> None:
-    """Show the button that judges again all answers on which this version has no usable verdict."""
+def _retry(line: RunLine, version_id: int) -> str | None:
+    """Show the button that judges again all answers on which this version has no usable verdict, or return why not."""
     if not permitted(Action.REJUDGE_MANY):
-        show(tag("div", f"{Action.REJUDGE_MANY.words} needs the role lead or admin.", cls="jb-cap"), width="content")
-        return
+        return f"{Action.REJUDGE_MANY.words} needs the role lead or admin."
     where = line.run.selection.where if line.run.selection else RowFilter()
     try:
         with reading() as connection:
             spec = judge_spec(connection, get_version(connection, version_id))
         if spec is None:
-            show(tag("div", "This judge version cannot be used from this page.", cls="jb-cap"), width="content")
-            return
+            return "This judge version cannot be used from this page."
         estimate = estimate_calls(seen(), judge=spec, where=where, mode="failed")
     except JudgeboardError as error:
         problem(str(error))
-        return
+        return None
     if not estimate.calls:
-        show(tag("div", "All of these answers have a usable verdict now.", cls="jb-cap"), width="content")
-        return
+        return "All of these answers have a usable verdict now."
     reviewer = ask_reviewer("Your name is stored with the job.")
-    if reviewer is None:
-        return
-    pressed = st.button(
+    if reviewer is not None and st.button(
         f"Retry {count(estimate.calls, 'call')}",
         key="run_retry",
         type="primary",
         icon=":material/restart_alt:",
         wrap=False,
-    )
-    if pressed:
+    ):
         try:
             job_id = request_rejudge(store(), judge=spec, where=where, mode="failed", estimate=estimate, actor=reviewer)
         except JudgeboardError as error:
             problem(f"The job was not started: {error}.")
-            return
+            return None
         pick_rows(Rows("rejudge", {"job": job_id}))
         st.rerun()
-
-
-def _open(label: str, rows: Rows, key: str) -> None:
-    st.button(label, key=key, on_click=pick_rows, args=(rows,), wrap=False)
+    return None
 
 
 IMPORT_COLUMNS = (
@@ -261,11 +229,9 @@ def imports_table(batches: Sequence[ImportBatch]) -> None:
     if not batches:
         caption("No imports yet. Import a file: `judgeboard import FILE`")
         return
-    rows = import_rows(batches)
-    show_rows(rows, key=f"imports_{batches[0].id}", most=8)
-    with st.container(key="imports_foot", horizontal=True, vertical_alignment="center", gap="small"):
-        caption(where_rejected(batches))
-        csv_button(rows, "imports", key="imports_csv")
+    table(
+        import_rows(batches), key=f"imports_{batches[0].id}", name="imports", under=(where_rejected(batches),), most=8
+    )
 
 
 def import_rows(batches: Sequence[ImportBatch]) -> Table:

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate, Preference
@@ -20,6 +18,8 @@ from judgeboard.methods.self_reference_report import (
     noun,
     self_reference_page,
 )
+from judgeboard.methods.self_reference_scores import CategoryScores
+from judgeboard.reports.tables import Column, Table
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import PairHead, StoredOrder, StoredTry
 from judgeboard.store.judge_versions import StoredVersion, get_version
@@ -29,8 +29,8 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import reading, store
 from judgeboard_dashboard.widgets.charts import intervals
 from judgeboard_dashboard.widgets.charts.intervals import Level, Part, conditions_chart, share_levels_chart
-from judgeboard_dashboard.widgets.navigation import Rows, pick_rows
-from judgeboard_dashboard.widgets.tables import figure, file_of, frame, table
+from judgeboard_dashboard.widgets.navigation import Rows, open_button
+from judgeboard_dashboard.widgets.tables import figure, file_of, one_line, table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead, shortened
 
 PAGE = "self_reference"
@@ -60,10 +60,16 @@ def gate_words(needed: int, k: int) -> str:
 
 
 def this_page(
-    version: str, k: int, needed: int, *, listed: str = ALL, category: str | None = None, as_tables: bool = False
+    report: SelfReferenceReport,
+    *,
+    as_tables: bool,
+    needed: int | None = None,
+    listed: str = ALL,
+    category: str | None = None,
 ) -> Rows:
-    """Return the address of the page with these choices."""
-    query: dict[str, str | list[str]] = {"version": version, "samples": str(k), "gate": gate_words(needed, k)}
+    """Return the address of the page with these choices; by default at the gate of the report."""
+    gate = gate_words(needed or report.needed, report.k)
+    query: dict[str, str | list[str]] = {"version": report.judge, "samples": str(report.k), "gate": gate}
     if listed != ALL:
         query["listed"] = listed
     if category is not None:
@@ -92,184 +98,136 @@ def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRo
         return self_reference_page(connection, get_version(connection, version_id), k, needed)
 
 
-COUNT = st.column_config.NumberColumn(format="localized", width=70)
-SHARE = st.column_config.TextColumn(width=105)
-RIGHT_WHERE_ON = "Right if on"
 SCORES = {1.0: "right", 0.5: "split", 0.0: "wrong", None: None}
-FIGURE_COLUMNS: dict[str, Any] = {
-    "Pairs": COUNT,
-    "Right": COUNT,
-    "Questions": COUNT,
-    "Category": st.column_config.TextColumn(width=130),
-    "Slice": st.column_config.TextColumn(width=190),
-    **dict.fromkeys(
-        ("All", "A no reference", "B always", "C selective", "Gate on", "Gate off", "Share right"),
-        SHARE,
-    ),
-    RIGHT_WHERE_ON: st.column_config.TextColumn(
-        width=118, help="How often the judge's own answer is right if the gate is on"
-    ),
-}
-# All columns are visible at a width of 1440 px.
-CONDITION_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("Condition", "All", "Gate on", "Gate off"), st.column_config.TextColumn(width=102)),
-    "Pairs": st.column_config.NumberColumn(format="localized", width=55),
-    "Splits": st.column_config.NumberColumn(
-        format="localized", width=55, help="The two orders differ; each counts as half"
-    ),
-}
-ITEM_COLUMNS: dict[str, Any] = {
-    "Question": st.column_config.TextColumn(width=215),
-    "Category": st.column_config.TextColumn(width=90),
-    "Agree": st.column_config.TextColumn(width=60),
-    "Own answer": st.column_config.TextColumn(width=90),
-    "Own right": st.column_config.TextColumn(width=75, help="Whether the judge's own answer is correct"),
-    **{
-        f"Cond. {name}": st.column_config.TextColumn(
-            width=62, help=f"Condition {words}: whether the judge prefers the better answer"
-        )
-        for name, words in CONDITION_WORDS.items()
-    },
-}
+CORRECT = {True: "yes", False: "no", None: None}
+RIGHT_WHERE_ON = Column(
+    "Right where on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
+)
 
 
-def conditions_table(report: SelfReferenceReport) -> pd.DataFrame:
+def _share(title: str, width: int = 105) -> Column:
+    return Column(title, "share estimate", width=width)
+
+
+def _count(title: str) -> Column:
+    return Column(title, "count", width=70)
+
+
+def _known(estimate: Estimate) -> Estimate | None:
+    return None if estimate.value is None else estimate
+
+
+def conditions_table(report: SelfReferenceReport) -> Table:
     """Return the conditions, overall and with the gate on and off."""
-    columns = {"Condition": "str", "All": "str", "Pairs": "Int64", "Splits": "Int64", "Gate on": "str"}
-    return frame(
-        {**columns, "Gate off": "str", "Unmeasured": "Int64"},
-        (
-            (
-                CONDITION_WORDS[name],
-                _words(scores.accuracy),
-                scores.accuracy.n,
-                scores.splits,
-                *(_words(each) for each in (scores.on, scores.off)),
-                scores.unmeasured,
-            )
-            for name, scores in report.conditions.items()
-        ),
+    width = 102  # all columns are visible at a width of 1440 px
+    columns = (
+        Column("Condition", width=width),
+        _share("All", width),
+        Column("Pairs", "count", width=55),
+        Column("Splits", "count", width=55, help="The two orders differ; each counts as half"),
+        _share("Gate on", width),
+        _share("Gate off", width),
+        Column("Unmeasured", "count"),
     )
+    rows = (
+        (
+            *(CONDITION_WORDS[name], _known(scores.accuracy), scores.accuracy.n, scores.splits),
+            *(_known(scores.on), _known(scores.off), scores.unmeasured),
+        )
+        for name, scores in report.conditions.items()
+    )
+    return Table(columns, tuple(rows))
 
 
-def levels_table(report: SelfReferenceReport) -> pd.DataFrame:
+def levels_table(report: SelfReferenceReport) -> Table:
     """Return how often the majority is right per number of agreeing samples, fewest first."""
-    return frame(
-        {"Agree": "str", "Questions": "Int64", "Right": "Int64", "Share right": "str"},
-        (
-            (f"{level.agree} of {report.k}", level.n, level.right, _words(level.share))
-            for level in reversed(report.calibration)
-        ),
+    columns = (Column("Agree"), _count("Questions"), _count("Right"), _share("Share right"))
+    rows = (
+        (f"{level.agree} of {report.k}", level.n, level.right, _known(level.share))
+        for level in reversed(report.calibration)
     )
+    return Table(columns, tuple(rows))
 
 
-def sweep_table(report: SelfReferenceReport) -> pd.DataFrame:
+def sweep_table(report: SelfReferenceReport) -> Table:
     """Return condition C at every gate, the lowest first."""
-    return frame(
-        {"Gate threshold": "str", "C selective": "str", "Gate on": "str", RIGHT_WHERE_ON: "str"},
+    columns = (Column("Gate from"), _share("C selective"), _share("Gate on"), RIGHT_WHERE_ON)
+    rows = (
         (
-            (
-                f"{point.agree} of {report.k}",
-                *(_words(each) for each in (point.scores.accuracy, point.gate.on_rate, point.gate.precision)),
-            )
-            for point in report.sweep
-        ),
+            f"{point.agree} of {report.k}",
+            *map(_known, (point.scores.accuracy, point.gate.on_rate, point.gate.precision)),
+        )
+        for point in report.sweep
     )
+    return Table(columns, tuple(rows))
 
 
-def slices_table(report: SelfReferenceReport) -> pd.DataFrame:
+def slices_table(report: SelfReferenceReport) -> Table:
     """Return the four slices with both conditions."""
-    rows = frame(
-        {"Slice": "str", _items_title(report): "Int64", "A no reference": "str", "B always": "str"},
-        (
-            (
-                listed_words(each.gate_on, each.majority_right),
-                each.n,
-                _words(each.without),
-                _words(each.always),
-            )
-            for each in report.slices
-        ),
+    shares = tuple(_share(CONDITION_WORDS[name]) for name in ("A", "B"))
+    rows = (
+        (listed_words(each.gate_on, each.majority_right), each.n, _known(each.without), _known(each.always))
+        for each in report.slices
     )
-    return _without_empty(rows)
+    table = Table((Column("Slice", width=190), _count(f"{capital(noun(report))}s"), *shares), tuple(rows))
+    return table.without_empty(CONDITION_WORDS.values())
 
 
-def categories_table(report: SelfReferenceReport) -> pd.DataFrame:
+def categories_table(report: SelfReferenceReport) -> Table:
     """Return the figures of each category at this gate."""
-    columns = {"Category": "str", _items_title(report): "Int64", "Gate on": "str", RIGHT_WHERE_ON: "str"}
-    rows = frame(
-        {**columns, "A no reference": "str", "B always": "str", "C selective": "str"},
-        (
-            (
-                each.category,
-                each.n,
-                *(
-                    _words(one)
-                    for one in (each.gate.on_rate, each.gate.precision, each.without, each.always, each.selective)
-                ),
-            )
-            for each in report.categories
-        ),
-    )
-    return _without_empty(rows)
+    columns = (Column("Category", width=130), _count(f"{capital(noun(report))}s"), _share("Gate on"), RIGHT_WHERE_ON)
+    rows = ((each.category, each.n, *map(_known, _category_figures(each).values())) for each in report.categories)
+    table = Table((*columns, *map(_share, CONDITION_WORDS.values())), tuple(rows))
+    return table.without_empty(CONDITION_WORDS.values())
 
 
-def categories_file(report: SelfReferenceReport) -> pd.DataFrame:
+def categories_file(report: SelfReferenceReport) -> Table:
     """Return the same as plain numbers."""
-    rows: list[tuple[tuple[str, str], Estimate]] = []
-    for each in report.categories:
-        named = {
-            "gate on": each.gate.on_rate,
-            "right if on": each.gate.precision,
-            "A": each.without,
-            "B": each.always,
-            "C": each.selective,
-        }
-        rows += [((each.category, name), estimate) for name, estimate in named.items()]
-    return file_of({"Category": "str", "Figure": "str"}, rows)
-
-
-def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: int) -> pd.DataFrame:
-    """Return the items; conditions that were not asked are left out."""
-    columns = {"Question": "str", "Category": "str", "Agree": "str", "Own answer": "str", "Own right": "str"}
-    correct = {True: "yes", False: "no", None: None}
-    rows = frame(
-        {**columns, **{f"Cond. {name}": "str" for name in CONDITION_WORDS}},
-        (
-            (
-                _question(heads.get(item.pair_id)),
-                item.category,
-                f"{item.agree} of {k}",
-                item.answer or "no answer",
-                correct[item.right],
-                *(SCORES[score] for score in (item.without, item.always, item.selective)),
-            )
-            for item in items
-        ),
+    rows = (
+        ((each.category, name), estimate)
+        for each in report.categories
+        for name, estimate in _category_figures(each).items()
     )
-    return _without_empty(rows)
+    return file_of(("Category", "Figure"), rows)
 
 
-def _without_empty(rows: pd.DataFrame) -> pd.DataFrame:
-    conditions = (*CONDITION_WORDS.values(), *(f"Cond. {name}" for name in CONDITION_WORDS))
-    return rows.drop(columns=[name for name in rows.columns if name in conditions and rows[name].isna().all()])
+def _category_figures(category: CategoryScores) -> dict[str, Estimate]:
+    return {
+        "gate on": category.gate.on_rate,
+        "right where on": category.gate.precision,
+        "A": category.without,
+        "B": category.always,
+        "C": category.selective,
+    }
 
 
-def _items_title(report: SelfReferenceReport) -> str:
-    return f"{capital(noun(report))}s"
-
-
-def _words(estimate: Estimate) -> str | None:
-    return None if estimate.value is None else percent_words(estimate)
-
-
-def _question(head: PairHead | None) -> str | None:
-    return None if head is None or head.question is None else " ".join(head.question.split())
+def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: int) -> Table:
+    """Return the items; conditions that were not asked are left out."""
+    conditions = tuple(
+        Column(f"Cond. {name}", width=62, help=f"Condition {words}: whether the judge prefers the better answer")
+        for name, words in CONDITION_WORDS.items()
+    )
+    columns = (
+        Column("Question", width=215),
+        Column("Category", width=90),
+        Column("Agree", width=60),
+        Column("Own answer", width=90),
+        Column("Own right", width=75, help="Whether the judge's own answer is correct"),
+    )
+    rows = (
+        (
+            one_line(heads[item.pair_id].question) if item.pair_id in heads else None,
+            *(item.category, f"{item.agree} of {k}", item.answer or "no answer", CORRECT[item.right]),
+            *(SCORES[score] for score in (item.without, item.always, item.selective)),
+        )
+        for item in items
+    )
+    return Table((*columns, *conditions), tuple(rows)).without_empty([column.title for column in conditions])
 
 
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
 LONGEST = 1_200  # characters of a question or an answer; the page of the pair shows all
-LONGEST_TRY = 240
+LONGEST_SAMPLE = 240
 SHOWN = {"ab": "Answer A first", "ba": "Answer B first"}
 PREFERS = {"a": "prefers answer A", "b": "prefers answer B", "tie": "calls it a tie"}
 
@@ -282,16 +240,17 @@ def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
         show(
             tag(
                 "div",
-                tag("div", "Question", cls="jb-label"),
+                _label("Question"),
                 tag("div", shortened(pair.question or "forgotten", LONGEST), cls="jb-reason"),
                 *(tag("div", option, cls="jb-cap") for option in lettered(pair.options or ())),
-                *_line("Correct option" if pair.options else "Correct answer", pair.reference),
-                *_line("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
-                tag("div", "Its own samples", cls="jb-label"),
-                *(_try(each) for each in details.tries[:k]),
-                tag("div", f"More samples (only the first {k} count)", cls="jb-label") if more else None,
-                *(_try(each) for each in more),
-                *(part for condition in ("plain", "reference") for part in _verdicts(details.orders, condition)),
+                _fact("Correct option" if pair.options else "Correct answer", pair.reference),
+                _fact("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
+                _label("Its own samples"),
+                *map(_sample, details.tries[:k]),
+                _label(f"More samples (only the first {k} count)") if more else None,
+                *map(_sample, more),
+                *_verdicts(details.orders, "plain"),
+                *_verdicts(details.orders, "reference"),
                 cls="jb-one",
             )
         )
@@ -299,52 +258,54 @@ def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
             why = "Only the question is stored, without answers to compare."
             caption("The texts are forgotten." if pair.question is None else why)
             return
-        st.button(
+        open_button(
             "Open the pair",
+            Rows("pairs", {"pair": str(pair.id), "of": str(version_id)}),
             key="open_pair",
             icon=":material/open_in_full:",
-            on_click=pick_rows,
-            args=(Rows("pairs", {"pair": str(pair.id), "of": str(version_id)}),),
-            wrap=False,
         )
 
 
-def _line(name: str, value: str | None) -> list[Html]:
-    if value is None:
-        return []
-    return [tag("div", tag("b", f"{name} "), shortened(value, LONGEST), cls="jb-cap jb-start")]
+def _label(text: str) -> Html:
+    return tag("div", text, cls="jb-label")
 
 
-def _try(each: StoredTry) -> Html:
-    said = "no answer" if each.answer is None else each.answer
-    why = "" if each.status == "ok" else f" ({each.status})"
-    reasoning = shortened(" ".join(_reasoning(each.raw).split()), LONGEST_TRY)
-    head = tag("b", f"{each.number + 1}. {shortened(said, LONGEST_TRY)}{why} ")
-    return tag("div", head, reasoning, cls="jb-cap jb-start")
+def _line(lead: str, text: str) -> Html:
+    return tag("div", tag("b", f"{lead} "), text, cls="jb-cap jb-start")
 
 
-def _reasoning(raw: str | None) -> str:
+def _fact(name: str, value: str | None) -> Html | None:
+    return None if value is None else _line(name, shortened(value, LONGEST))
+
+
+def _sample(sample: StoredTry) -> Html:
+    answer = "no answer" if sample.answer is None else shortened(sample.answer, LONGEST_SAMPLE)
+    why = "" if sample.status == "ok" else f" ({sample.status})"
+    reasoning = shortened(" ".join(_reasoning(sample.raw or "").split()), LONGEST_SAMPLE)
+    return _line(f"{sample.number + 1}. {answer}{why}", reasoning)
+
+
+def _reasoning(raw: str) -> str:
     try:
-        said = json.loads(raw or "")
+        reply = json.loads(raw)
     except (ValueError, RecursionError):
-        return raw or ""
-    reasoning = said.get("reasoning") if isinstance(said, dict) else None
-    return reasoning if isinstance(reasoning, str) else raw or ""
+        return raw
+    reasoning = reply.get("reasoning") if isinstance(reply, dict) else None
+    return reasoning if isinstance(reasoning, str) else raw
 
 
-def _verdicts(orders: tuple[StoredOrder, ...], condition: str) -> list[Html]:
-    said = [each for each in orders if each.condition == condition]
-    if not said:
+def _verdicts(orders: Sequence[StoredOrder], condition: str) -> list[Html]:
+    verdicts = [order for order in orders if order.condition == condition]
+    if not verdicts:
         return []
-    shown = next((each.reference for each in said if each.reference is not None), None)
-    title = "Without a reference" if condition == "plain" else f"Shown as correct: {shown or 'its own answer'}"
-    return [tag("div", shortened(title, LONGEST_TRY), cls="jb-label"), *(_order(each) for each in said)]
+    reference = next((verdict.reference for verdict in verdicts if verdict.reference is not None), "its own answer")
+    title = "Without a reference" if condition == "plain" else f"Shown as correct: {reference}"
+    return [_label(shortened(title, LONGEST_SAMPLE)), *map(_verdict, verdicts)]
 
 
-def _order(each: StoredOrder) -> Html:
-    prefers = PREFERS.get(each.preference or "", f"no usable verdict ({each.status})")
-    reasoning = shortened(each.reasoning, LONGEST_TRY) if each.reasoning else UNKNOWN
-    return tag("div", tag("b", f"{SHOWN[each.shown]}: {prefers}. "), reasoning, cls="jb-cap jb-start")
+def _verdict(verdict: StoredOrder) -> Html:
+    prefers = PREFERS.get(verdict.preference or "", f"no usable verdict ({verdict.status})")
+    return _line(f"{SHOWN[verdict.shown]}: {prefers}.", shortened(verdict.reasoning or UNKNOWN, LONGEST_SAMPLE))
 
 
 PARTS = {"all pairs": None, "gate on": True, "gate off": False}
@@ -372,59 +333,39 @@ class SelfReferenceFigures:
             self._sweep()
 
     def _at(self, *, needed: int | None = None, listed: str = ALL) -> Rows:
-        report = self.report
-        return this_page(report.judge, report.k, needed or report.needed, listed=listed, as_tables=self.as_tables)
-
-    def _why_not(self, reason: str) -> str:
-        command = f" To compare pairs: {compare_command(self.report)}" if noun(self.report) == "question" else ""
-        return f"{capital(reason)}.{command}"
+        return this_page(self.report, as_tables=self.as_tables, needed=needed, listed=listed)
 
     def _conditions(self) -> None:
-        scores = self.report.conditions
-        if all(one.accuracy.value is None for one in scores.values()):
-            instead(self._why_not(scores["C"].accuracy.reason or "Not measured"))
+        report, scores = self.report, self.report.conditions
+        if all(condition.accuracy.value is None for condition in scores.values()):
+            command = f" To compare pairs: {compare_command(report)}" if noun(report) == "question" else ""
+            instead(f"{capital(scores['C'].accuracy.reason or 'Not measured')}.{command}")
+            return
+        under = _conditions_words(report)
+        rows = conditions_table(report)
+        if self.as_tables:
+            shown = rows.without({"Unmeasured"})  # no room: the text under the table has it
+            table(shown, [None] * len(scores), key="conditions_table", under=under, csv=rows)
             return
         marks = [
-            (Part(CONDITION_WORDS[name], part, share, _tip(f"{CONDITION_WORDS[name]}, {part}", share, "pairs")), part)
-            for name, one in scores.items()
-            for part, share in zip(PARTS, (one.accuracy, one.on, one.off), strict=True)
+            Part(CONDITION_WORDS[name], part, share, _tip(f"{CONDITION_WORDS[name]}, {part}", share, "pairs"))
+            for name, condition in scores.items()
+            for part, share in zip(PARTS, (condition.accuracy, condition.on, condition.off), strict=True)
         ]
-        under = (f"{self._pairs()}, 95 % intervals.", self._split(), self._unmeasured())
-        if self.as_tables:
-            rows = conditions_table(self.report)
-            shown = rows.drop(columns="Unmeasured")  # no room: the text under the table has it
-            no_rows = [None] * len(scores)
-            table(shown, no_rows, key="conditions_table", under=under, columns=CONDITION_COLUMNS, csv=rows)
-            return
         figure(
-            lambda: conditions_chart([mark for mark, _ in marks]),
+            lambda: conditions_chart(marks),
             intervals.HEIGHT,
-            conditions_table(self.report),
-            [self._at(listed=ALL if part == "all pairs" else listed_words(PARTS[part])) for _, part in marks],
+            rows,
+            [self._at(listed=listed_words(PARTS[mark.part])) for mark in marks],
             key="conditions",
             says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
             as_table=False,
             under=under,
         )
 
-    def _pairs(self) -> str:
-        sizes = {name: one.accuracy.n for name, one in self.report.conditions.items()}
-        if len(set(sizes.values())) == 1:
-            return f"{max(sizes.values()):,} pairs"
-        return f"Pairs: {_by_name(sizes)}"
-
-    def _split(self) -> str | None:
-        splits = {name: one.splits for name, one in self.report.conditions.items()}
-        return f"Split (the orders differ; counted as half): {_by_name(splits)}." if any(splits.values()) else None
-
-    def _unmeasured(self) -> str | None:
-        missing = {name: one.unmeasured for name, one in self.report.conditions.items() if one.unmeasured}
-        return f"No usable verdict in both orders: {_by_name(missing)}." if missing else None
-
     def _calibration(self) -> None:
         report = self.report
-        known = sum(level.n for level in report.calibration)
-        if not known:
+        if not any(level.n for level in report.calibration):
             instead("The correct answer of these questions is not known.")
             return
         levels = [
@@ -449,7 +390,6 @@ class SelfReferenceFigures:
                 f"The gate is on if at least {gate_words(report.needed, report.k)} samples agree.",
                 None if self.as_tables else "Shaded: the gate is on. Numbers: questions per level.",
             ),
-            columns=FIGURE_COLUMNS,
         )
 
     def _sweep(self) -> None:
@@ -478,8 +418,20 @@ class SelfReferenceFigures:
             says="Accuracy of condition C at every gate, with 95 % interval",
             as_table=self.as_tables,
             under=("Computed from the same verdicts, without further calls. Click a gate to use it on this page.",),
-            columns=FIGURE_COLUMNS,
         )
+
+
+def _conditions_words(report: SelfReferenceReport) -> tuple[str | None, ...]:
+    """Return the number of pairs, of split verdicts and of missing verdicts by condition."""
+    pairs = {name: scores.accuracy.n for name, scores in report.conditions.items()}
+    splits = {name: scores.splits for name, scores in report.conditions.items()}
+    missing = {name: scores.unmeasured for name, scores in report.conditions.items() if scores.unmeasured}
+    pairs_words = f"{pairs['A']:,} pairs" if len(set(pairs.values())) == 1 else f"Pairs: {_by_name(pairs)}"
+    return (
+        f"{pairs_words}, 95 % intervals.",
+        f"Split (the orders differ; counted as half): {_by_name(splits)}." if any(splits.values()) else None,
+        f"No usable verdict in both orders: {_by_name(missing)}." if missing else None,
+    )
 
 
 def _by_name(numbers: Mapping[str, int]) -> str:

@@ -1,19 +1,14 @@
 """Tables as all pages show and export them, figures that are a chart or its table, and long lists in pages."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate
-from judgeboard.formats.csv import defused
-from judgeboard.reports.tables import Table, cell_text, to_csv
-from judgeboard.stats.estimates import interval, percent, percent_interval, two_decimals
+from judgeboard.reports.tables import Column, Table, cell_text, to_csv
 from judgeboard.store.listing import LinePage
 from judgeboard.text import storable_or_none
 from judgeboard_dashboard.evidence import show, tag
@@ -22,16 +17,14 @@ from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, row_clicked
 from judgeboard_dashboard.widgets.texts import caption, count
 
-ROW_HEIGHT = 36
-HEADER_HEIGHT = 37  # px, borders included
-_TYPES = {"count": "Int64", "integer": "Int64", "number": "Float64", "share": "Float64"}
-_NUMBER_FORMATS = {"count": "localized", "integer": "%d", "number": "%.2f", "share": "percent"}
+_TYPES = {"count": "Int64", "integer": "Float64", "number": "Float64", "share": "Float64"}
+_NUMBER_FORMATS = {"count": "localized", "integer": "%.0f", "number": "%.2f", "share": "percent"}
 
 
 def figure(
     draw: Callable[[], Any],
     tall: int,
-    rows: pd.DataFrame | Table,
+    rows: Table,
     targets: Sequence[Rows | None],
     *,
     key: str,
@@ -40,121 +33,95 @@ def figure(
     under: Sequence[str | None] = (),
     drawn: Sequence[str | None] = (),
     listed: Sequence[str | None] = (),
-    columns: dict[str, Any] | None = None,
 ) -> None:
     """Show a chart, or the same numbers as a table with a CSV button, and a caption.
 
-    Args:
-        draw: makes the chart; its marks are in the order of ``rows``.
-        tall: height of the chart in px.
-        rows: the numbers of the chart.
-        targets: the page that each mark, and each row, opens.
-        key: unique on the page.
-        says: description of the chart for screen readers.
-        as_table: shows the table.
-        under: sentences of the caption; None is skipped.
-        drawn: sentences before them that apply to the chart only.
-        listed: sentences before them that apply to the table only.
-        columns: Streamlit column settings that replace the default ones.
+    ``draw`` makes the chart, ``tall`` px high; its marks are in the order of ``rows``. A mark or a row opens its
+    target. The caption has the sentences for the chart (``drawn``) or the table (``listed``), then those for both
+    (``under``); None is skipped. ``says`` describes the chart for screen readers.
     """
     if as_table:
-        table(rows, targets, key=f"{key}_table", under=(*listed, *under), columns=columns)
+        table(rows, targets, key=f"{key}_table", under=(*listed, *under))
         return
     clickable_chart(draw(), tall, targets, key=key, says=says)
     caption(*drawn, *under)
 
 
 def table(
-    rows: pd.DataFrame | Table,
+    rows: Table,
     targets: Sequence[Rows | None] = (),
     *,
     key: str,
+    name: str | None = None,
     under: Sequence[str | None] = (),
-    columns: dict[str, Any] | None = None,
-    csv: pd.DataFrame | Table | Callable[[], pd.DataFrame | Table] | None = None,
-    most: int = 15,
+    csv: Table | Callable[[], Table] | None = None,
+    **options: Any,
 ) -> None:
-    """Show a table whose rows open pages, with a caption and a CSV button.
+    """Show a table whose rows open their targets, with a caption (``under``, None is skipped) and a CSV button.
 
-    Args:
-        rows: the table.
-        targets: the page that each row opens; None opens nothing.
-        key: unique on the page; also the name of the CSV file.
-        under: sentences of the caption; None is skipped.
-        columns: Streamlit column settings that replace the default ones.
-        csv: the table for the file, if it differs.
-        most: rows that are visible without scrolling.
+    ``csv`` is the table for the file, if it differs; ``name`` is the name of the file, by default the key. ``options``
+    are further arguments of `data_frame`.
     """
-    show_rows(rows, key=key, targets=targets, most=most, columns=columns)
-    with st.container(key=f"foot_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    show_rows(rows, key=key, targets=targets, **options)
+    name = name or key
+    with st.container(key=f"foot_{name}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption(*under)
-        csv_button(rows if csv is None else csv, key.replace("_", "-"), key=f"{key}_csv")
+        csv_button(rows if csv is None else csv, name.replace("_", "-"), key=f"{name}_csv")
 
 
-def show_rows(
-    rows: pd.DataFrame | Table,
-    *,
-    key: str,
-    targets: Sequence[Rows | None] = (),
-    most: int = 15,
-    columns: dict[str, Any] | None = None,
-    placeholder: str = "",
-) -> None:
+def show_rows(rows: Table, *, key: str, targets: Sequence[Rows | None] = (), **options: Any) -> None:
     """Show a table without caption; a click on a row opens its target, if there are targets."""
-    clicks: dict[str, Any] = (
-        {"selection_mode": "single-cell", "on_select": row_clicked(key, targets)} if targets else {}
-    )
-    _data_frame(rows, key=key, most=most, columns=columns, placeholder=placeholder, **clicks)
+    if targets:
+        options |= {"selection_mode": "single-cell", "on_select": row_clicked(key, targets)}
+    data_frame(rows, key=key, **options)
 
 
-def choose_row(rows: pd.DataFrame | Table, *, key: str, most: int = 15, columns: dict[str, Any] | None = None) -> int:
+def choose_row(rows: Table, *, key: str, **options: Any) -> int:
     """Show a table and return the index of the selected row; at first the first row is selected."""
-    event = _data_frame(
-        rows, key=key, most=most, columns=columns, selection_mode="single-row-required", on_select="rerun"
-    )
+    event = data_frame(rows, key=key, selection_mode="single-row-required", on_select="rerun", **options)
     selected = event.selection.rows
-    return selected[0] if selected and selected[0] < len(_frame_of(rows)) else 0
+    return selected[0] if selected and selected[0] < len(rows.rows) else 0
 
 
-def _data_frame(
-    rows: pd.DataFrame | Table,
-    *,
-    key: str,
-    most: int,
-    columns: dict[str, Any] | None,
-    placeholder: str = "",
-    **more: Any,
+def data_frame(
+    rows: Table, *, key: str, most: int = 15, columns: Mapping[str, Any] | None = None, **options: Any
 ) -> Any:
-    shown = _frame_of(rows)
-    settings = column_settings(rows) if isinstance(rows, Table) else {"Answers": COUNT}
+    """Show a table with at most ``most`` rows visible without scrolling.
+
+    ``columns`` are Streamlit column settings that replace those of `column_settings`; ``options`` are further arguments
+    of ``st.dataframe``.
+    """
     return st.dataframe(
-        shown,
+        table_frame(rows),
         key=key,
         hide_index=True,
-        placeholder=placeholder,
-        row_height=ROW_HEIGHT,
-        height=height(len(shown), most=most),
-        column_config={**settings, **(columns or {})},
-        **more,
+        row_height=36,
+        height=36 * max(1, min(len(rows.rows), most)) + 37,
+        column_config={**column_settings(rows), **(columns or {})},
+        **{"placeholder": "", **options},
     )
-
-
-def _frame_of(rows: pd.DataFrame | Table) -> pd.DataFrame:
-    return table_frame(rows) if isinstance(rows, Table) else rows
 
 
 def table_frame(table: Table) -> pd.DataFrame:
-    """Return a table as Streamlit shows it: numbers as numbers, estimates with their intervals as text."""
-    as_text = [column.format not in _TYPES for column in table.columns]
-    columns = {column.title: _TYPES.get(column.format, "str") for column in table.columns}
-    rows = (
-        [
-            cell_text(value, column) if text and value is not None else value
-            for value, column, text in zip(row, table.columns, as_text, strict=True)
-        ]
-        for row in table.rows
+    """Return a table as Streamlit shows it: numbers as numbers, estimates with their intervals as text.
+
+    The columns have declared types, so that an empty table looks the same to Streamlit.
+    """
+    return pd.DataFrame(
+        {
+            column.title: pd.Series(
+                [_shown(row[place], column) for row in table.rows], dtype=_TYPES.get(column.format, "str")
+            )
+            for place, column in enumerate(table.columns)
+        }
     )
-    return frame(columns, rows)
+
+
+def _shown(value: Any, column: Column) -> Any:
+    if value is None or column.format in _TYPES:
+        return value
+    # A rejected row may contain half a character, which has no bytes to send to a browser.
+    return storable_or_none(cell_text(value, column))
 
 
 def column_settings(table: Table) -> dict[str, Any]:
@@ -162,18 +129,15 @@ def column_settings(table: Table) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for column in table.columns:
         number_format = _NUMBER_FORMATS.get(column.format)
-        if number_format is not None:
-            settings[column.title] = st.column_config.NumberColumn(
-                format=number_format, width=column.width, help=column.help
-            )
-        elif column.width is not None or column.help is not None:
-            settings[column.title] = st.column_config.TextColumn(width=column.width, help=column.help)
+        looks: dict[str, Any] = {"width": column.width, "help": column.help}
+        if column.bar:
+            looks |= {"format": number_format, "min_value": 0, "max_value": 1, "color": "primary"}
+            settings[column.title] = st.column_config.ProgressColumn(**looks)
+        elif number_format is not None:
+            settings[column.title] = st.column_config.NumberColumn(format=number_format, **looks)
+        else:
+            settings[column.title] = st.column_config.TextColumn(alignment="right" if column.right else None, **looks)
     return settings
-
-
-def height(rows: int, *, most: int = 15) -> int:
-    """Return the height of a table in px, with at most ``most`` rows visible without scrolling."""
-    return ROW_HEIGHT * max(1, min(rows, most)) + HEADER_HEIGHT
 
 
 def one_line(text: str | None) -> str | None:
@@ -181,20 +145,11 @@ def one_line(text: str | None) -> str | None:
     return None if text is None else " ".join(text.split())
 
 
-def csv_button(
-    rows: pd.DataFrame | Table | Callable[[], pd.DataFrame | Table], name: str, *, key: str, label: str = "CSV"
-) -> None:
-    """Show a button that downloads a table as CSV.
-
-    Args:
-        rows: the table, or a function that makes it when the button is pressed.
-        name: the file's name without ending.
-        key: unique on the page.
-        label: the button's label.
-    """
+def csv_button(rows: Table | Callable[[], Table], name: str, *, key: str) -> None:
+    """Show a button that downloads a table as CSV; a function makes the table when the button is pressed."""
     st.download_button(
-        label,
-        data=as_now(lambda: csv_text(rows() if callable(rows) else rows).encode("utf-8-sig")),
+        "CSV",
+        data=as_now(lambda: to_csv(rows() if callable(rows) else rows).encode("utf-8-sig")),
         file_name=f"{name}.csv",
         mime="text/csv",
         key=key,
@@ -204,88 +159,12 @@ def csv_button(
     )
 
 
-def csv_text(rows: pd.DataFrame | Table) -> str:
-    """Return a table as CSV; no cell is a formula in a spreadsheet."""
-    if isinstance(rows, Table):
-        return to_csv(rows)
-    out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow([defused(title) for title in rows.columns])
-    for values in rows.itertuples(index=False, name=None):
-        writer.writerow([_cell(value) for value in values])
-    return out.getvalue()
-
-
-def _cell(value: Any) -> str | int | float:
-    if value is None or value is pd.NA or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN alone differs from itself
-        return ""
-    if isinstance(value, datetime):
-        return "" if value is pd.NaT else value.isoformat()
-    if isinstance(value, bool | int | float):
-        return value
-    return defused(str(value))
-
-
-def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
-    """Return a data frame with declared types, so that an empty one looks the same to Streamlit.
-
-    Args:
-        columns: title -> pandas type ("str", "Float64", "Int64", "boolean", "datetime64[us, UTC]", "object").
-        rows: one sequence of values per row, in the order of the columns; None is unknown.
-    """
-    listed = list(rows)
-    return pd.DataFrame(
-        {
-            title: pd.Series([_showable(row[place]) for row in listed], dtype=kind)
-            for place, (title, kind) in enumerate(columns.items())
-        }
-    )
-
-
-def _showable(value: Any) -> Any:
-    """A rejected row may contain half a character, which has no bytes to send to a browser."""
-    return storable_or_none(value) if isinstance(value, str) else value
-
-
-FILE_COLUMNS = {"Value": "Float64", "Low": "Float64", "High": "Float64", "Answers": "Int64", "Why not": "str"}
-COUNT = st.column_config.NumberColumn(format="localized")
-
-
-def value_words(estimate: Estimate, *, share: bool) -> str | None:
-    """Return "79 %" or "0.56", None where it is not available."""
-    if estimate.value is None:
-        return None
-    return percent(estimate.value) if share else two_decimals(estimate.value)
-
-
-def interval_words(estimate: Estimate, *, share: bool) -> str | None:
-    """Return "[77, 82]" or "[0.52, 0.61]"; the reason where there is no value, None without an interval."""
-    if estimate.value is None:
-        return estimate.reason
-    return percent_interval(estimate) if share else interval(estimate)
-
-
-def both_words(estimate: Estimate, *, share: bool) -> str:
-    """Return "27 % [23, 31]", or the reason where it is not available."""
-    words = (value_words(estimate, share=share), interval_words(estimate, share=share))
-    return " ".join(word for word in words if word)
-
-
-def in_percent(estimate: Estimate) -> float | None:
-    """Return a share on a progress bar of 0 to 100."""
-    return None if estimate.value is None else estimate.value * 100
-
-
-def file_of(names: Mapping[str, str], rows: Iterable[tuple[tuple[Any, ...], Estimate]]) -> pd.DataFrame:
-    """Return estimates as plain numbers for a file.
-
-    Args:
-        names: title -> type of the columns that name a row.
-        rows: the name of each row, and its estimate.
-    """
-    return frame(
-        {**names, **FILE_COLUMNS},
-        ((*named, each.value, each.low, each.high, each.n, each.reason) for named, each in rows),
+def file_of(names: Sequence[str], rows: Iterable[tuple[tuple[Any, ...], Estimate]]) -> Table:
+    """Return estimates as plain numbers for a file; ``names`` are the columns that name a row."""
+    numbers = (*(Column(name, "number") for name in ("Value", "Low", "High")), Column("Answers", "count"))
+    return Table(
+        (*map(Column, names), *numbers, Column("Why not")),
+        tuple((*name, each.value, each.low, each.high, each.n, each.reason) for name, each in rows),
     )
 
 
@@ -313,15 +192,17 @@ def turning_foot(
     page: str,
     found: LinePage[Any],
     noun: str,
-    export: Callable[[], pd.DataFrame | Table],
+    export: Callable[[], Table],
     *,
     query: Query,
     more: str = "",
     beside: Callable[[], None] | None = None,
+    file: str | None = None,
 ) -> None:
     """Show the range of a list, the CSV button, and the buttons that turn pages (keys K and J).
 
-    ``more`` follows the range; ``beside`` shows further buttons before the CSV button.
+    ``more`` follows the range; ``beside`` shows further buttons before the CSV button; ``file`` is the name of the CSV
+    file, by default the page's.
     """
     last = found.first + len(found.lines) - 1
     words = f"{found.first:,}–{last:,} of {count(found.total, noun)}{more}"
@@ -329,7 +210,7 @@ def turning_foot(
         show(tag("div", words, cls="jb-cap jb-line"))
         if beside is not None:
             beside()
-        csv_button(export, page, key=f"{page}_csv")
+        csv_button(export, file or page, key=f"{page}_csv")
         for label, shortcut, place in (
             ("Previous", "K", Place(query, before=found.previous_key)),
             ("Next", "J", Place(query, after=found.next_key)),

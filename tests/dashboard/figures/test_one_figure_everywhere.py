@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
@@ -15,6 +14,7 @@ from judgeboard.methods.audit_report import done_audits, shown_audit
 from judgeboard.methods.pair_report import ComparedPairs
 from judgeboard.methods.self_reference_report import self_reference_page
 from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.tables import Table
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judgeboard_dashboard.widgets.pair_tables import groups_file
@@ -34,10 +34,11 @@ def command(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> Callable
     return json_of
 
 
-def in_file(table: Any) -> list[list[Any]]:
+def in_file(table: Table) -> list[list[Any]]:
     """The estimates of a CSV file, None where a cell is empty."""
-    columns = ["Value", "Low", "High", "Answers"]
-    return [[None if pd.isna(cell) else cell for cell in row] for row in table[columns].astype(object).to_numpy()]
+    columns = ("Value", "Low", "High", "Answers")
+    places = [place for place, column in enumerate(table.columns) if column.title in columns]
+    return [[row[place] for place in places] for row in table.rows]
 
 
 def estimates(values: list[dict[str, Any]]) -> list[list[Any]]:
@@ -81,7 +82,7 @@ def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[
         "agrees with the majority of people": "people",
     }
     by_slice = {group["slice"]: group for group in printed["groups"]}
-    rows = zip(table["Slice"], table["Statistic"], strict=True)
+    rows = [(where, statistic) for where, _, statistic, *_ in table.rows]
     assert in_file(table) == estimates([by_slice[where][names[statistic]] for where, statistic in rows])
 
 

@@ -23,6 +23,7 @@ from judgeboard_dashboard.widgets.overview import (
     usable_help,
     usable_words,
 )
+from judgeboard_dashboard.widgets.tables import table_frame
 
 DAY = date(2026, 3, 9)  # a Monday
 
@@ -69,7 +70,7 @@ def test_judge_health_counts_every_request(open_page: OpenPage, figures: Figures
 
 def test_query_types_with_any_name_are_columns() -> None:
     counts = [("low_quality", "rule", 2), ("low_quality", HOSTILE, 1), ("feedback_gap", "all", 5)]
-    rows = rows_of(counts)
+    rows = table_frame(rows_of(counts))
     assert types_of(counts) == ["all", "rule", HOSTILE]
     assert rows.columns.tolist() == ["rule", "type_0", "type_1", "type_2", "all"]
     assert rows.iloc[1].tolist()[2:] == [2, 1, 3]

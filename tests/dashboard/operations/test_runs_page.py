@@ -12,11 +12,12 @@ from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import ScriptedReply, completion, failure, verdict
+from judgeboard.reports.tables import to_csv
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard_dashboard.widgets.runs import asked_words, why_words
-from judgeboard_dashboard.widgets.tables import csv_text
+from judgeboard.store.storing import list_batches
+from judgeboard_dashboard.widgets.runs import asked_words, import_rows, why_words
 
 NOW = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 
@@ -95,7 +96,8 @@ def test_imports_stand_beside_the_runs(page_rows, open_page, said, sqlite_store:
     table = page.dataframe[-1].value
     assert table[["File", "Stored", "Rejected"]].to_numpy().tolist() == [["=may.jsonl", 1, 1]]
     assert "FILE.rejected.jsonl" in said(page)
-    assert "'=may.jsonl" in csv_text(table)
+    with sqlite_store.reading() as connection:
+        assert "'=may.jsonl" in to_csv(import_rows(list_batches(connection)))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import pandas as pd
 
 from judgeboard.domain import Estimate
 from judgeboard_dashboard.theme import palette
@@ -43,24 +44,17 @@ def pick() -> alt.Parameter:
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
 
 
-def estimate_columns(estimates: Sequence[Estimate]) -> dict[str, Any]:
-    """Return the columns of marks with intervals: position (``at``), value and bounds."""
-    return {
-        "at": range(len(estimates)),
-        "value": [each.value for each in estimates],
-        "low": [each.low for each in estimates],
-        "high": [each.high for each in estimates],
-    }
+def estimate_rows(estimates: Sequence[Estimate], **columns: Any) -> pd.DataFrame:
+    """Return the rows of marks with intervals: position (``at``), value, bounds, and further columns."""
+    bounds = {name: [getattr(each, name) for each in estimates] for name in ("value", "low", "high")}
+    return pd.DataFrame({"at": range(len(estimates)), **bounds, **columns})
 
 
 def click_points(base: Any, chosen: alt.Parameter, colour: Any = alt.Undefined, **channels: Any) -> Any:
     """Return a layer of invisible points that take the clicks: a drawn point is smaller than a finger.
 
-    Args:
-        base: The chart; its rows have ``at`` and, unless ``tooltip`` is given, a ``tip``.
-        chosen: The result of `pick`.
-        colour: The colour of a selected point, if the base has none.
-        channels: The position of the points.
+    Rows of ``base`` have ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`;
+    ``colour`` is the colour of a selected point, if the base has none; ``channels`` are the position of the points.
     """
     described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": "tip:N"} | channels
     opacity = alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False)

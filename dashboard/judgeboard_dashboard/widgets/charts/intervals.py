@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
-import pandas as pd
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import number_words, percent, two_decimals
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_columns, pick
+from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_rows, pick
+from judgeboard_dashboard.widgets.texts import shortened
 
 HEIGHT = 240
 _LONGEST = 18
@@ -37,15 +37,13 @@ def whisker_chart(slices: Sequence[Slice], title: str) -> Any:
     chosen = pick()
     labels = _labels(slices)
     low_end, high_end = value_range(slices)
-    rows = pd.DataFrame(
-        {
-            **estimate_columns([each.estimate for each in slices]),
-            "label": labels,
-            "text": ["" if each.estimate.value is None else two_decimals(each.estimate.value) for each in slices],
-            "reason": ["" if each.estimate.value is not None else (each.estimate.reason or "") for each in slices],
-            "left": low_end,
-            "tip": [_tip(each) for each in slices],
-        }
+    rows = estimate_rows(
+        [each.estimate for each in slices],
+        label=labels,
+        text=["" if each.estimate.value is None else two_decimals(each.estimate.value) for each in slices],
+        reason=["" if each.estimate.value is not None else (each.estimate.reason or "") for each in slices],
+        left=low_end,
+        tip=[_tip(each) for each in slices],
     )
     y = alt.Y("label:N", title=None, sort=labels, scale=alt.Scale(domain=labels), axis=alt.Axis(grid=True))
     scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
@@ -76,8 +74,7 @@ def _labels(slices: Sequence[Slice]) -> list[str]:
     """Return one unique label per line: equal labels would share a line."""
     labels: list[str] = []
     for each in slices:
-        name = each.name if len(each.name) <= _LONGEST else f"{each.name[: _LONGEST - 1]}…"
-        label = f"{name} · {each.n:,}"
+        label = f"{shortened(each.name, _LONGEST)} · {each.n:,}"
         while label in labels:
             label += "\u2009"
         labels.append(label)
@@ -117,17 +114,15 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
     names = [level.name for level in levels]
     # A little beyond 0 and 100 %, so that a point there does not lie on the axis.
     low_end, high_end = (-0.06, 1.06) if whole else ends([level.share for level in levels])
-    rows = pd.DataFrame(
-        {
-            **estimate_columns([level.share for level in levels]),
-            "name": names,
-            "text": [level.text for level in levels],
-            "tip": [level.tip for level in levels],
-            "grounded": [level.grounded for level in levels],
-            "fill": [colours.series[0] if level.chosen else colours.pane for level in levels],
-            "bottom": low_end,
-            "top": high_end,
-        }
+    rows = estimate_rows(
+        [level.share for level in levels],
+        name=names,
+        text=[level.text for level in levels],
+        tip=[level.tip for level in levels],
+        grounded=[level.grounded for level in levels],
+        fill=[colours.series[0] if level.chosen else colours.pane for level in levels],
+        bottom=low_end,
+        top=high_end,
     )
     x = alt.X(
         "name:O", title=across, sort=names, scale=alt.Scale(domain=names), axis=alt.Axis(labelAngle=0, grid=False)
@@ -181,14 +176,12 @@ def conditions_chart(marks: Sequence[Part]) -> Any:
     conditions = list(dict.fromkeys(mark.condition for mark in marks))
     parts = list(dict.fromkeys(mark.part for mark in marks))
     low_end, high_end = ends([mark.share for mark in marks])
-    rows = pd.DataFrame(
-        {
-            **estimate_columns([mark.share for mark in marks]),
-            "condition": [mark.condition for mark in marks],
-            "part": [mark.part for mark in marks],
-            "text": ["" if mark.share.value is None else percent(mark.share.value) for mark in marks],
-            "tip": [mark.tip for mark in marks],
-        }
+    rows = estimate_rows(
+        [mark.share for mark in marks],
+        condition=[mark.condition for mark in marks],
+        part=[mark.part for mark in marks],
+        text=["" if mark.share.value is None else percent(mark.share.value) for mark in marks],
+        tip=[mark.tip for mark in marks],
     )
     scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
     x = alt.X("value:Q", title="Prefers the better answer", scale=scale, axis=alt.Axis(format=".0%", tickCount=5))
@@ -236,15 +229,13 @@ def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
     colours = palette()
     chosen = pick()
     labels = [f"{point.run_id}|{point.day}" for point in points]
-    rows = pd.DataFrame(
-        {
-            **estimate_columns([point.average for point in points]),
-            "run": labels,
-            "threshold": [point.threshold for point in points],
-            "text": ["" if point.average.value is None else two_decimals(point.average.value) for point in points],
-            "ground": [colours.series[0] if point.run_id == chosen_run else colours.pane for point in points],
-            "tip": [point.words for point in points],
-        }
+    rows = estimate_rows(
+        [point.average for point in points],
+        run=labels,
+        threshold=[point.threshold for point in points],
+        text=["" if point.average.value is None else two_decimals(point.average.value) for point in points],
+        ground=[colours.series[0] if point.run_id == chosen_run else colours.pane for point in points],
+        tip=[point.words for point in points],
     )
     # Two lines: the number of the run, under it its day.
     axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr="split(datum.value, '|')")
@@ -254,7 +245,7 @@ def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
     every = alt.Chart(rows).encode(x=x)
     base = every.transform_filter("isValid(datum.value)")
     blue = colours.series[0]
-    layers = [
+    return alt.layer(
         every.mark_tick(orient="horizontal", width=64, height=2.5, color=colours.doubt[0], aria=False).encode(
             y=alt.Y("threshold:Q", scale=scale)
         ),
@@ -267,5 +258,4 @@ def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
         .encode(y=y, text="text:N")
         .transform_filter("datum.text != ''"),
         click_points(base, chosen, blue, y=y),
-    ]
-    return alt.layer(*layers)
+    )

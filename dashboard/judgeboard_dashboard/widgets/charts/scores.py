@@ -10,7 +10,7 @@ import pandas as pd
 from judgeboard.health.record import LevelCounts
 from judgeboard.stats.detection import Tenth
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts.frame import click_points, pick
+from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_rows, pick
 
 CALIBRATION_HEIGHT = 240
 
@@ -43,16 +43,11 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
     chosen = pick()
     drawn = [tenths[place] for place in drawn_tenths(tenths)]
     shares = [tenth.share_grounded for tenth in drawn]
-    rows = pd.DataFrame(
-        {
-            "at": range(len(drawn)),
-            "score": [tenth.mean_score for tenth in drawn],
-            "share": [share.value for share in shares],
-            "low": [share.low for share in shares],
-            "high": [share.high for share in shares],
-            "n": [share.n for share in shares],
-            "side": [_side(tenth) for tenth in drawn],
-        }
+    rows = estimate_rows(
+        shares,
+        score=[tenth.mean_score for tenth in drawn],
+        n=[share.n for share in shares],
+        side=[_side(tenth) for tenth in drawn],
     )
     score = alt.X(
         "score:Q",
@@ -61,14 +56,14 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
         axis=alt.Axis(format=".1f", tickCount=5),
     )
     share = alt.Y(
-        "share:Q",
+        "value:Q",
         title="People: share grounded",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format=".0%", tickCount=5),
     )
     blue = colours.series[0]
     base = alt.Chart(rows)
-    diagonal = alt.Chart(pd.DataFrame({"score": [0.0, 1.0], "share": [0.0, 1.0]}))
+    diagonal = alt.Chart(pd.DataFrame({"score": [0.0, 1.0], "value": [0.0, 1.0]}))
     layers = [
         diagonal.mark_line(color=colours.muted, strokeDash=[4, 4], strokeWidth=1).encode(x=score, y=share),
         base.mark_rule(color=blue, strokeWidth=2.5, opacity=0.55).encode(
@@ -93,7 +88,7 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
             y=share,
             tooltip=[
                 alt.Tooltip("score:Q", title="Judge, mean", format=".2f"),
-                alt.Tooltip("share:Q", title="People: grounded", format=".0%"),
+                alt.Tooltip("value:Q", title="People: grounded", format=".0%"),
                 alt.Tooltip("n:Q", title="Answers", format=","),
             ],
             description=alt.Undefined,

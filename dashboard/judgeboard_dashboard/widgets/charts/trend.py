@@ -2,22 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from judgeboard.agreement.page import TimePoint
 from judgeboard.domain import Estimate
 from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.stats.estimates import number_words, percent_words
-from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Trend, panel_caption, period_words
+from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import click_points, pick
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import caption, heading
+from judgeboard_dashboard.widgets.texts import caption, heading, shortened
 
 HEIGHT = 340
 _STRIP = 0.2  # of the scale: room under it for the bars of n, so that no line runs through them
@@ -57,12 +58,9 @@ class TrendAxis:
 
 
 def trend_chart(points: Sequence[TrendPoint], marks: Sequence[tuple[int, str]], axis: TrendAxis) -> Any:
-    """Return the panel of one query type.
+    """Return the panel of one query type; lines connect points (oldest first) of one segment.
 
-    Args:
-        points: Periods with answers, oldest first; lines connect points of one segment.
-        marks: (start of the period, title of the judge version that leads from it on).
-        axis: The scale, the same for all panels of a page.
+    ``marks`` are (start of the period, title of the judge version from then on).
     """
     colours = palette()
     rows = frame_of(points, axis)
@@ -82,16 +80,7 @@ def trend_chart(points: Sequence[TrendPoint], marks: Sequence[tuple[int, str]], 
 
 def frame_of(points: Sequence[TrendPoint], axis: TrendAxis) -> pd.DataFrame:
     """Return the data of the chart: one row per point, bounds only if there is an interval."""
-    rows = list(_rows(points, axis))
-    columns = ["at", "start", "words", "value", "low", "high", "n", "bar", "segment", "band", "alone", "said", "tip"]
-    return pd.DataFrame({name: [row[name] for row in rows] for name in columns})
-
-
-def axis_days(axis: TrendAxis) -> list[int]:
-    """Return the starts with a label: every second one of up to a dozen, fewer of more."""
-    every = range(axis.first, axis.last + 1, axis.days)
-    step = max(1, -(-len(every) // 6))
-    return list(every[::step])
+    return pd.DataFrame(list(_rows(points, axis)))
 
 
 def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, Any]]:
@@ -102,6 +91,7 @@ def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, A
         follows = place + 1 < len(points) and points[place + 1].segment == point.segment and whole[place + 1]
         band += not joined
         estimate = point.estimate
+        words = percent_words(estimate) if axis.share else number_words(estimate)
         yield {
             "at": place,
             "start": _iso(point.start),
@@ -115,17 +105,14 @@ def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, A
             "band": band,
             # An interval that no other continues is a whisker; a point without one has neither.
             "alone": 2 if not whole[place] else int(not joined and not follows),
-            "said": said(estimate, share=axis.share),
-            "tip": f"{point.words}: {said(estimate, share=axis.share)} on {estimate.n:,} answers",
+            "estimate": words,
+            "tip": f"{point.words}: {words} on {estimate.n:,} answers",
         }
 
 
-def said(estimate: Estimate, *, share: bool) -> str:
-    """Return "0.74 [0.72, 0.77]" or "12 % [9, 15]"."""
-    return percent_words(estimate) if share else number_words(estimate)
-
-
 def _time(axis: TrendAxis) -> alt.X:
+    starts = range(axis.first, axis.last + 1, axis.days)
+    labelled = starts[:: max(1, -(-len(starts) // 6))]  # every second one of up to a dozen, fewer of more
     return alt.X(
         "start:T",
         title=None,
@@ -133,7 +120,7 @@ def _time(axis: TrendAxis) -> alt.X:
         scale=alt.Scale(type="utc", padding=14, domain=[_iso(axis.first), _iso(axis.last)]),
         axis=alt.Axis(
             format="%-d %b",
-            values=[_iso(day) for day in axis_days(axis)],
+            values=[_iso(day) for day in labelled],
             labelOverlap=True,
             labelSeparation=10,
             grid=False,
@@ -142,9 +129,7 @@ def _time(axis: TrendAxis) -> alt.X:
 
 
 def _values(axis: TrendAxis) -> alt.Y:
-    steps = 4 if not axis.share and axis.high - axis.low <= 1 else 3
-    if axis.share:
-        steps = 4
+    steps = 4 if axis.share or axis.high - axis.low <= 1 else 3
     ticks = [axis.low + (axis.high - axis.low) * step / steps for step in range(steps + 1)]
     return alt.Y(
         "value:Q",
@@ -160,12 +145,8 @@ def _bars(base: alt.Chart, axis: TrendAxis, colours: Palette, *, numbers: bool) 
     bars = base.mark_bar(color=colours.line, size=width).encode(
         y=alt.Y("bar:Q", title=axis.title), y2=alt.datum(axis.floor)
     )
-    if not numbers:
-        return [bars]
-    return [
-        bars,
-        base.mark_text(color=colours.muted, fontSize=11, dy=-8).encode(y="bar:Q", text=alt.Text("n:Q", format=",")),
-    ]
+    texts = base.mark_text(color=colours.muted, fontSize=11, dy=-8)
+    return [bars, texts.encode(y="bar:Q", text=alt.Text("n:Q", format=","))] if numbers else [bars]
 
 
 def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) -> list[alt.Chart]:
@@ -180,8 +161,11 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
         rows = pd.DataFrame(
             {
                 # Between two periods: the change lies after the one before.
-                "start": [_iso_half(start, axis.days) for start, _ in chosen],
-                "title": [_short(title) for _, title in chosen],
+                "start": [
+                    f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=start - axis.days / 2):%Y-%m-%dT%H:%M:%SZ}"
+                    for start, _ in chosen
+                ],
+                "title": [shortened(title, _LONGEST_TITLE) for _, title in chosen],
                 "top": [axis.high] * len(chosen),
             }
         )
@@ -199,25 +183,23 @@ def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Char
     chosen = pick()
     tips = [
         alt.Tooltip("words:N", title="Asked"),
-        alt.Tooltip("said:N", title=axis.title),
+        alt.Tooltip("estimate:N", title=axis.title),
         alt.Tooltip("n:Q", title="Answers", format=","),
     ]
     seen = base.mark_point(filled=True, opacity=1, color=colours.series[0], size=62, aria=False).encode(y=_values(axis))
     return [seen, click_points(base, chosen, colours.series[0], y=_values(axis), tooltip=tips)]
 
 
-def _short(title: str) -> str:
-    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
-
-
 def _iso(day: int) -> str:
     return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
 
 
-def _iso_half(start: int, days: int) -> str:
-    hours = days * 12
-    whole = date(1970, 1, 1) + timedelta(days=start - -(-hours // 24))
-    return f"{whole.isoformat()}T{(24 - hours % 24) % 24:02}:00:00Z"
+def trend_points(points: Sequence[Point | TimePoint], period: Period, *, year: bool) -> list[TrendPoint]:
+    """Return points as `trend_chart` draws them; ``year`` adds the year to their names."""
+    return [
+        TrendPoint(point.start, period_words(point.start, period, year=year), point.estimate, point.segment)
+        for point in points
+    ]
 
 
 def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
@@ -231,21 +213,12 @@ def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -
         for column, panel in zip(columns, row, strict=False):
             with column:
                 heading(panel.query_type)
-                points = [
-                    TrendPoint(
-                        point.start,
-                        period_words(point.start, found.period, year=year),
-                        point.estimate,
-                        point.segment,
-                    )
-                    for point in panel.points
-                ]
                 clickable_chart(
-                    trend_chart(points, marks, axis),
+                    trend_chart(trend_points(panel.points, found.period, year=year), marks, axis),
                     HEIGHT,
                     _targets(panel),
                     key=f"trend_{found.measure}_{found.period}_{panel.query_type}",
-                    says=f"{axis.title} per {found.period}, {len(points)} points with 95 % intervals",
+                    says=f"{axis.title} per {found.period}, {len(panel.points)} points with 95 % intervals",
                 )
                 caption(panel_caption(panel, found))
 
@@ -255,7 +228,8 @@ def axis_of(found: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     measure = MEASURES[found.measure]
     starts = [point.start for panel in drawn for point in panel.points]
     tops = [point.estimate.high or point.estimate.value or 0 for panel in drawn for point in panel.points]
-    low, high = measure.bounds or (0.0, share_top(max(tops)))
+    # An axis of shares ends at 20, 40, 60, 80 or 100 %, so that small shares are readable.
+    low, high = measure.bounds or (0.0, next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if max(tops) <= top or top == 1))
     return TrendAxis(
         title=measure.title if found.threshold is None or measure.bounds else f"Share below {found.threshold:g}",
         low=low,
@@ -267,11 +241,6 @@ def axis_of(found: Trend, drawn: Sequence[Panel]) -> TrendAxis:
         most=max(point.estimate.n for panel in drawn for point in panel.points),
         threshold=found.threshold if measure.bounds else None,
     )
-
-
-def share_top(highest: float) -> float:
-    """Return the end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
-    return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if highest <= top or top == 1.0)
 
 
 def _targets(panel: Panel) -> list[Rows]:
