@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, select
 from sqlalchemy.exc import DBAPIError
 
 import judgeboard.store
-from judgeboard.domain import Decision, FlagState, QueueOrder
+from judgeboard.domain import Decision, FlagState, JudgeVersion, QueueOrder
 from judgeboard.errors import JudgeboardError
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
@@ -191,6 +191,7 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
         "up_to": 9_999,
         "usable": tuple(versions.values()),
         "version": versions[rag],
+        ("version", JudgeVersion): JudgeVersion("new", "rag"),
         "version_id": rag,
         "version_ids": (rag, nli),
         "viewer": desk.mara.id,
