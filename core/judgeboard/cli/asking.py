@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 address_options: Callable[[F], F] = decorator(
-    click.option("--provider", help="API of the endpoint: openai or anthropic (default: chosen by the model's name)."),
+    click.option(
+        "--provider", help="API of the endpoint, for example anthropic (default: chosen by the model's name)."
+    ),
     click.option(
         "--base-url",
         help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the provider's own address).",
