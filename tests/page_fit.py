@@ -36,7 +36,7 @@ OVERFLOWING = """() => {
 
 
 def looks(page: Page) -> Iterator[str]:
-    """Give a page that is open one look after the other, as a window that is made narrower and a desk that gets dark.
+    """Give a page that is open one look after the other, as a window that is made narrower and colours that turn dark.
 
     It is not loaded again, which takes a second each time. It is left in the last one.
     """

@@ -1,4 +1,4 @@
-"""A small desk for the tests of the pages: one answer for every state that the item page knows."""
+"""A small database for the tests of the pages: one answer for every state that the item page knows."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

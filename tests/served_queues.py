@@ -14,7 +14,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments, store_responses
-from queue_desk import QueueDesk, queue_desk
+from queue_case import QueueCase, queue_case
 from served import serving
 
 BLIND: dict[str, Any] = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
@@ -24,11 +24,11 @@ HIDDEN = ("hiddenreason", "hiddenclaim", "hiddenmodel", "hiddenjudge", "hiddenwr
 
 @dataclass
 class ServedQueues:
-    """A served database with a desk of queues."""
+    """A served database with queues."""
 
     url: str
     store: Store
-    desk: QueueDesk
+    site: QueueCase
     names: int = field(default=0)
 
     def queue(self, answers: int, **rules: Any) -> str:
@@ -54,7 +54,7 @@ class ServedQueues:
             ids = store_responses(connection, stored).new
             judge = ensure_version(connection, JudgeVersion("hiddenjudge", "rag", "hiddenmodel", {"n": 1}))
             store_judgments(connection, judge, None, [NewJudgment(one, 0, 0, said) for one in ids])
-        self.desk.queue(name, where=RowFilter(query_types=(kind,)), **rules)
+        self.case.queue(name, where=RowFilter(query_types=(kind,)), **rules)
         return name
 
     def reviews(self) -> list[tuple[Any, ...]]:
@@ -71,5 +71,5 @@ class ServedQueues:
 def served_queues(database: Path | str) -> Iterator[ServedQueues]:
     store = open_store(database)
     with serving(database) as url:
-        yield ServedQueues(url, store, queue_desk(store))
+        yield ServedQueues(url, store, queue_case(store))
     store.close()

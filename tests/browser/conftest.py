@@ -26,7 +26,7 @@ ARGUMENTS = (
 
 
 @dataclass(frozen=True)
-class Desk:
+class Site:
     """A served database."""
 
     url: str
@@ -51,21 +51,21 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def desk(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A server on the rows of page_rows."""
-    path = tmp_path_factory.mktemp("desk") / "desk.db"
+    path = tmp_path_factory.mktemp("site") / "site.db"
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
     rows = fill_pages(store)
     with serving(path) as url:
-        yield Desk(url, store, rows)
+        yield Site(url, store, rows)
     store.close()
 
 
 @pytest.fixture(scope="module")
-def windows(browser: Browser, desk: Desk) -> Iterator[Windows]:
+def windows(browser: Browser, site: Site) -> Iterator[Windows]:
     """The windows of a module."""
-    opened = Windows(browser, desk.url)
+    opened = Windows(browser, site.url)
     yield opened
     opened.close()
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from judgeboard.store.engine import Store
 from page_fit import misfits
-from refined_desk import fill_attempts
+from refined_answers import fill_attempts
 from refining_log import standing
 
 pytestmark = pytest.mark.browser
@@ -24,8 +24,8 @@ def open_item(page: Page, response_id: int) -> None:
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
-def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_reload(reviewer, desk) -> None:
-    answer = filled(desk.store)["refined"]
+def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_reload(reviewer, site) -> None:
+    answer = filled(site.store)["refined"]
     page = reviewer("Mara")
     open_item(page, answer)
     viewed = page.locator(".jb-attempt.jb-viewed .jb-attempt-head")
@@ -38,7 +38,7 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
     said = page.locator(".jb-selected")
     expect(said).to_contain_text("Mara selected attempt 1, ")
     expect(page.locator(".jb-head")).to_contain_text("Saved: attempt 1 of refined is selected")
-    assert [(row["number"], row["withdrawn"]) for row in standing(desk.store)] == [(1, False)]
+    assert [(row["number"], row["withdrawn"]) for row in standing(site.store)] == [(1, False)]
     page.reload()
     expect(said).to_contain_text("Mara selected attempt 1, ")
     expect(viewed).to_contain_text("Attempt 3")
@@ -48,20 +48,20 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
         expect(viewed).to_contain_text(attempt)
     page.get_by_role("button", name="Deselect").click()
     expect(said).to_have_count(0)
-    assert [(row["number"], row["withdrawn"]) for row in standing(desk.store)] == [(1, False), (1, True)]
+    assert [(row["number"], row["withdrawn"]) for row in standing(site.store)] == [(1, False), (1, True)]
 
 
-def test_the_line_at_the_answer_leads_to_the_attempts(reviewer, desk) -> None:
+def test_the_line_at_the_answer_leads_to_the_attempts(reviewer, site) -> None:
     page = reviewer("Mara")
-    open_item(page, filled(desk.store)["reflected"])
+    open_item(page, filled(site.store)["reflected"])
     page.get_by_role("link", name="1 attempt at a better one").click()
     expect(page.locator(".jb-attempts")).to_be_in_viewport()
 
 
 @pytest.mark.parametrize("width", [1440, 800])
-def test_the_text_of_the_chosen_attempt_is_in_view(reviewer, desk, width: int) -> None:
+def test_the_text_of_the_chosen_attempt_is_in_view(reviewer, site, width: int) -> None:
     page = reviewer("Mara", width=width, height=1000)
-    open_item(page, filled(desk.store)["refined"])
+    open_item(page, filled(site.store)["refined"])
     page.keyboard.press("9")
     text = page.locator(".jb-attempt-text")
     expect(text).to_contain_text("The original")
@@ -77,9 +77,9 @@ def test_the_text_of_the_chosen_attempt_is_in_view(reviewer, desk, width: int) -
         page.wait_for_timeout(300)
 
 
-def test_attempts_fit_and_run_no_script(reviewer, desk) -> None:
+def test_attempts_fit_and_run_no_script(reviewer, site) -> None:
     page = reviewer("Mara")
     for name in ("reflected", "refined"):
-        open_item(page, filled(desk.store)[name])
+        open_item(page, filled(site.store)[name])
         assert misfits(page) == {}, name
         assert page.evaluate("window.hacked === undefined")

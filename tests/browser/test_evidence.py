@@ -21,9 +21,9 @@ def contents(page: Page, selector: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def window(browser: Browser, desk) -> Iterator[tuple[Page, set[str | None]]]:
+def window(browser: Browser, site) -> Iterator[tuple[Page, set[str | None]]]:
     """One window for all texts, with every host that it has called."""
-    context = browser.new_context(base_url=desk.url)
+    context = browser.new_context(base_url=site.url)
     page = context.new_page()
     hosts: set[str | None] = set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname) if "://" in request.url else None)
@@ -33,9 +33,9 @@ def window(browser: Browser, desk) -> Iterator[tuple[Page, set[str | None]]]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_every_hostile_text_is_shown_as_it_was(window, desk, name: str) -> None:
+def test_every_hostile_text_is_shown_as_it_was(window, site, name: str) -> None:
     page, hosts = window
-    page.goto(f"/item?response={desk.rows.responses[f'hostile-{name}']}")
+    page.goto(f"/item?response={site.rows.responses[f'hostile-{name}']}")
     expect(page.locator(".jb-answer")).to_be_visible()
     stored = HOSTILE[name]
     if len(stored) > 100_000:
@@ -57,9 +57,9 @@ def test_the_list_of_hostile_texts_calls_nobody_either(window) -> None:
     assert hosts == {"localhost"}
 
 
-def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(reviewer, desk) -> None:
+def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(reviewer, site) -> None:
     page = reviewer("Mara")
-    page.goto(f"/item?response={desk.rows.responses['claims']}")
+    page.goto(f"/item?response={site.rows.responses['claims']}")
     expect(page.locator(".jb-answer mark")).to_have_count(3)
     expect(page.locator(".jb-claim")).to_have_count(4)
     first = page.locator(".jb-claim").first

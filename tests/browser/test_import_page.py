@@ -16,7 +16,7 @@ def write(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_a_file_is_tried_mended_and_imported(reviewer, desk, tmp_path: Path) -> None:
+def test_a_file_is_tried_mended_and_imported(reviewer, site, tmp_path: Path) -> None:
     rows = [{"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}", "rating": n % 2} for n in range(4)]
     log = write(tmp_path / "may-log.jsonl", *rows, "{broken")
     page = reviewer("Mara")
@@ -31,18 +31,18 @@ def test_a_file_is_tried_mended_and_imported(reviewer, desk, tmp_path: Path) -> 
     assert download.value.suggested_filename == "may-log.jsonl.rejected.jsonl"
     (rejected,) = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
     assert rejected["line"] == 5
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         before = count_responses(connection)
     page.get_by_role("button", name="Import 4 rows").click()
     expect(card).to_contain_text("4 answers were imported.")
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         assert count_responses(connection) == before + 4
     page.get_by_role("button", name="Judge these answers").click()
     page.wait_for_url("**/rejudge?rows=plain**")
     expect(page.get_by_role("combobox", name="Rows")).to_have_value("Answers not judged yet")
 
 
-def test_a_wrong_file_gives_its_reason(reviewer, desk, tmp_path: Path) -> None:
+def test_a_wrong_file_gives_its_reason(reviewer, site, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"PK\x03\x04rest")
     page = reviewer("Mara")
@@ -51,7 +51,7 @@ def test_a_wrong_file_gives_its_reason(reviewer, desk, tmp_path: Path) -> None:
     expect(page.locator(".jb-note")).to_contain_text("log.jsonl is not JSON lines: it starts with 'PK'.")
 
 
-def test_nothing_of_a_hostile_file_acts(reviewer, desk, tmp_path: Path) -> None:
+def test_nothing_of_a_hostile_file_acts(reviewer, site, tmp_path: Path) -> None:
     evil = "<img src=x onerror='window.hacked=1'> :red[red] ![i](http://evil.example/i.png)"
     log = write(tmp_path / "evil.jsonl", {"id": evil, "question": evil, "response": evil, evil: 1})
     page = reviewer("Mara")

@@ -36,7 +36,7 @@ def settle(page: Page, *, after: str = "") -> str:
     return str(head.get_attribute("data-row"))
 
 
-def test_the_anchors_keep_their_place_over_all_items(reviewer, desk) -> None:
+def test_the_anchors_keep_their_place_over_all_items(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/item")
     row = settle(page)
@@ -48,9 +48,9 @@ def test_the_anchors_keep_their_place_over_all_items(reviewer, desk) -> None:
         assert {look: boxes(page) for look in looks(page)} == before
 
 
-def test_nothing_is_cut_and_nothing_wraps(reviewer, desk) -> None:
+def test_nothing_is_cut_and_nothing_wraps(reviewer, site) -> None:
     page = reviewer("Mara")
-    claims, good = desk.rows.flags["claims"], desk.rows.responses["good"]
+    claims, good = site.rows.flags["claims"], site.rows.responses["good"]
     for address in (
         "/queue",
         "/queue?rule=low_groundedness&rule=low_quality&judge_side=low&max_score=0.3",
@@ -64,7 +64,7 @@ def test_nothing_is_cut_and_nothing_wraps(reviewer, desk) -> None:
         assert misfits(page) == {}, address
 
 
-def test_every_page_fits(reviewer, desk) -> None:
+def test_every_page_fits(reviewer, site) -> None:
     page = reviewer("Mara")
     found = {}
     for number, (name, title) in enumerate((PAGES | METHOD_PAGES).items()):
@@ -78,7 +78,7 @@ def test_every_page_fits(reviewer, desk) -> None:
     assert not any(found.values()), found
 
 
-def test_the_parts_of_the_settings_fit(reviewer, desk) -> None:
+def test_the_parts_of_the_settings_fit(reviewer, site) -> None:
     page = reviewer("Mara")
     for part, there in (("People", ".st-key-people_add_button"), ("Events", ".st-key-events_foot")):
         page.goto(f"/settings?part={part}")
@@ -88,9 +88,9 @@ def test_the_parts_of_the_settings_fit(reviewer, desk) -> None:
 
 
 @pytest.mark.parametrize("height", [700, 900, 1080])
-def test_the_bar_is_in_view_and_the_panes_fill_the_window(reviewer, desk, height: int) -> None:
+def test_the_bar_is_in_view_and_the_panes_fill_the_window(reviewer, site, height: int) -> None:
     page = reviewer("Mara", height=height)
-    page.goto(f"/item?flag={desk.rows.flags['many-passages']}")
+    page.goto(f"/item?flag={site.rows.flags['many-passages']}")
     settle(page)
     bar, pane = page.locator(".st-key-bar").bounding_box(), page.locator(ANCHORS[2]).bounding_box()
     assert bar is not None
@@ -101,9 +101,9 @@ def test_the_bar_is_in_view_and_the_panes_fill_the_window(reviewer, desk, height
     assert main.evaluate("node => node.scrollHeight - node.clientHeight") <= 1, "panes scroll, the page does not"
 
 
-def test_the_next_item_starts_at_its_top_and_a_grade_keeps_the_place(reviewer, desk) -> None:
+def test_the_next_item_starts_at_its_top_and_a_grade_keeps_the_place(reviewer, site) -> None:
     page = reviewer("Mara")
-    page.goto(f"/item?flag={desk.rows.flags['many-passages']}")
+    page.goto(f"/item?flag={site.rows.flags['many-passages']}")
     row = settle(page)
     pane = page.locator(ANCHORS[2])
     pane.evaluate("node => node.scrollTo({top: 300, behavior: 'instant'})")
@@ -115,13 +115,13 @@ def test_the_next_item_starts_at_its_top_and_a_grade_keeps_the_place(reviewer, d
     assert page.locator(ANCHORS[2]).evaluate("node => node.scrollTop") == 0
 
 
-def test_who_was_first_is_said_whole_however_long_their_name(reviewer, desk) -> None:
-    flag = desk.rows.flags["plain-03"]
+def test_who_was_first_is_said_whole_however_long_their_name(reviewer, site) -> None:
+    flag = site.rows.flags["plain-03"]
     page = reviewer("Mara", width=1280)
     page.goto(f"/item?flag={flag}")
     settle(page)
-    first = ensure_reviewer(desk.store, "page", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel")
-    decide(desk.store, flag_id=flag, reviewer=first, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
+    first = ensure_reviewer(site.store, "page", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel")
+    decide(site.store, flag_id=flag, reviewer=first, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
     page.wait_for_timeout(750)  # no decision is taken from a row that just appeared
     page.keyboard.press("n")
     refused = page.locator(".jb-head .jb-refused")
@@ -130,7 +130,7 @@ def test_who_was_first_is_said_whole_however_long_their_name(reviewer, desk) -> 
 
 
 @pytest.mark.parametrize("place", ["rejudge", "queue", "responses"])
-def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, desk, place: str) -> None:
+def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, site, place: str) -> None:
     page = reviewer("Mara")
     page.goto(f"/{place}?text={'x' * 6000}")
     expect(page.get_by_role("textbox", name="Find")).to_be_visible()

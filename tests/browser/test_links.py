@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 
-def test_a_filter_stands_in_the_address_and_survives_back(reviewer, desk) -> None:
+def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/queue?rule=low_groundedness&query_type=odd")
     expect(page.locator(".jb-say")).to_contain_text("10 open in odd, low groundedness")
@@ -31,7 +31,7 @@ def test_a_filter_stands_in_the_address_and_survives_back(reviewer, desk) -> Non
     assert "rule=" not in page.url
 
 
-def test_next_and_previous_stay_in_the_filter(reviewer, desk) -> None:
+def test_next_and_previous_stay_in_the_filter(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/item?query_type=odd&rule=low_groundedness")
     expect(page.locator(".jb-head")).to_contain_text("1 of 10")
@@ -43,7 +43,7 @@ def test_next_and_previous_stay_in_the_filter(reviewer, desk) -> None:
     expect(page.locator(".jb-head")).to_contain_text("1 of 10")
 
 
-def test_a_click_on_a_line_opens_its_item(reviewer, desk) -> None:
+def test_a_click_on_a_line_opens_its_item(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/queue?text=many-passages&rule=low_groundedness")
     expect(page.locator(".jb-say")).to_contain_text("1 open")
@@ -52,26 +52,26 @@ def test_a_click_on_a_line_opens_its_item(reviewer, desk) -> None:
     box = table.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 450, box["y"] + 58)
-    page.wait_for_url(re.compile(rf"flag={desk.rows.flags['many-passages']}\b"))
+    page.wait_for_url(re.compile(rf"flag={site.rows.flags['many-passages']}\b"))
     expect(page.locator(".jb-jumps")).to_contain_text("30 passages")
 
 
 @pytest.mark.parametrize("address", ["/item?flag=999999", "/item?flag=abc", "/item?response=999999"])
-def test_an_address_of_nothing_says_so(reviewer, desk, address: str) -> None:
+def test_an_address_of_nothing_says_so(reviewer, site, address: str) -> None:
     page = reviewer("Mara")
     page.goto(address)
     expect(page.locator(".jb-note")).to_be_visible()
     expect(page.locator(".jb-note")).not_to_contain_text("Something went wrong")
 
 
-def test_the_server_forbids_browsers_to_go_elsewhere(desk) -> None:
-    with urllib.request.urlopen(f"{desk.url}/healthz") as answer:
+def test_the_server_forbids_browsers_to_go_elsewhere(site) -> None:
+    with urllib.request.urlopen(f"{site.url}/healthz") as answer:
         assert answer.headers["content-security-policy"].startswith("default-src 'self'")
 
 
 @pytest.mark.parametrize(("host", "taken"), [("evil.example", False), ("localhost", True)])
-def test_a_page_that_renames_itself_to_this_server_gets_no_data(desk, host: str, taken: bool) -> None:
-    port = urlsplit(desk.url).port
+def test_a_page_that_renames_itself_to_this_server_gets_no_data(site, host: str, taken: bool) -> None:
+    port = urlsplit(site.url).port
     lines = (
         "GET /_stcore/stream HTTP/1.1",
         f"Host: {host}:{port}",

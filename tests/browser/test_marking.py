@@ -37,9 +37,9 @@ def press(page: Page, *keys: str) -> None:
         page.wait_for_timeout(SAME_KEY)
 
 
-def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer, desk) -> None:
+def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer, site) -> None:
     page = reviewer("Vera")
-    opened(page, f"/item?flag={desk.rows.flags['claims']}")
+    opened(page, f"/item?flag={site.rows.flags['claims']}")
     press(page, "v", "b", "v", "x", "1")
     expect(page.locator(".st-key-tools")).to_contain_text("Claim 2 of 4 · you: contradicted, 2 marked by you")
     expect(page.locator("mark.jb-at:visible").first).to_contain_text("Basalt is older")
@@ -48,15 +48,15 @@ def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer,
     page.wait_for_timeout(750)
     press(page, "y")
     expect(page.locator(".jb-head")).to_contain_text("Saved: confirmed claims")
-    with desk.store.reading() as connection:
-        [review] = load_item(connection, desk.rows.responses["claims"]).reviews
+    with site.store.reading() as connection:
+        [review] = load_item(connection, site.rows.responses["claims"]).reviews
     assert [(mark.number, mark.status.value) for mark in review.claim_marks] == [(1, "supported"), (2, "contradicted")]
     assert (review.quality, review.why_differs) == (1, "fluent_text")
 
 
-def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(reviewer, desk) -> None:
+def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(reviewer, site) -> None:
     page = reviewer("Vera")
-    opened(page, f"/item?flag={desk.rows.flags['many-passages']}")
+    opened(page, f"/item?flag={site.rows.flags['many-passages']}")
     press(page, "i")
     rows = page.locator(".jb-sentence")
     expect(rows).to_have_count(3)
@@ -76,9 +76,9 @@ def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_se
     expect(rows).to_have_count(0)
 
 
-def test_the_statement_that_the_keys_mark_comes_into_view(reviewer, desk) -> None:
+def test_the_statement_that_the_keys_mark_comes_into_view(reviewer, site) -> None:
     answer = " ".join(f"Stone number {number} is hard, and nobody knows why it should be." for number in range(60))
-    with desk.store.writing() as connection:
+    with site.store.writing() as connection:
         [long] = store_responses(connection, [Response("log", "long-answer", "Which stones?", answer, ("Stone.",))]).new
     page = reviewer("Vera", width=800, height=700)
     opened(page, f"/item?response={long}")
@@ -89,16 +89,16 @@ def test_the_statement_that_the_keys_mark_comes_into_view(reviewer, desk) -> Non
     expect(page.locator("mark.jb-at:visible")).to_be_in_viewport()
 
 
-def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(reviewer, desk) -> None:
+def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(reviewer, site) -> None:
     page = reviewer("Vera")
-    answer = desk.rows.responses["good"]
+    answer = site.rows.responses["good"]
     opened(page, f"/item?response={answer}")
     page.keyboard.press("t")
     page.keyboard.type("yes, by 1 and 2")
     page.keyboard.press("Enter")
     expect(page.locator(".jb-comment")).to_have_text("yes, by 1 and 2")
     expect(page.locator(".jb-head")).to_contain_text("Saved: your comment")
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [("Vera", "yes, by 1 and 2")]
         assert load_item(connection, answer).reviews == ()
     page.keyboard.press("Escape")
@@ -106,9 +106,9 @@ def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
 
 
-def test_tools_comments_and_sentences_fit_and_move_nothing(reviewer, desk) -> None:
+def test_tools_comments_and_sentences_fit_and_move_nothing(reviewer, site) -> None:
     page = reviewer("Vera")
-    opened(page, f"/item?flag={desk.rows.flags['two-judges']}")
+    opened(page, f"/item?flag={site.rows.flags['two-judges']}")
     anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
 
     def places() -> dict[str, dict[str, Any]]:

@@ -20,11 +20,11 @@ HIDDEN = ("strict", "alpha-model", "beta-model", "inconsistent", "Inconsistent",
 
 
 @pytest.fixture(scope="module")
-def pair_ids(desk) -> list[int]:
+def pair_ids(site) -> list[int]:
     """Eight pairs that one judge compared; of the first it says A in both orders."""
     models = {"model_a": "alpha-model", "model_b": "beta-model"}
-    ids = add_pairs(desk.store, 8, query_type="QA", gold=Preference.B, **models)
-    record(desk.store, ids, {"ab": "aabtaabb", "ba": "aabbbbab"}, name="strict")
+    ids = add_pairs(site.store, 8, query_type="QA", gold=Preference.B, **models)
+    record(site.store, ids, {"ab": "aabtaabb", "ba": "aabbbbab"}, name="strict")
     return ids
 
 
@@ -56,7 +56,7 @@ def left_is_a(page: Page) -> bool:
     return (page.locator(".jb-answer-side").first.inner_text()).splitlines()[-1].startswith("left-")
 
 
-def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(reviewer, desk, pair_ids) -> None:
+def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(reviewer, site, pair_ids) -> None:
     page = reviewer("Mara")
     page.goto("/pairs")
     page.get_by_role("button", name="Judge them yourself").click()
@@ -70,7 +70,7 @@ def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(
     expect(page.locator(".jb-revealed")).to_contain_text("The same in both orders")
     expect(page.locator(".jb-revealed")).to_contain_text("alpha-model")
     order, right = ("ba", "a") if mirrored else ("ab", "b")
-    assert preferences(desk.store) == [("Mara", pair_ids[0], right, order, False, False)]
+    assert preferences(site.store) == [("Mara", pair_ids[0], right, order, False, False)]
     settled(page)
     page.get_by_role("button", name="Tie").click()
     expect(page.locator(".jb-revealed")).to_contain_text("You, having seen the judge")
@@ -83,7 +83,7 @@ def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(
     expect(page.locator(".jb-revealed")).to_contain_text(re.compile("having seen the judge\\s*The left answer"))
     expect(page.get_by_role("button", name="Left is better")).to_have_attribute("kind", "primary")
     left = "b" if mirrored else "a"
-    assert preferences(desk.store)[1:] == [
+    assert preferences(site.store)[1:] == [
         ("Mara", pair_ids[0], "tie", order, True, False),
         ("Mara", pair_ids[0], left, order, True, True),
     ]
@@ -91,10 +91,10 @@ def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(
     expect(page.get_by_role("button", name="Judge them yourself")).to_be_visible()
 
 
-def test_pairs_are_decided_one_after_the_other_with_keys_and_sides_are_shuffled(reviewer, desk, pair_ids) -> None:
+def test_pairs_are_decided_one_after_the_other_with_keys_and_sides_are_shuffled(reviewer, site, pair_ids) -> None:
     page = reviewer("Jon")
-    page.goto(address(desk.store, pair_ids[0]))
-    before = len(preferences(desk.store))
+    page.goto(address(site.store, pair_ids[0]))
+    before = len(preferences(site.store))
     for place, key in enumerate("abtab"):
         settled(page)
         expect(page.locator(".jb-answer-side").first).to_contain_text(f"-{place}")
@@ -103,18 +103,18 @@ def test_pairs_are_decided_one_after_the_other_with_keys_and_sides_are_shuffled(
         settled(page)
         page.keyboard.press("j")
         expect(page.locator(".jb-answer-side").first).to_contain_text(f"-{place + 1}")
-    made = preferences(desk.store)[before:]
+    made = preferences(site.store)[before:]
     assert [row[1] for row in made] == pair_ids[:5]
     said = [row[2] if row[2] == "tie" else ("a" if row[2] == row[3][0] else "b") for row in made]
     assert said == ["a", "b", "tie", "a", "b"], "keys speak of the sides, the store of the answers"
     assert {row[3] for row in made} == {"ab", "ba"}
 
 
-def test_a_held_key_and_a_second_press_of_it_decide_one(reviewer, desk, pair_ids) -> None:
+def test_a_held_key_and_a_second_press_of_it_decide_one(reviewer, site, pair_ids) -> None:
     page = reviewer("Holger")
-    page.goto(address(desk.store, pair_ids[2]))
+    page.goto(address(site.store, pair_ids[2]))
     settled(page)
-    before = len(preferences(desk.store))
+    before = len(preferences(site.store))
     for _ in range(30):
         page.keyboard.down("a")
         page.wait_for_timeout(35)
@@ -123,14 +123,14 @@ def test_a_held_key_and_a_second_press_of_it_decide_one(reviewer, desk, pair_ids
     settled(page)
     page.keyboard.press("a")
     page.wait_for_timeout(400)
-    assert len(preferences(desk.store)) == before + 1
+    assert len(preferences(site.store)) == before + 1
 
 
-def test_answers_are_shown_exactly_and_never_acted_on(reviewer, desk) -> None:
+def test_answers_are_shown_exactly_and_never_acted_on(reviewer, site) -> None:
     hostile = [
         Pair("evil", name, text, text, "fine", model_a=text[:60], query_type="odd") for name, text in HOSTILE.items()
     ]
-    with desk.store.writing() as connection:
+    with site.store.writing() as connection:
         ids = store_pairs(connection, hostile).new
     page = reviewer("Mara")
     asked = []
@@ -147,13 +147,13 @@ def test_answers_are_shown_exactly_and_never_acted_on(reviewer, desk) -> None:
     assert not [url for url in asked if "evil.example" in url]
 
 
-def test_list_pair_and_reveal_fit(reviewer, desk, pair_ids) -> None:
+def test_list_pair_and_reveal_fit(reviewer, site, pair_ids) -> None:
     page = reviewer("Looker")
     page.goto("/pairs")
     expect(page.locator("[data-testid=stDataFrame]").first).to_be_visible()
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
     assert misfits(page) == {}
-    page.goto(address(desk.store, pair_ids[5]))
+    page.goto(address(site.store, pair_ids[5]))
     settled(page)
     assert misfits(page) == {}
     page.keyboard.press("t")

@@ -48,7 +48,7 @@ def settled(page: Page) -> None:
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
-def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, desk, endpoint: HeldEndpoint) -> None:
+def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, site, endpoint: HeldEndpoint) -> None:
     endpoint.hold_after(5)
     page = reviewer("Mara")
     begin(page, endpoint, "/rejudge?text=What+is+rock+number")
@@ -75,9 +75,9 @@ def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, desk, endpoin
     page.wait_for_url(re.compile(r"/item\?response=\d+"))
 
 
-def test_one_answer_is_judged_again(reviewer, desk, endpoint: HeldEndpoint) -> None:
+def test_one_answer_is_judged_again(reviewer, site, endpoint: HeldEndpoint) -> None:
     # Before the whole log is judged again below: this answer's old verdict is still the first one.
-    answer = desk.rows.responses["claims"]
+    answer = site.rows.responses["claims"]
     page = reviewer("Mara")
     begin(page, endpoint, f"/rejudge?response={answer}")
     expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
@@ -85,7 +85,7 @@ def test_one_answer_is_judged_again(reviewer, desk, endpoint: HeldEndpoint) -> N
     assert len(endpoint.server.requests) == 1
 
 
-def test_a_job_is_cancelled_from_the_page(reviewer, desk, endpoint: HeldEndpoint) -> None:
+def test_a_job_is_cancelled_from_the_page(reviewer, site, endpoint: HeldEndpoint) -> None:
     endpoint.hold_after(2)
     page = reviewer("Mara")
     begin(page, endpoint, "/rejudge?rows=match")
@@ -97,7 +97,7 @@ def test_a_job_is_cancelled_from_the_page(reviewer, desk, endpoint: HeldEndpoint
     page.wait_for_timeout(1_000)  # the worker looks five times a second
     endpoint.release()
     expect(panel).to_contain_text("Cancelled at")
-    job = recent_jobs(desk.store)[0]
+    job = recent_jobs(site.store)[0]
     assert job.state == "cancelled"
     assert 2 < job.asked <= 18, "sixteen are in flight, and nothing is asked after the press"
     expect(panel).to_contain_text(f"Cancelled at {job.asked} of")

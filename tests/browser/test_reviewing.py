@@ -49,30 +49,30 @@ def press_and_follow(page: Page, key: str) -> str:
     return settled(page)
 
 
-def test_ten_flags_are_decided_with_keys_only(reviewer, desk) -> None:
+def test_ten_flags_are_decided_with_keys_only(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/queue?rule=low_groundedness&query_type=simple&query_type=complex")
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/item\?.*flag="))
     settled(page)
-    before = len(decisions(desk.store))
+    before = len(decisions(site.store))
     seen = [shown(page)]
     for place, key in enumerate("YNYUYNYYNY"):
         page.keyboard.press("3")
         page.keyboard.press("D")
         seen.append(press_and_follow(page, key))
         expect(page.locator(".jb-head")).to_contain_text("Saved:")
-        assert len(decisions(desk.store)) == before + place + 1
-    made = [decision for _, decision, _ in decisions(desk.store)[before:]]
+        assert len(decisions(site.store)) == before + place + 1
+    made = [decision for _, decision, _ in decisions(site.store)[before:]]
     assert made == [{"Y": "confirm", "N": "dismiss", "U": "unsure"}[key] for key in "YNYUYNYYNY"]
     assert len(set(seen)) == 11, "every press was for another flag"
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         grades = connection.execute(text("SELECT DISTINCT quality, groundedness FROM review")).all()
     assert grades == [(3, 0.5)]
 
 
-def test_grades_typed_in_one_go_with_the_decision_are_all_stored(reviewer, desk) -> None:
+def test_grades_typed_in_one_go_with_the_decision_are_all_stored(reviewer, site) -> None:
     page = reviewer("Tom")
     opened(page, "/item?query_type=odd&rule=low_groundedness")
     for _ in range(4):
@@ -81,15 +81,15 @@ def test_grades_typed_in_one_go_with_the_decision_are_all_stored(reviewer, desk)
             page.keyboard.press(key)
         page.wait_for_url(lambda url, before=before: f"flag={before}" not in url)
         settled(page)
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         mine = "SELECT quality, groundedness FROM review r JOIN reviewer w ON w.id = r.reviewer_id WHERE w.name = 'Tom'"
         assert connection.execute(text(mine)).all() == [(3, 0.5)] * 4
 
 
-def test_a_held_key_decides_one(reviewer, desk) -> None:
+def test_a_held_key_decides_one(reviewer, site) -> None:
     page = reviewer("Holger")
     opened(page, "/item?query_type=odd&rule=low_groundedness")
-    before = len(decisions(desk.store))
+    before = len(decisions(site.store))
     first = shown(page)
     for _ in range(60):
         page.keyboard.down("y")  # without a release in between these are the repeats of a held key
@@ -97,25 +97,25 @@ def test_a_held_key_decides_one(reviewer, desk) -> None:
     page.keyboard.up("y")
     page.wait_for_url(lambda url: f"flag={first}" not in url)
     settled(page)
-    assert len(decisions(desk.store)) == before + 1
+    assert len(decisions(site.store)) == before + 1
 
 
-def test_mashed_keys_decide_one(reviewer, desk) -> None:
+def test_mashed_keys_decide_one(reviewer, site) -> None:
     page = reviewer("Ida")
     opened(page, "/item?query_type=odd&rule=low_groundedness")
-    before = len(decisions(desk.store))
+    before = len(decisions(site.store))
     for _ in range(6):
         page.keyboard.press("y")
     settled(page)
-    assert len(decisions(desk.store)) == before + 1
+    assert len(decisions(site.store)) == before + 1
 
 
-def test_two_reviewers_on_one_flag_give_one_decision_and_one_refusal(reviewer, desk) -> None:
-    flag = desk.rows.flags["claims"]
+def test_two_reviewers_on_one_flag_give_one_decision_and_one_refusal(reviewer, site) -> None:
+    flag = site.rows.flags["claims"]
     mara, jon = reviewer("Mara"), reviewer("Jon")
     opened(mara, f"/item?flag={flag}")
     opened(jon, f"/item?flag={flag}")
-    before = len(decisions(desk.store))
+    before = len(decisions(site.store))
     jon.keyboard.press("y")
     expect(jon.locator(".jb-head")).to_contain_text("Saved: confirmed claims")
     mara.keyboard.press("m")
@@ -126,28 +126,28 @@ def test_two_reviewers_on_one_flag_give_one_decision_and_one_refusal(reviewer, d
     expect(refused).to_contain_text("Not saved: Jon confirmed claims at")
     expect(refused).to_contain_text("note is kept")
     assert shown(mara) != str(flag), "the next item is there"
-    after = decisions(desk.store)[before:]
+    after = decisions(site.store)[before:]
     assert [(name, decision) for name, decision, _ in after if decision] == [("Jon", "confirm")]
     assert ("Mara", None, "Basalt is younger.") in after
 
 
-def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(reviewer, desk) -> None:
+def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(reviewer, site) -> None:
     page = reviewer("Nora")
-    opened(page, f"/item?flag={desk.rows.flags['many-passages']}")
-    before = len(decisions(desk.store))
+    opened(page, f"/item?flag={site.rows.flags['many-passages']}")
+    before = len(decisions(site.store))
     page.keyboard.press("m")
     page.keyboard.type("yes, nobody uses my 1234")
     page.wait_for_timeout(300)
-    assert len(decisions(desk.store)) == before
+    assert len(decisions(site.store)) == before
     page.keyboard.press("Escape")
     page.keyboard.press("y")
     expect(page.locator(".jb-head")).to_contain_text("Saved: confirmed many-passages")
-    assert decisions(desk.store)[before:] == [("Nora", "confirm", "yes, nobody uses my 1234")]
+    assert decisions(site.store)[before:] == [("Nora", "confirm", "yes, nobody uses my 1234")]
 
 
-def test_a_note_begun_right_after_a_grade_loses_no_letter(reviewer, desk) -> None:
+def test_a_note_begun_right_after_a_grade_loses_no_letter(reviewer, site) -> None:
     page = reviewer("Nils")
-    page.goto(f"/item?response={desk.rows.responses['good']}")
+    page.goto(f"/item?response={site.rows.responses['good']}")
     expect(page.get_by_role("button", name="Save grade")).to_be_visible()
     for key, words in (("f", "the second passage"), ("g", " says otherwise")):
         page.keyboard.press(key)
@@ -159,9 +159,9 @@ def test_a_note_begun_right_after_a_grade_loses_no_letter(reviewer, desk) -> Non
     expect(note).to_have_value("the second passage says otherwise")
 
 
-def test_undo_brings_the_item_back_with_its_draft(reviewer, desk) -> None:
+def test_undo_brings_the_item_back_with_its_draft(reviewer, site) -> None:
     page = reviewer("Olga")
-    flag = opened(page, f"/item?flag={desk.rows.flags['nothing-found']}")
+    flag = opened(page, f"/item?flag={site.rows.flags['nothing-found']}")
     page.keyboard.press("2")
     page.keyboard.press("m")
     page.keyboard.type("too short")
@@ -174,22 +174,22 @@ def test_undo_brings_the_item_back_with_its_draft(reviewer, desk) -> None:
     expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
 
 
-def test_an_answer_that_nobody_flagged_is_graded(reviewer, desk) -> None:
+def test_an_answer_that_nobody_flagged_is_graded(reviewer, site) -> None:
     page = reviewer("Pia")
-    page.goto(f"/item?response={desk.rows.responses['good']}")
+    page.goto(f"/item?response={site.rows.responses['good']}")
     expect(page.get_by_role("button", name="Save grade")).to_be_enabled()
     page.wait_for_timeout(800)
-    before = len(decisions(desk.store))
+    before = len(decisions(site.store))
     page.keyboard.press("4")
     page.keyboard.press("G")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".jb-head")).to_contain_text("Saved: your grade of good")
-    assert decisions(desk.store)[before:] == [("Pia", None, None)]
+    assert decisions(site.store)[before:] == [("Pia", None, None)]
 
 
-def test_the_name_is_asked_once_and_kept_over_a_reload(reviewer, desk) -> None:
+def test_the_name_is_asked_once_and_kept_over_a_reload(reviewer, site) -> None:
     page = reviewer()
-    page.goto(f"/item?flag={desk.rows.flags['no-passages']}")
+    page.goto(f"/item?flag={site.rows.flags['no-passages']}")
     name = page.get_by_placeholder("Your name")
     name.fill("  Quinn \t Q. ")
     name.press("Enter")
@@ -200,7 +200,7 @@ def test_the_name_is_asked_once_and_kept_over_a_reload(reviewer, desk) -> None:
     expect(page.get_by_placeholder("Your name")).to_have_count(0)
 
 
-def test_a_name_given_on_the_settings_page_is_kept_at_once(reviewer, desk) -> None:
+def test_a_name_given_on_the_settings_page_is_kept_at_once(reviewer, site) -> None:
     page = reviewer()
     page.goto("/settings")
     name = page.get_by_label("Your name")

@@ -106,7 +106,7 @@ def test_what_cannot_be_judged_is_one_line(changes: dict[str, object], said: str
 def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Who?", "answer": "Nobody knows that.", "context": ["Ann was there."]}\n')
-    store = judgeboard.open_store(tmp_path / "desk.db", create=True)
+    store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
     judgeboard.import_file(store, log)
     asked = judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
     assert (asked.ok, asked.not_reached) == (1, 0)
@@ -123,7 +123,7 @@ def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
 def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Who?", "answer": "Zebras invented granite.", "context": ["Ann was there."]}\n')
-    store = judgeboard.open_store(tmp_path / "desk.db", create=True)
+    store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
     judgeboard.import_file(store, log)
     judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
     ann = judgeboard.ensure_reviewer(store, "page", "Ann")

@@ -16,12 +16,12 @@ def test_nothing_is_set_by_default() -> None:
 
 
 def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JUDGEBOARD_DB", "desk.db")
+    monkeypatch.setenv("JUDGEBOARD_DB", "judgeboard.db")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
     monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", " sql,complex ,")
     settings = load_settings()
-    assert settings.db == "desk.db"
+    assert settings.db == "judgeboard.db"
     assert provider_address("openai") == "http://localhost:8000/v1"
     assert provider_key("openai") == "sk-abcdefghijklmnopqrstuvwxyz"
     assert provider_key("anthropic") is None
@@ -31,11 +31,11 @@ def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://mara:hunter2@db/desk?sslpassword=hunter3")
+    monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://mara:hunter2@db/case?sslpassword=hunter3")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
     settings = load_settings()
     shown = {line.variable: line.value for line in config_lines(settings, ["openai"])}
-    assert shown["JUDGEBOARD_DB"] == "postgresql://mara:***@db/desk?sslpassword=***"
+    assert shown["JUDGEBOARD_DB"] == "postgresql://mara:***@db/case?sslpassword=***"
     assert shown["OPENAI_API_KEY"] == "********wxyz"
     assert "sk-abc" not in repr(settings)
     assert masked("a/path.db") == "a/path.db"

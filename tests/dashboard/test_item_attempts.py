@@ -13,7 +13,7 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard_dashboard.review.texts import MOST_WORDS, word_difference
-from refined_desk import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
+from refined_answers import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
 
 TAGS = re.compile(r"<[^>]*>")
 

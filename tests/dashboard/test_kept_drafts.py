@@ -7,12 +7,12 @@ from judgeboard.domain import QueueOrder
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard_dashboard.review.drafts import MOST_KEPT, Draft, KeptDrafts
-from queue_desk import QueueDesk, queue_desk
+from queue_case import QueueCase, queue_case
 
 
 @pytest.fixture
-def queues(page_rows, sqlite_store: Store) -> QueueDesk:
-    made = queue_desk(sqlite_store)
+def queues(page_rows, sqlite_store: Store) -> QueueCase:
+    made = queue_case(sqlite_store)
     made.queue(where=RowFilter(rules=("low_groundedness",)), order=QueueOrder.OLDEST)
     return made
 

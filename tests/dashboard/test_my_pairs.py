@@ -13,7 +13,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import OwnReview
 from judgeboard_dashboard.review.own_reviews import pair_rows, preference_words
 from pair_log import add_pairs
-from queue_desk import queue_desk
+from queue_case import queue_case
 
 TAGS = re.compile(r"<[^>]*>")
 EMPTY = dict.fromkeys(each.name for each in fields(OwnReview))
@@ -49,12 +49,12 @@ def test_a_line_leads_to_its_pair_on_its_aspect() -> None:
 
 
 def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store: Store) -> None:
-    desk = queue_desk(sqlite_store)
+    case = queue_case(sqlite_store)
     [pair_id] = add_pairs(sqlite_store, 1, query_type="pairs")
-    desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
+    case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    held = desk.held(mara, "pairs")
-    decide_item(sqlite_store, held.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=desk.now)
+    held = case.held(mara, "pairs")
+    decide_item(sqlite_store, held.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=case.now)
     page = open_page("queue", show="My reviews")
     [button] = [one for one in page.button if one.key == "my_other"]
     assert button.label == "Your reviews of pairs"

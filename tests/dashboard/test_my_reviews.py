@@ -13,7 +13,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard_dashboard.review.own_reviews import rows_of
-from queue_desk import queue_desk
+from queue_case import queue_case
 
 TAGS = re.compile(r"<[^>]*>")
 
@@ -72,9 +72,9 @@ def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> Non
 
 
 def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqlite_store, open_page) -> None:
-    desk = queue_desk(sqlite_store)
-    desk.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)
-    desk.reveal(desk.review(desk.mara, Decision.CONFIRM), desk.mara, Decision.DISMISS)
+    case = queue_case(sqlite_store)
+    case.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)
+    case.reveal(case.review(case.mara, Decision.CONFIRM), case.mara, Decision.DISMISS)
     [table] = open_page("queue", show="My reviews").dataframe
     assert list(table.value["Review"]) == ["Dismissed, judge shown", "Confirmed, blind"]
     item = shown(open_page("item", response=lines(sqlite_store)[0].response_id))

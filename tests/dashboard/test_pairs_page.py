@@ -22,7 +22,7 @@ from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.pairs import Place, screen_row
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
-from review_desk import rows_of
+from review_case import rows_of
 
 
 @pytest.fixture

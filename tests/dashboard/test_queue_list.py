@@ -7,53 +7,53 @@ from judgeboard.reviews.queues import QueueProgress, queue_progress
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.review.queues import list_table, people_table, progress_words, sample_words
 from judgeboard_dashboard.widgets.tables import table_frame
-from queue_desk import CONFIRM, DISMISS, UNSURE, QueueDesk, queue_desk
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 
 
 @pytest.fixture
-def desk(sqlite_store: Store) -> QueueDesk:
-    return queue_desk(sqlite_store)
+def case(sqlite_store: Store) -> QueueCase:
+    return queue_case(sqlite_store)
 
 
-def progress(desk: QueueDesk, name: str = "q") -> QueueProgress:
-    with desk.store.reading() as connection:
-        return queue_progress(connection, name, now=desk.now)
+def progress(case: QueueCase, name: str = "q") -> QueueProgress:
+    with case.store.reading() as connection:
+        return queue_progress(connection, name, now=case.now)
 
 
-def test_one_line_shows_the_progress_of_a_queue_and_ones_own(desk) -> None:
-    desk.flagged(0.1, 0.2, 0.3, 0.4)
-    desk.queue(needed=2, order=QueueOrder.OLDEST, assigned=(desk.mara, desk.jon))
-    for who, said in ((desk.mara, CONFIRM), (desk.jon, DISMISS), (desk.mara, CONFIRM), (desk.jon, CONFIRM)):
-        desk.review(who, said)
-    desk.review(desk.mara, UNSURE)
-    desk.held(desk.mara)
-    one = progress(desk)
-    (row,) = table_frame(list_table([one], desk.mara.id)).to_dict("records")
+def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
+    case.flagged(0.1, 0.2, 0.3, 0.4)
+    case.queue(needed=2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon))
+    for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.mara, CONFIRM), (case.jon, CONFIRM)):
+        case.review(who, said)
+    case.review(case.mara, UNSURE)
+    case.held(case.mara)
+    one = progress(case)
+    (row,) = table_frame(list_table([one], case.mara.id)).to_dict("records")
     assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", 4, 3, "5 / 8")
     assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 0.25)
     assert row["Assigned to"] == "Jon, Mara"
     assert "oldest first · 2 reviews of each answer" in row["Rules"]
     assert progress_words(one) == "1 of 4 answers open, 1 leased, 1 conflict, 1 finished."
-    assert table_frame(list_table([one], desk.ada.id))["You"].tolist() == [0]
+    assert table_frame(list_table([one], case.ada.id))["You"].tolist() == [0]
     people = table_frame(people_table(one)).set_index("Person")
     assert people.loc["Mara", ["Done", "Unsure", "Leased"]].tolist() == [3, 1, 1]
 
 
-def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(desk) -> None:
-    desk.flagged(0.1, 0.2, 0.3)
-    desk.queue()
+def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(case) -> None:
+    case.flagged(0.1, 0.2, 0.3)
+    case.queue()
     shares = []
     for _ in range(3):
-        desk.review(desk.mara, CONFIRM)
-        shares.append(table_frame(list_table([progress(desk)], desk.mara.id))["Finished"].item())
+        case.review(case.mara, CONFIRM)
+        shares.append(table_frame(list_table([progress(case)], case.mara.id))["Finished"].item())
     assert shares == [0.33, 0.66, 1.0]
 
 
-def test_a_random_sample_that_is_short_is_explained(desk) -> None:
-    desk.flagged(0.1, 0.2, 0.3, 0.4)
-    desk.queue(sampling_rate=0.5)
-    said = sample_words(progress(desk))
+def test_a_random_sample_that_is_short_is_explained(case) -> None:
+    case.flagged(0.1, 0.2, 0.3, 0.4)
+    case.queue(sampling_rate=0.5)
+    said = sample_words(progress(case))
     assert said is not None
     assert said.startswith("0 answers in the random sample. 4 more were requested")
-    desk.queue("plain")
-    assert sample_words(progress(desk, "plain")) is None
+    case.queue("plain")
+    assert sample_words(progress(case, "plain")) is None

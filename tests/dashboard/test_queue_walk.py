@@ -13,15 +13,15 @@ from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, QueueSession, begin
 from judgeboard_dashboard.review.signals import primary_verdict
 from query_plans import plans_of, statements_of
-from queue_desk import QueueDesk, queue_desk
+from queue_case import QueueCase, queue_case
 
 STATEMENTS_A_PRESS = 60
 BLIND = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
 
 
 @pytest.fixture
-def desk(store: Store) -> QueueDesk:
-    made = queue_desk(store)
+def case(store: Store) -> QueueCase:
+    made = queue_case(store)
     made.now = datetime.now(UTC)
     return made
 
@@ -62,20 +62,20 @@ def press(work: QueueSession, session: ReviewSession, decision: Decision | None 
     work.lease_items(READ_AHEAD)
 
 
-def started(desk: QueueDesk, who=None, **rules) -> QueueSession:
-    desk.queue(**rules)
-    work = begin(desk.store, "q", who or desk.mara)
+def started(case: QueueCase, who=None, **rules) -> QueueSession:
+    case.queue(**rules)
+    work = begin(case.store, "q", who or case.mara)
     work.lease_items(READ_AHEAD)
     return work
 
 
 @pytest.mark.parametrize("rules", [{}, BLIND | {"reveal": False}])
-def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(desk, rules) -> None:
-    desk.flagged(*(0.1 + number / 1000 for number in range(120)))
-    work, session = started(desk, **rules), ReviewSession()
+def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(case, rules) -> None:
+    case.flagged(*(0.1 + number / 1000 for number in range(120)))
+    work, session = started(case, **rules), ReviewSession()
     counts = []
     for place in range(30):
-        with statements_of(desk.store) as sent:
+        with statements_of(case.store) as sent:
             press(work, session, (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE)[place % 3])
         counts.append(len(sent))
     assert work.position == "31 of 120"
@@ -84,9 +84,9 @@ def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(desk
 
 
 def test_no_press_reads_all_that_waits_in_its_queue(sqlite_store) -> None:
-    desk = queue_desk(sqlite_store)
-    desk.flagged(*(0.1 + number / 1000 for number in range(10)))
-    work, session = started(desk), ReviewSession()
+    case = queue_case(sqlite_store)
+    case.flagged(*(0.1 + number / 1000 for number in range(10)))
+    work, session = started(case), ReviewSession()
     press(work, session)
     with plans_of(sqlite_store) as plans:
         press(work, session)
@@ -94,19 +94,19 @@ def test_no_press_reads_all_that_waits_in_its_queue(sqlite_store) -> None:
     assert [step for step in steps if step.startswith("SCAN queue_item") or "ix_queue_item_state" in step] == []
 
 
-def test_the_next_item_is_held_and_read_before_it_is_asked_for(desk) -> None:
-    ids = desk.flagged(0.1, 0.2, 0.3)
-    work, session = started(desk), ReviewSession()
+def test_the_next_item_is_held_and_read_before_it_is_asked_for(case) -> None:
+    ids = case.flagged(0.1, 0.2, 0.3)
+    work, session = started(case), ReviewSession()
     assert [card.item.response_id for card in work.items] == ids[:2]
-    assert desk.held(desk.jon).response_id == ids[2]
+    assert case.held(case.jon).response_id == ids[2]
     press(work, session)
     assert work.current.item.response_id == ids[1]
     assert work.position == "2 of 3"
 
 
-def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grade(desk) -> None:
-    desk.flagged(0.42, 0.4)
-    work, session = started(desk, **BLIND), ReviewSession()
+def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grade(case) -> None:
+    case.flagged(0.42, 0.4)
+    work, session = started(case, **BLIND), ReviewSession()
     first = actions_on(work, session)
     assert work.current.item.currents == ()
     first.groundedness(0.5)
@@ -117,7 +117,7 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
     press(work, session, None)
     assert work.reveal is None
     assert session.message.startswith("Kept")
-    assert [(row["stage"], row["groundedness"], row["decision"]) for row in desk.reviews()] == [
+    assert [(row["stage"], row["groundedness"], row["decision"]) for row in case.reviews()] == [
         ("blind", 0.5, "confirm"),
         ("revealed", 0.5, "confirm"),
     ]
@@ -126,51 +126,51 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
 
 
 def test_where_another_queue_keeps_the_judge_hidden_the_next_item_comes_and_nothing_is_asked_about_the_judge(
-    desk,
+    case,
 ) -> None:
-    ids = desk.flagged(0.42, 0.4)
-    desk.queue("other", assigned=(desk.mara,), **BLIND)
-    work, session = started(desk, **BLIND), ReviewSession()
+    ids = case.flagged(0.42, 0.4)
+    case.queue("other", assigned=(case.mara,), **BLIND)
+    work, session = started(case, **BLIND), ReviewSession()
     press(work, session)
     assert (work.reveal, work.current.item.response_id) == (None, ids[1])
     assert session.message.startswith("Saved")
 
 
-def test_a_changed_grade_is_stored_beside_the_blind_one(desk) -> None:
-    desk.flagged(0.42)
-    work, session = started(desk, **BLIND), ReviewSession()
+def test_a_changed_grade_is_stored_beside_the_blind_one(case) -> None:
+    case.flagged(0.42)
+    work, session = started(case, **BLIND), ReviewSession()
     actions_on(work, session).groundedness(0.5)
     press(work, session, Decision.CONFIRM)
     bound = actions_on(work, session)
     bound.groundedness(1.0)
     assert work.reveal.differs(session.draft(bound.subject))
     press(work, session, Decision.DISMISS)
-    assert [(row["stage"], row["groundedness"], row["decision"]) for row in desk.reviews()] == [
+    assert [(row["stage"], row["groundedness"], row["decision"]) for row in case.reviews()] == [
         ("blind", 0.5, "confirm"),
         ("revealed", 1.0, "dismiss"),
     ]
     assert work.current is None
 
 
-def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(desk) -> None:
-    ids = desk.flagged(0.1, 0.2)
-    work, session = started(desk), ReviewSession()
+def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(case) -> None:
+    ids = case.flagged(0.1, 0.2)
+    work, session = started(case), ReviewSession()
     session.draft(ids[0]).note = "typed for minutes"
     item_id = work.current.lease.item_id
-    release(desk.store, work.current.lease.token, desk.mara)
-    assert take_item(desk.store, item_id, desk.jon) is not None
+    release(case.store, work.current.lease.token, case.mara)
+    assert take_item(case.store, item_id, case.jon) is not None
     press(work, session)
     assert session.refused
     assert session.message.startswith("Not saved: Your lease of this item ended, and somebody else has it now.")
     assert session.message.endswith("Your note is kept.")
     assert work.current.item.response_id == ids[1]
-    assert [(row["note"], row["decision"]) for row in desk.reviews()] == [("typed for minutes", None)]
+    assert [(row["note"], row["decision"]) for row in case.reviews()] == [("typed for minutes", None)]
 
 
-def test_what_was_decided_in_another_window_does_not_come_to_the_screen(desk) -> None:
-    ids = desk.flagged(0.1, 0.2, 0.3)
-    work, session = started(desk), ReviewSession()
-    other = begin(desk.store, "q", desk.mara)
+def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) -> None:
+    ids = case.flagged(0.1, 0.2, 0.3)
+    work, session = started(case), ReviewSession()
+    other = begin(case.store, "q", case.mara)
     other.lease_items(READ_AHEAD)
     assert [card.lease.token for card in other.items] == [card.lease.token for card in work.items]
     there = ReviewSession()
@@ -180,12 +180,12 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(desk) ->
     assert there.message == "Not saved: You decided this item already."
     assert other.current.item.response_id == ids[2], "the one after the two that the first window decided"
     press(other, there)
-    assert [row["response_id"] for row in desk.reviews()] == ids
+    assert [row["response_id"] for row in case.reviews()] == ids
 
 
-def test_undo_gives_the_item_back_with_what_was_given(desk) -> None:
-    ids = desk.flagged(0.1, 0.2, 0.3)
-    work, session = started(desk), ReviewSession()
+def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
+    ids = case.flagged(0.1, 0.2, 0.3)
+    work, session = started(case), ReviewSession()
     bound = actions_on(work, session)
     bound.quality(2)
     session.draft(ids[0]).note = "too short"
@@ -196,23 +196,23 @@ def test_undo_gives_the_item_back_with_what_was_given(desk) -> None:
     assert (draft.quality, draft.note) == (2, "too short")
     assert work.position == "1 of 3"
     press(work, session, Decision.DISMISS)
-    assert [row["decision"] for row in desk.reviews()] == ["confirm", "withdrawn", "dismiss"]
+    assert [row["decision"] for row in case.reviews()] == ["confirm", "withdrawn", "dismiss"]
     assert work.current.item.response_id == ids[1]
 
 
-def test_a_skipped_item_goes_to_others_with_its_reason(desk) -> None:
-    ids = desk.flagged(0.1, 0.2)
-    work, session = started(desk), ReviewSession()
+def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
+    ids = case.flagged(0.1, 0.2)
+    work, session = started(case), ReviewSession()
     actions_on(work, session).skip("in Welsh")
     work.lease_items(READ_AHEAD)
     assert work.current.item.response_id == ids[1]
     assert session.message == "Skipped a0. Another reviewer gets it."
-    assert desk.held(desk.jon).response_id == ids[0]
+    assert case.held(case.jon).response_id == ids[0]
 
 
-def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(desk) -> None:
-    desk.flagged(0.1, 0.2)
-    work = started(desk)
+def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(case) -> None:
+    case.flagged(0.1, 0.2)
+    work = started(case)
     work.current.shown = True
     before = [card.until for card in work.items]
     now = before[0] - timedelta(minutes=1)
@@ -223,22 +223,22 @@ def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_the
     work.note_activity(now)
     assert work.is_active(now + ACTIVE / 2)
     assert not work.is_active(now + ACTIVE)
-    assert desk.take(desk.jon) is None
+    assert case.take(case.jon) is None
     work.release_all()
-    assert desk.take(desk.jon) is not None
+    assert case.take(case.jon) is not None
 
 
-def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(desk) -> None:
-    ids = desk.flagged(0.1, 0.2)
-    work, session = started(desk), ReviewSession()
+def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(case) -> None:
+    ids = case.flagged(0.1, 0.2)
+    work, session = started(case), ReviewSession()
     bound = actions_on(work, session)
     work.current.until = datetime.now(UTC)
     work.renew(datetime.now(UTC))
     assert work.current.expired(datetime.now(UTC)), "its reader is asked first"
     bound.lease_again()
     assert not work.current.expired(datetime.now(UTC))
-    release(desk.store, work.current.lease.token, desk.mara)
-    assert take_item(desk.store, work.current.lease.item_id, desk.jon) is not None
+    release(case.store, work.current.lease.token, case.mara)
+    assert take_item(case.store, work.current.lease.item_id, case.jon) is not None
     session.draft(ids[0]).note = "half of it"
     actions_on(work, session).lease_again()
     assert session.refused
@@ -246,10 +246,10 @@ def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(desk)
     assert work.current.item.response_id == ids[1]
 
 
-def test_a_queue_that_is_closed_meanwhile_ends_with_a_sentence(desk) -> None:
-    desk.flagged(0.1, 0.2)
-    work, session = started(desk), ReviewSession()
-    close_queue(desk.store, "q", by=desk.lead)
+def test_a_queue_that_is_closed_meanwhile_ends_with_a_sentence(case) -> None:
+    case.flagged(0.1, 0.2)
+    work, session = started(case), ReviewSession()
+    close_queue(case.store, "q", by=case.lead)
     press(work, session)
     assert session.message == "Not saved: The queue q has been closed since then."
     assert work.current is None  # what lay ahead is not shown as if it could be decided

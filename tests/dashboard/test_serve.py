@@ -44,7 +44,7 @@ def test_every_option_is_one_that_streamlit_knows() -> None:
     ("host", "address", "names"),
     [
         ("localhost", "127.0.0.1", {"localhost", "127.0.0.1", "[::1]"}),
-        ("desk.example.org", "desk.example.org", {"desk.example.org", "localhost", "127.0.0.1", "[::1]"}),
+        ("case.example.org", "case.example.org", {"case.example.org", "localhost", "127.0.0.1", "[::1]"}),
     ],
 )
 def test_a_server_answers_to_its_own_names_only(host: str, address: str, names: set[str]) -> None:
@@ -54,8 +54,8 @@ def test_a_server_answers_to_its_own_names_only(host: str, address: str, names: 
 
 
 def test_even_a_server_for_everybody_does_not_answer_to_any_name() -> None:
-    allowed = server_options("0.0.0.0", 8501, allowed_hosts=["desk.example.org"])["server.allowedHosts"]
-    assert "desk.example.org" in allowed
+    allowed = server_options("0.0.0.0", 8501, allowed_hosts=["case.example.org"])["server.allowedHosts"]
+    assert "case.example.org" in allowed
     assert "*" not in allowed
     assert allowed, "an empty list would mean any name"
 

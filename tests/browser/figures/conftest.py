@@ -13,7 +13,7 @@ from served import serving
 
 
 @dataclass(frozen=True)
-class FiguresDesk:
+class FiguresSite:
     """A served database."""
 
     url: str
@@ -22,11 +22,11 @@ class FiguresDesk:
 
 
 @pytest.fixture(scope="session")
-def desk(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FiguresDesk]:
+def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FiguresSite]:
     path = tmp_path_factory.mktemp("figures") / "figures.db"
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
     rows = fill_figures(store)
     with serving(path) as url:
-        yield FiguresDesk(url, store, rows)
+        yield FiguresSite(url, store, rows)
     store.close()

@@ -46,8 +46,8 @@ def answers(page: Page) -> int:
 
 
 @pytest.mark.parametrize("measure", list(SHOWN))
-def test_a_trend_point_opens_exactly_its_rows(reviewer, desk, measure: MeasureName) -> None:
-    with desk.store.reading() as connection:
+def test_a_trend_point_opens_exactly_its_rows(reviewer, site, measure: MeasureName) -> None:
+    with site.store.reading() as connection:
         panel = trend(connection, measure=measure).panels[0]
     page = reviewer("Mara")
     opened(page, f"/trends?show={SHOWN[measure]}")
@@ -60,7 +60,7 @@ def test_a_trend_point_opens_exactly_its_rows(reviewer, desk, measure: MeasureNa
     assert shown["from"] == [str(as_date(panel.points[-2].start))]
 
 
-def test_back_brings_the_trend_as_it_was_left(reviewer, desk) -> None:
+def test_back_brings_the_trend_as_it_was_left(reviewer, site) -> None:
     page = reviewer("Mara")
     opened(page, "/trends?show=Quality&by=Day")
     marks(page, "point").last.click()
@@ -73,9 +73,9 @@ def test_back_brings_the_trend_as_it_was_left(reviewer, desk) -> None:
     assert "query_type" not in page.url
 
 
-def test_a_cell_of_the_confusion_table_opens_its_answers(reviewer, desk) -> None:
-    with desk.store.reading() as connection:
-        (found,) = every_judge(connection, ["label"], versions=[desk.rows.rag.id])
+def test_a_cell_of_the_confusion_table_opens_its_answers(reviewer, site) -> None:
+    with site.store.reading() as connection:
+        (found,) = every_judge(connection, ["label"], versions=[site.rows.rag.id])
     assert found.confusion is not None
     page = reviewer("Mara")
     opened(page, "/agreement")
@@ -86,8 +86,8 @@ def test_a_cell_of_the_confusion_table_opens_its_answers(reviewer, desk) -> None
     expect(page.get_by_role("button", name=re.compile("rag v1 hallucinated, people hallucinated"))).to_be_visible()
 
 
-def test_a_cell_of_the_two_signals_opens_its_answers(reviewer, desk) -> None:
-    with desk.store.reading() as connection:
+def test_a_cell_of_the_two_signals_opens_its_answers(reviewer, site) -> None:
+    with site.store.reading() as connection:
         counts = quadrant(connection)
     page = reviewer("Mara")
     opened(page, "/")
@@ -96,7 +96,7 @@ def test_a_cell_of_the_two_signals_opens_its_answers(reviewer, desk) -> None:
     assert answers(page) == counts["low", "down"]
 
 
-def test_a_number_of_what_waits_opens_the_queue(reviewer, desk) -> None:
+def test_a_number_of_what_waits_opens_the_queue(reviewer, site) -> None:
     page = reviewer("Mara")
     opened(page, "/")
     table = page.locator("[data-testid=stDataFrame]").first
@@ -108,7 +108,7 @@ def test_a_number_of_what_waits_opens_the_queue(reviewer, desk) -> None:
     expect(page.locator(".jb-say")).to_contain_text("open in ")
 
 
-def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(reviewer, desk) -> None:
+def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(reviewer, site) -> None:
     page = reviewer("Mara")
     opened(page, "/disagreement?grade=Label")
     before = page.locator(".st-key-foot_disagreement .jb-cap").inner_text()
@@ -123,7 +123,7 @@ def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(rev
     expect(page.locator(".st-key-foot_disagreement .jb-cap")).to_have_text(before)
 
 
-def test_the_answer_of_a_disagreement_opens(reviewer, desk) -> None:
+def test_the_answer_of_a_disagreement_opens(reviewer, site) -> None:
     page = reviewer("Mara")
     opened(page, "/disagreement?version=second+v1")
     page.get_by_role("button", name="Open item").click()
@@ -131,7 +131,7 @@ def test_the_answer_of_a_disagreement_opens(reviewer, desk) -> None:
     expect(page.locator(".jb-answer")).to_be_visible()
 
 
-def test_back_from_an_item_brings_the_list_as_it_was_left(reviewer, desk) -> None:
+def test_back_from_an_item_brings_the_list_as_it_was_left(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/responses?query_type=simple&judge_side=high")
     table = page.locator("[data-testid=stDataFrame]").first

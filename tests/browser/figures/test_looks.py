@@ -28,7 +28,7 @@ def drawn(page: Page, address: str) -> None:
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
 
 
-def test_nothing_is_cut_wraps_or_runs_out(reviewer, desk) -> None:
+def test_nothing_is_cut_wraps_or_runs_out(reviewer, site) -> None:
     page = reviewer("Mara", width=800, scheme="dark")
     for address in (*PAGES, *OTHERWISE):
         drawn(page, address)
@@ -36,14 +36,14 @@ def test_nothing_is_cut_wraps_or_runs_out(reviewer, desk) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "colours"), [("light", LIGHT), ("dark", DARK)])
-def test_charts_follow_the_theme(reviewer, desk, scheme: str, colours: Any) -> None:
+def test_charts_follow_the_theme(reviewer, site, scheme: str, colours: Any) -> None:
     page = reviewer("Mara", scheme=scheme)
     drawn(page, "/trends")
     line = page.locator("[data-testid=stVegaLiteChart] svg .mark-line path").first
     expect(line).to_have_attribute("stroke", colours.series[0])
 
 
-def test_columns_stack_on_a_narrow_page(reviewer, desk) -> None:
+def test_columns_stack_on_a_narrow_page(reviewer, site) -> None:
     wide, narrow = reviewer("Mara"), reviewer("Mara", width=800)
     for page, stacked in ((wide, False), (narrow, True)):
         drawn(page, "/")
@@ -55,11 +55,11 @@ def test_columns_stack_on_a_narrow_page(reviewer, desk) -> None:
         assert (right["y"] > left["y"] + 100) is stacked
 
 
-def test_a_page_asks_nothing_of_other_hosts(reviewer, desk) -> None:
+def test_a_page_asks_nothing_of_other_hosts(reviewer, site) -> None:
     page = reviewer("Mara")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     for address in PAGES:
         drawn(page, address)
-    outside = [url for url in asked if not url.startswith((desk.url, "data:", "blob:"))]
+    outside = [url for url in asked if not url.startswith((site.url, "data:", "blob:"))]
     assert outside == []

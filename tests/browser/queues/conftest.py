@@ -1,4 +1,4 @@
-"""A server on a desk of queues, one per module: each test makes queues of its own there."""
+"""A server on a database with queues, one per module: each test makes queues of its own there."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from served_queues import ServedQueues, served_queues
 
 
 @pytest.fixture(scope="module")
-def desk(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedQueues]:
+def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedQueues]:
     path = tmp_path_factory.mktemp("queues") / "queues.db"
     shutil.copyfile(sqlite_template, path)
     with served_queues(path) as started:

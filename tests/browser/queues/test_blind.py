@@ -41,7 +41,7 @@ class Marked:
 
 
 @pytest.fixture(scope="module")
-def desk(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marked]:
+def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marked]:
     """The server."""
     path = tmp_path_factory.mktemp("blind") / "blind.db"
     shutil.copyfile(sqlite_template, path)
@@ -166,9 +166,9 @@ TELLING = (
 )
 
 
-def test_whoever_is_not_blind_is_told(reviewer, desk: Marked) -> None:
+def test_whoever_is_not_blind_is_told(reviewer, site: Marked) -> None:
     """Else the next test could not fail."""
-    every = addresses(desk.answer)
+    every = addresses(site.answer)
     told = tour(reviewer("Jon"), [one for one in every if one.startswith(TELLING)]).markers()
     assert {page.split("?")[0] for page in told} >= {
         "/item",
@@ -183,31 +183,31 @@ def test_whoever_is_not_blind_is_told(reviewer, desk: Marked) -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_nothing_that_is_hidden_comes_to_the_browser_of_a_blind_reviewer(reviewer, desk: Marked, part: int) -> None:
-    told = tour(reviewer("Mara"), addresses(desk.answer)[part::PARTS]).markers()
+def test_nothing_that_is_hidden_comes_to_the_browser_of_a_blind_reviewer(reviewer, site: Marked, part: int) -> None:
+    told = tour(reviewer("Mara"), addresses(site.answer)[part::PARTS]).markers()
     # What she asked for herself comes back: a filter that names a model.
     asked_for = {"/responses?model=mark-generator": {b"mark-generator"}}
     assert {at: found for at, found in told.items() if found - asked_for.get(at, set())} == {}
 
 
-def test_the_page_says_what_is_left_out_and_where_it_waits(reviewer, desk: Marked) -> None:
+def test_the_page_says_what_is_left_out_and_where_it_waits(reviewer, site: Marked) -> None:
     page = reviewer("Mara")
     page.goto("/responses")
     expect(page.get_by_text("1 answer is hidden until you have reviewed them blind.")).to_be_visible()
-    page.goto(f"/item?response={desk.answer.response_id}")
+    page.goto(f"/item?response={site.answer.response_id}")
     expect(page.get_by_text("You review this answer without seeing the judge and other reviewers.")).to_be_visible()
     expect(page.get_by_text("answer of marked")).to_be_visible()
 
 
-def test_an_answer_that_is_held_is_hidden_on_the_next_look(reviewer, desk: Marked) -> None:
+def test_an_answer_that_is_held_is_hidden_on_the_next_look(reviewer, site: Marked) -> None:
     """Nobody gave it to Ben: it is hidden from him once he takes it."""
-    ben = ensure_reviewer(desk.store, "page", "Ben")
+    ben = ensure_reviewer(site.store, "page", "Ben")
     rules = QueueRules("open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True)
-    create_queue(desk.store, rules, by=ben)
+    create_queue(site.store, rules, by=ben)
     page = reviewer("Ben")
-    page.goto(f"/item?response={desk.answer.response_id}")
+    page.goto(f"/item?response={site.answer.response_id}")
     expect(page.get_by_text("mark-reasoning").first).to_be_visible()
-    assert next_item(desk.store, "open", ben) is not None
+    assert next_item(site.store, "open", ben) is not None
     page.reload()
     expect(page.get_by_text("Blind until you grade")).to_be_visible()
     expect(page.get_by_text("mark-reasoning")).to_have_count(0)

@@ -40,13 +40,13 @@ def report(engine: str, strokes: int, seconds: list[float]) -> None:
     sys.stdout.write(f"\n{engine}: {len(seconds)} items with keys alone: {each}; {reading}\n")
 
 
-def test_fifty_items_with_keys_alone(reviewer, desk) -> None:
-    name = desk.queue(50)
+def test_fifty_items_with_keys_alone(reviewer, site) -> None:
+    name = site.queue(50)
     page = reviewer("Mara")
-    before = len(desk.reviews())
+    before = len(site.reviews())
     report("SQLite", *through(page, name, 50))
     expect(page.locator(".jb-empty")).to_contain_text("Nothing is left for you")
-    made = desk.reviews()[before:]
+    made = site.reviews()[before:]
     assert [decision for _, decision, _, _, _ in made] == ["confirm", "dismiss"] * 25
     assert {grade for _, _, _, grade, _ in made} == {0.5}
 

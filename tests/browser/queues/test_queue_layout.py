@@ -9,24 +9,24 @@ from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.filters import RowFilter
 from page_fit import misfits
 from pair_log import add_pairs
-from queue_desk import DISMISS
+from queue_case import DISMISS
 from queue_page import idle, opened, press, settled
 from served_queues import BLIND
 
 pytestmark = pytest.mark.browser
 
 
-def test_every_page_of_queues_fits(reviewer, desk) -> None:
-    blind, seen = desk.queue(2, **BLIND), desk.queue(4, grades=("label", "groundedness", "quality"), needed=2)
-    desk.desk.review(desk.desk.jon, name=seen)
-    item_id = desk.desk.review(desk.desk.ada, DISMISS, name=seen).item_id
-    wide = desk.queue(2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone"))
-    add_pairs(desk.store, 2, query_type="fit")
-    desk.desk.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
-    fit = ensure_reviewer(desk.store, "page", "Fit")
-    held = desk.desk.held(fit, "fitting")
-    decide_item(desk.store, held.token, reviewer=fit, decision=Preference.A, request_key="fit", now=desk.desk.now)
-    desk.desk.review(fit, name=desk.queue(1), note="A note on a whole line of its own, or nearly so")
+def test_every_page_of_queues_fits(reviewer, site) -> None:
+    blind, seen = site.queue(2, **BLIND), site.queue(4, grades=("label", "groundedness", "quality"), needed=2)
+    site.case.review(site.case.jon, name=seen)
+    item_id = site.case.review(site.case.ada, DISMISS, name=seen).item_id
+    wide = site.queue(2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone"))
+    add_pairs(site.store, 2, query_type="fit")
+    site.case.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
+    fit = ensure_reviewer(site.store, "page", "Fit")
+    held = site.case.held(fit, "fitting")
+    decide_item(site.store, held.token, reviewer=fit, decision=Preference.A, request_key="fit", now=site.case.now)
+    site.case.review(fit, name=site.queue(1), note="A note on a whole line of its own, or nearly so")
     page = reviewer("Fit", width=800, scheme="dark")
     found = {}
     for address in (
@@ -53,8 +53,8 @@ def test_every_page_of_queues_fits(reviewer, desk) -> None:
 
 
 @pytest.mark.parametrize("height", [700, 900, 1080])
-def test_the_bar_of_a_queue_is_in_view(reviewer, desk, height: int) -> None:
-    name = desk.queue(2, **BLIND)
+def test_the_bar_of_a_queue_is_in_view(reviewer, site, height: int) -> None:
+    name = site.queue(2, **BLIND)
     page = reviewer("Tall", height=height)
     opened(page, name)
     for _ in range(2):

@@ -27,26 +27,26 @@ def sent(frames: list[str]) -> list[str]:
     return [word for word in HIDDEN if any(word in frame for frame in frames)]
 
 
-def test_two_people_grade_blind_keep_split_and_a_lead_decides_and_takes_it_back(reviewer, desk) -> None:
-    name = desk.queue(2, needed=2, grades=("groundedness", "label"), **BLIND)
+def test_two_people_grade_blind_keep_split_and_a_lead_decides_and_takes_it_back(reviewer, site) -> None:
+    name = site.queue(2, needed=2, grades=("groundedness", "label"), **BLIND)
     mara, jon, lead = reviewer("Mara"), reviewer("Jon"), reviewer("Lead")
     grades_and_keeps(mara, name)
     grades_and_changes(jon, name)
-    assert desk.reviews() == [
+    assert site.reviews() == [
         ("Mara", "confirm", "blind", 0.5, "hiddennote"),
         ("Mara", "confirm", "revealed", 0.5, "hiddennote"),
         ("Jon", "dismiss", "blind", 1.0, None),
         ("Jon", "confirm", "revealed", 0.2, None),
     ]
     decides_the_split(lead)
-    assert desk.desk.item_states()[-2:] == ["adjudicated", "open"]
+    assert site.case.item_states()[-2:] == ["adjudicated", "open"]
     mara.goto(lead.url)
     expect(mara.locator(".jb-gold")).to_contain_text("The passage says nothing of it")
     expect(mara.locator(".jb-reviews")).to_contain_text("Jon")
     press(lead, "z")
     expect(lead.locator(".jb-head")).to_contain_text("is in conflict again")
     expect(lead.locator('[class*="st-key-note_"] input:visible')).to_have_value("The passage says nothing of it")
-    assert desk.desk.item_states()[-2:] == ["conflict", "open"]
+    assert site.case.item_states()[-2:] == ["conflict", "open"]
 
 
 def grades_and_keeps(page: Page, name: str) -> None:
@@ -112,8 +112,8 @@ def decides_the_split(page: Page) -> None:
     expect(page.locator(".jb-gold")).to_contain_text("The passage says nothing of it")
 
 
-def test_undo_in_a_queue_brings_the_item_back_with_its_grades(reviewer, desk) -> None:
-    name = desk.queue(3)
+def test_undo_in_a_queue_brings_the_item_back_with_its_grades(reviewer, site) -> None:
+    name = site.queue(3)
     page = reviewer("Mara")
     opened(page, name)
     page.keyboard.press("2")
@@ -124,10 +124,10 @@ def test_undo_in_a_queue_brings_the_item_back_with_its_grades(reviewer, desk) ->
     expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
 
 
-def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(reviewer, desk) -> None:
+def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(reviewer, site) -> None:
     page = reviewer("Rubens")
     for asked, keys in ((("quality", "tone", "safety"), "490"), (("tone", "safety"), "44")):
-        opened(page, desk.queue(2, grades=asked))
+        opened(page, site.queue(2, grades=asked))
         group = page.locator(".st-key-rubric_group")
         expect(group).to_contain_text("tone")
         for key in keys:
@@ -137,7 +137,7 @@ def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(reviewer
         page.keyboard.press("k")
         expect(group.get_by_role("button", name="4", exact=False).first).to_have_attribute("kind", "primary")
         press(page, "y")
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         query = "SELECT dimension, value FROM review_score ORDER BY id DESC LIMIT 4"
         given = [tuple(one) for one in connection.execute(text(query))]
         quality = connection.execute(text("SELECT quality FROM review ORDER BY id DESC LIMIT 2")).scalars().all()
@@ -145,9 +145,9 @@ def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(reviewer
     assert quality == [None, 4]
 
 
-def test_keys_pressed_across_each_other_leave_none_deaf(reviewer, desk) -> None:
+def test_keys_pressed_across_each_other_leave_none_deaf(reviewer, site) -> None:
     page = reviewer("Kay")
-    opened(page, desk.queue(2, grades=("quality", "groundedness")))
+    opened(page, site.queue(2, grades=("quality", "groundedness")))
     for key in "3d":
         page.keyboard.down(key)
     for key in "3d":
@@ -155,11 +155,11 @@ def test_keys_pressed_across_each_other_leave_none_deaf(reviewer, desk) -> None:
     page.keyboard.press("q")  # no button takes it: the next is not to wait for it
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
     press(page, "y")
-    assert desk.reviews()[-1][:4] == ("Kay", "confirm", None, 0.5)
+    assert site.reviews()[-1][:4] == ("Kay", "confirm", None, 0.5)
 
 
-def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(reviewer, desk) -> None:
-    name = desk.queue(2)
+def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(reviewer, site) -> None:
+    name = site.queue(2)
     page = reviewer("Mara")
     opened(page, name)
     page.keyboard.press("j")
@@ -167,15 +167,15 @@ def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(reviewer, de
     page.keyboard.type("in Welsh")
     page.keyboard.press("Enter")
     expect(page.locator(".jb-head")).to_contain_text("Skipped")
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         assert connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one() == "in Welsh"
 
 
-def test_a_held_key_and_mashed_keys_decide_one_item(reviewer, desk) -> None:
-    name = desk.queue(6)
+def test_a_held_key_and_mashed_keys_decide_one_item(reviewer, site) -> None:
+    name = site.queue(6)
     page = reviewer("Holger")
     opened(page, name)
-    before = len(desk.reviews())
+    before = len(site.reviews())
     first = row(page)
     for _ in range(60):
         page.keyboard.down("y")
@@ -183,20 +183,20 @@ def test_a_held_key_and_mashed_keys_decide_one_item(reviewer, desk) -> None:
     page.keyboard.up("y")
     expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
     settled(page)
-    assert len(desk.reviews()) == before + 1
+    assert len(site.reviews()) == before + 1
     for _ in range(6):
         page.keyboard.press("n")
     settled(page)
-    assert len(desk.reviews()) == before + 2
+    assert len(site.reviews()) == before + 2
 
 
-def test_two_windows_of_one_person_decide_each_item_once(reviewer, desk) -> None:
-    name = desk.queue(3)
+def test_two_windows_of_one_person_decide_each_item_once(reviewer, site) -> None:
+    name = site.queue(3)
     one, two = reviewer("Ida"), reviewer("Ida")
     opened(one, name)
     opened(two, name)
     assert row(one) == row(two), "what one holds is there in both"
-    before = len(desk.reviews())
+    before = len(site.reviews())
     press(one, "y")
     two.keyboard.press("m")
     two.keyboard.type("typed in vain?")
@@ -205,25 +205,25 @@ def test_two_windows_of_one_person_decide_each_item_once(reviewer, desk) -> None
     expect(two.locator(".jb-refused")).to_contain_text("You decided this item already. Your note is kept")
     press(two, "y")
     press(one, "n")
-    said = [(who, decision, note) for who, decision, _, _, note in desk.reviews()[before:]]
+    said = [(who, decision, note) for who, decision, _, _, note in site.reviews()[before:]]
     assert said.count(("Ida", None, "typed in vain?")) == 1
     assert [decision for _, decision, _ in said if decision].count("confirm") == 2
 
 
-def test_leaving_the_queue_gives_back_what_was_held(reviewer, desk) -> None:
-    name = desk.queue(2)
+def test_leaving_the_queue_gives_back_what_was_held(reviewer, site) -> None:
+    name = site.queue(2)
     page = reviewer("Lea")
     opened(page, name)
-    assert desk.desk.take(desk.desk.jon, name) is None
+    assert site.case.take(site.case.jon, name) is None
     page.keyboard.press("l")
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     idle(page)
-    assert desk.desk.take(desk.desk.jon, name) is not None
+    assert site.case.take(site.case.jon, name) is not None
 
 
-def test_pairs_are_decided_with_three_keys_and_the_sides_are_those_of_the_reader(reviewer, desk) -> None:
-    add_pairs(desk.store, 4, query_type="pairs", gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
-    desk.desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
+def test_pairs_are_decided_with_three_keys_and_the_sides_are_those_of_the_reader(reviewer, site) -> None:
+    add_pairs(site.store, 4, query_type="pairs", gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
+    site.case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     page = reviewer("Pia")
     frames = listened(page)
     opened(page, "pairs")
@@ -237,16 +237,16 @@ def test_pairs_are_decided_with_three_keys_and_the_sides_are_those_of_the_reader
         page.wait_for_timeout(GUARD)
     expect(page.locator(".jb-empty")).to_contain_text("Nothing is left for you")
     assert sent(frames) == []
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         query = "SELECT s.preference FROM review p JOIN preference_score s ON s.review_id = p.id ORDER BY p.id"
         said = list(connection.execute(text(query)).scalars())
     sides = {True: {"q": "a", "w": "tie", "e": "b"}, False: {"q": "b", "w": "tie", "e": "a"}}
     assert said == [sides[left][key] for left, key in zip(lefts, "qwee", strict=True)]
 
 
-def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, desk) -> None:
-    desk.queue(3)
-    kind = f"type{desk.names}"
+def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, site) -> None:
+    site.queue(3)
+    kind = f"type{site.names}"
     page = reviewer("Lead")
     page.goto(f"/queue?query_type={kind}")
     page.get_by_role("button", name="Create queue from these").click()

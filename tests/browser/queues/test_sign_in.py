@@ -25,7 +25,7 @@ PEOPLE = {
 }
 
 
-class Desk:
+class Site:
     """A server where people sign in, and browsers that do."""
 
     def __init__(self, browser: Browser, url: str, store: Store) -> None:
@@ -67,11 +67,11 @@ class Desk:
 @pytest.fixture(scope="module")
 def served(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Store]]:
     folder = tmp_path_factory.mktemp("signing_in")
-    shutil.copyfile(sqlite_template, folder / "desk.db")
-    store = open_store(folder / "desk.db")
+    shutil.copyfile(sqlite_template, folder / "site.db")
+    store = open_store(folder / "site.db")
     fill_pages(store)
     with identity_provider(PEOPLE) as provider:
-        server = serving(folder / "desk.db", HOME=str(folder), JUDGEBOARD_ADMIN="ann@EXAMPLE.org")
+        server = serving(folder / "site.db", HOME=str(folder), JUDGEBOARD_ADMIN="ann@EXAMPLE.org")
         write_secrets(folder, provider, server.port)
         with server as url:
             yield url, store
@@ -79,8 +79,8 @@ def served(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture
-def desk(browser: Browser, served: tuple[str, Store]) -> Iterator[Desk]:
-    opened = Desk(browser, *served)
+def site(browser: Browser, served: tuple[str, Store]) -> Iterator[Site]:
+    opened = Site(browser, *served)
     yield opened
     opened.close()
 
@@ -89,33 +89,33 @@ def in_menu(page: Page) -> str:
     return page.get_by_test_id("stToolbar").inner_text()
 
 
-def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(desk: Desk) -> None:
-    page = desk.sign_in("eve", "/responses")
+def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(site: Site) -> None:
+    page = site.sign_in("eve", "/responses")
     expect(page.get_by_text(f"{EVE} may not sign in here yet")).to_be_visible()
     page.goto("/responses")
     expect(page.get_by_text("An admin can add you")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame")).to_have_count(0)
-    with desk.store.reading() as connection:
+    with site.store.reading() as connection:
         texts = connection.exec_driver_sql("SELECT query FROM response UNION SELECT answer FROM response")
         marks = [text[:40].encode() for (text,) in texts if text and len(text) > 12]
     assert marks
-    assert not [mark for mark in marks if any(mark in frame for frame in desk.frames)]
-    assert {(event.actor, event.details["action"]) for event in desk.events(kind="refused", actor=EVE)} == {
+    assert not [mark for mark in marks if any(mark in frame for frame in site.frames)]
+    assert {(event.actor, event.details["action"]) for event in site.events(kind="refused", actor=EVE)} == {
         (EVE, "enter")
     }
 
 
-def test_an_address_that_nobody_verified_is_nobodys(desk: Desk) -> None:
-    page = desk.sign_in("mal")  # with the admin's address
+def test_an_address_that_nobody_verified_is_nobodys(site: Site) -> None:
+    page = site.sign_in("mal")  # with the address of the admin
     expect(page.get_by_text("has not verified")).to_be_visible()
-    assert desk.events(kind="refused", actor="not verified")
-    assert not desk.events(kind="sign_in", actor=ANN)
+    assert site.events(kind="refused", actor="not verified")
+    assert not site.events(kind="sign_in", actor=ANN)
 
 
 def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and_removal_counts_at_once(
-    desk: Desk,
+    site: Site,
 ) -> None:
-    admin = desk.sign_in("ann")
+    admin = site.sign_in("ann")
     expect(admin.get_by_role("heading", name="Overview")).to_be_visible()
     admin.goto("/settings?part=People")
     admin.get_by_label("E-mail address").fill("Bob@example.org")
@@ -123,7 +123,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     admin.get_by_role("button", name="Add", exact=True).click()
     expect(admin.get_by_text(f"{BOB} may sign in, as reviewer.")).to_be_visible()
 
-    page = desk.sign_in("bob")
+    page = site.sign_in("bob")
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     assert "Settings" not in in_menu(page)
     assert "Rejudge" not in in_menu(page)
@@ -135,7 +135,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     ):
         page.goto(path)
         expect(page.get_by_role("alert").filter(has_text=said)).to_be_visible()
-    refused = [event.details for event in desk.events(kind="refused", actor=BOB)]
+    refused = [event.details for event in site.events(kind="refused", actor=BOB)]
     assert {details["action"] for details in refused} == {"change_settings", "read_events", "rejudge_many", "import"}
     assert {details["role"] for details in refused} == {"reviewer"}
 
@@ -147,31 +147,31 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     expect(page.get_by_role("button", name=re.compile("^Apply the rules"))).to_be_visible()
     expect(page.get_by_text("Database in use")).to_have_count(0)
 
-    remove_person(desk.store, BOB, "cli:root")
+    remove_person(site.store, BOB, "cli:root")
     page.get_by_role("button", name=re.compile("^Apply the rules")).click()
     expect(page.get_by_text(f"{BOB} may not sign in here yet")).to_be_visible()
-    assert not desk.events(kind="apply_rules", actor=BOB)
-    assert [event.kind for event in desk.events(actor=ANN)][:2] == ["change_role", "add_person"]
+    assert not site.events(kind="apply_rules", actor=BOB)
+    assert [event.kind for event in site.events(actor=ANN)][:2] == ["change_role", "add_person"]
 
 
-def test_signing_out_leaves_the_pages_and_the_next_person_is_asked(desk: Desk) -> None:
-    add_person(desk.store, BOB, Role.LEAD, "cli:root")
-    page = desk.sign_in("bob")
+def test_signing_out_leaves_the_pages_and_the_next_person_is_asked(site: Site) -> None:
+    add_person(site.store, BOB, Role.LEAD, "cli:root")
+    page = site.sign_in("bob")
     page.goto("/settings")
     page.get_by_role("button", name=BOB).click()
     page.get_by_role("button", name="End session").click()  # the provider's own page
-    page.wait_for_url(f"{desk.url}/**")
+    page.wait_for_url(f"{site.url}/**")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     page.goto("/settings")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-def test_no_secret_and_no_address_of_the_provider_reaches_a_page_or_an_event(desk: Desk) -> None:
-    page = desk.sign_in("ann", "/settings")
+def test_no_secret_and_no_address_of_the_provider_reaches_a_page_or_an_event(site: Site) -> None:
+    page = site.sign_in("ann", "/settings")
     for path in ("/settings", "/settings?part=People", "/settings?part=Events"):
         page.goto(path)
         expect(page.get_by_role("button", name=ANN)).to_be_visible()
-    told = "".join(str(event.details) for event in desk.events())
+    told = "".join(str(event.details) for event in site.events())
     for secret in (COOKIE_SECRET, CLIENT_SECRET, "openid-configuration"):
         assert secret not in told
-        assert not [frame for frame in desk.frames if secret.encode() in frame]
+        assert not [frame for frame in site.frames if secret.encode() in frame]

@@ -100,7 +100,7 @@ def test_whoever_was_served_answers_again_is_held_against_themselves(log: Graded
     assert found.n == 0
 
 
-def test_what_somebody_says_later_at_the_desk_is_no_repeat(log: GradedLog) -> None:
+def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids, quality=3, stage="blind")
     log.review_all(ids, quality=1)  # after the judge was seen

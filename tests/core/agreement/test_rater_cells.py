@@ -10,7 +10,7 @@ from judgeboard.store.judge_versions import list_versions
 
 
 @pytest.fixture
-def desk(log: GradedLog) -> GradedLog:
+def case(log: GradedLog) -> GradedLog:
     """Two judges and three people on 40 answers of two types, some of them settled, some served again."""
     ids = [*log.answers(24, query_type="sql"), *log.answers(16)]
     labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
@@ -33,31 +33,31 @@ def opened(log: GradedLog, *cell: object) -> int:
         return len(answers_in(connection, asked))
 
 
-def test_each_number_of_people_opens_its_answers(desk: GradedLog) -> None:
-    ids = desk.reviewers
-    found = measure_agreement(desk.store, of="people", by="query_type")
-    assert opened(desk, "people", "label", ALL, ALL) == found.n
+def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
+    ids = case.reviewers
+    found = measure_agreement(case.store, of="people", by="query_type")
+    assert opened(case, "people", "label", ALL, ALL) == found.n
     for pair in found.rater_pairs:
-        assert opened(desk, "people", "label", ids[pair.first], ids[pair.second]) == pair.n
+        assert opened(case, "people", "label", ids[pair.first], ids[pair.second]) == pair.n
     for one in found.slices:
-        assert opened(desk, "people", "label", ALL, ALL, "query_type", one.name) == one.n
+        assert opened(case, "people", "label", ALL, ALL, "query_type", one.name) == one.n
     (twice,) = found.self_agreement
-    assert opened(desk, "twice", "label", ids[twice.first], ids[twice.first]) == twice.n == 6
+    assert opened(case, "twice", "label", ids[twice.first], ids[twice.first]) == twice.n == 6
     for rater in found.against_gold:
-        assert opened(desk, "gold", "label", ids[rater.name], ids[rater.name]) == rater.n
+        assert opened(case, "gold", "label", ids[rater.name], ids[rater.name]) == rater.n
 
 
-def test_each_number_of_judges_opens_its_answers(desk: GradedLog) -> None:
-    found = measure_agreement(desk.store, of="judges")
+def test_each_number_of_judges_opens_its_answers(case: GradedLog) -> None:
+    found = measure_agreement(case.store, of="judges")
     (pair,) = found.rater_pairs
-    with desk.store.reading() as connection:
+    with case.store.reading() as connection:
         versions = {each.title: each for each in list_versions(connection)}
     one, two = (versions[each.title].id for each in found.judge_versions)
-    assert opened(desk, "judges", "label", one, two) == pair.n == opened(desk, "judges", "label", ALL, ALL) == 30
-    with desk.store.reading() as connection:
+    assert opened(case, "judges", "label", one, two) == pair.n == opened(case, "judges", "label", ALL, ALL) == 30
+    with case.store.reading() as connection:
         test = stand_in_test(connection, versions[pair.first], "label", 0.2)
     for person in test.people:
-        assert opened(desk, "standin", "label", one, desk.reviewers[person.name]) == person.n
+        assert opened(case, "standin", "label", one, case.reviewers[person.name]) == person.n
 
 
 def test_what_names_no_raters_is_refused() -> None:

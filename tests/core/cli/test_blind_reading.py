@@ -18,21 +18,21 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import RESPONSE
 from marked_answer import mark_answer
-from queue_desk import queue_desk
+from queue_case import queue_case
 
 
-def blind_desk(store: Store) -> str:
-    desk = queue_desk(store)
-    mark_answer(store, desk.ada)
+def blind_case(store: Store) -> str:
+    case = queue_case(store)
+    mark_answer(store, case.ada)
     me = ensure_reviewer(store, "cli", actor())
-    desk.queue(where=RowFilter(ids=("marked",)), blind_judge=True, order=QueueOrder.OLDEST, assigned=(me,))
+    case.queue(where=RowFilter(ids=("marked",)), blind_judge=True, order=QueueOrder.OLDEST, assigned=(me,))
     return str(store.engine.url.database)
 
 
 def test_an_export_leaves_out_what_its_user_reviews_blind_and_says_how_many(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    db = blind_desk(sqlite_store)
+    db = blind_case(sqlite_store)
     assert run(["export", "all", "-o", str(tmp_path / "out"), "--db", db]) == 0
     assert "hidden: 1 answer that you have not reviewed yet in a blind queue" in capsys.readouterr().err
     files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
@@ -41,7 +41,7 @@ def test_an_export_leaves_out_what_its_user_reviews_blind_and_says_how_many(
 
 
 def test_figures_count_the_others(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    db = blind_desk(sqlite_store)
+    db = blind_case(sqlite_store)
     assert run(["stats", "--json", "--db", db]) == 0
     assert json.loads(capsys.readouterr().out)["responses"] == 1
 
@@ -62,7 +62,7 @@ READING = {
 def test_what_reads_tells_as_much_whatever_was_said_of_the_hidden_answer_and_says_that_it_is_left_out(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    db = blind_desk(sqlite_store)
+    db = blind_case(sqlite_store)
     asked = [*READING[command], "--db", db]
 
     def told() -> tuple[int, str, str]:

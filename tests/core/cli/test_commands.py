@@ -13,7 +13,7 @@ from judgeboard.store.export import EXPORTS
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    path = str(tmp_path / "desk.db")
+    path = str(tmp_path / "judgeboard.db")
     log = tmp_path / "log.jsonl"
     rows = [{"id": f"a{n}", "question": f"q{n}?", "response": f"answer {n}", "contexts": ["p"]} for n in range(4)]
     log.write_text("\n".join(json.dumps(row) for row in rows))
@@ -47,7 +47,7 @@ def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: 
 
 
 def test_a_password_in_an_address_is_masked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["stats", "--db", "postgresql://desk:s3cret@127.0.0.1:1/none"]) == 2
+    assert run(["stats", "--db", "postgresql://ann:s3cret@127.0.0.1:1/none"]) == 2
     error = capsys.readouterr().err
     assert "s3cret" not in error
     assert "***" in error
@@ -117,7 +117,7 @@ def test_stats_say_in_words_what_there_is(database: str, capsys: pytest.CaptureF
 
 
 def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    database, log, grades = str(tmp_path / "desk.db"), tmp_path / "log.jsonl", tmp_path / "grades.jsonl"
+    database, log, grades = str(tmp_path / "judgeboard.db"), tmp_path / "log.jsonl", tmp_path / "grades.jsonl"
     answers = [{"id": f"a{n}", "question": f"q{n}?", "response": "ten", "contexts": ["ten"]} for n in range(12)]
     log.write_text("\n".join(map(json.dumps, answers)))
     said = [{"id": f"a{n}", "annotator": "Mara", "label": "grounded" if n else "hallucinated"} for n in range(12)]
@@ -198,12 +198,12 @@ def test_an_unexpected_error_is_one_line_and_debug_shows_the_rest(
 @pytest.mark.parametrize(
     "address",
     [
-        "postgresql://127.0.0.1:1/none?user=desk&password=s3cret",
-        "postgresql://desk:s3cret@host:notaport/none",
-        "postgresql:/desk:s3cret@host/none",
-        "mysql+nodriver://desk:s3cret@host/none",
-        "nosuch://desk:s3cret@host/none",
-        "sqlite:///desk.db?password=s3cret",
+        "postgresql://127.0.0.1:1/none?user=ann&password=s3cret",
+        "postgresql://ann:s3cret@host:notaport/none",
+        "postgresql:/ann:s3cret@host/none",
+        "mysql+nodriver://ann:s3cret@host/none",
+        "nosuch://ann:s3cret@host/none",
+        "sqlite:///judgeboard.db?password=s3cret",
     ],
 )
 def test_a_wrong_address_is_said_in_one_line_without_its_password(
@@ -240,8 +240,8 @@ def test_names_that_are_not_utf8_do_not_keep_a_file_out(tmp_path: Path, monkeypa
     monkeypatch.setenv("LOGNAME", "b\udcff")
     log = tmp_path / "log\udcff.jsonl"
     log.write_text('{"query": "q", "answer": "a"}\n{"query": "q"}')
-    assert run(["import", str(log), "--db", str(tmp_path / "desk.db")]) == 1
-    with contextlib.closing(sqlite3.connect(tmp_path / "desk.db")) as connection:
+    assert run(["import", str(log), "--db", str(tmp_path / "judgeboard.db")]) == 1
+    with contextlib.closing(sqlite3.connect(tmp_path / "judgeboard.db")) as connection:
         assert connection.execute("SELECT file, actor FROM import_batch").fetchall() == [
             ("log\ufffd.jsonl", "cli:b\ufffd")
         ]

@@ -34,7 +34,7 @@ def test_a_missing_file_is_said_before_a_missing_key(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    database = tmp_path / "desk.db"
+    database = tmp_path / "judgeboard.db"
     assert run([name, "--pairs", str(tmp_path / "none.jsonl"), "--model", "m", "--db", str(database)]) == 2
     error = capsys.readouterr().err
     assert "none.jsonl" in error

@@ -16,7 +16,7 @@ def lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     def said(rows: list[dict[str, Any]], *words: str) -> list[str]:
         log = tmp_path / "log.jsonl"
         log.write_text("\n".join(json.dumps(row) for row in rows))
-        run(["import", str(log), *words, "--db", str(tmp_path / "desk.db")])
+        run(["import", str(log), *words, "--db", str(tmp_path / "judgeboard.db")])
         return capsys.readouterr().out.splitlines()
 
     return said
@@ -48,7 +48,7 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(
 ) -> None:
     log = tmp_path / "log.csv"
     log.write_text(f"query,answer\n{rows}")
-    run(["import", str(log), "--db", str(tmp_path / "desk.db")])
+    run(["import", str(log), "--db", str(tmp_path / "judgeboard.db")])
     printed = capsys.readouterr().out
     assert printed.startswith(f"{log}: {rows.count(chr(10))} rows of ")
     assert not [word for word in ("read:", "no column", "--map") if word in printed]

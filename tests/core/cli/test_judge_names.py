@@ -15,10 +15,10 @@ REPEATED = {"id": "r1", "question": "why?", "answer": "so", "rubric": "Is it rig
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> str:
+def case(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A database with ten judges of pairs, one that sampled and one that was asked more than once."""
     folder = tmp_path_factory.mktemp("judges")
-    database = str(folder / "desk.db")
+    database = str(folder / "judgeboard.db")
     files: dict[str, list[dict[str, Any]]] = {
         "pairs": [{**PAIR, **BOTH, "judge": f"GPT-4/prompt-{number}"} for number in range(10)],
         "samples": [{**SAMPLED, "model": "committee"}],
@@ -49,6 +49,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("health --judge-version Lexicla", "no judge version 'Lexicla'; there is: lexical v1"),
     ],
 )
-def test_a_judge_that_is_not_found(desk: str, capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
-    assert run([*words.split(), "--db", desk]) == 2
+def test_a_judge_that_is_not_found(case: str, capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
+    assert run([*words.split(), "--db", case]) == 2
     assert capsys.readouterr().err.startswith(f"judgeboard: {said}")

@@ -10,24 +10,24 @@ import pytest
 from judgeboard.cli.app import run
 from judging_log import address
 from pair_log import add_pairs
-from queue_desk import QueueDesk, queue_desk
+from queue_case import QueueCase, queue_case
 
 
 @pytest.fixture
-def desk(sqlite_store) -> QueueDesk:
-    return queue_desk(sqlite_store)
+def case(sqlite_store) -> QueueCase:
+    return queue_case(sqlite_store)
 
 
 Typed = Callable[..., Any]
 
 
 @pytest.fixture
-def typed(desk: QueueDesk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Typed:
+def typed(case: QueueCase, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Typed:
     """Run a command as somebody; return what it printed, parsed where it is asked for JSON."""
 
     def type_(user: str, *words: str, code: int = 0) -> Any:
         monkeypatch.setenv("LOGNAME", user)
-        assert run([*words, "--db", address(desk.store)]) == code
+        assert run([*words, "--db", address(case.store)]) == code
         said = capsys.readouterr()
         if code:
             assert "Traceback" not in said.err
@@ -37,8 +37,8 @@ def typed(desk: QueueDesk, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     return type_
 
 
-def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, typed: Typed, tmp_path: Path) -> None:
-    desk.flagged(0.4, 0.1)
+def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, typed: Typed, tmp_path: Path) -> None:
+    case.flagged(0.4, 0.1)
     guide = tmp_path / "guide.txt"
     guide.write_text("Read every clause.")
     made = typed(
@@ -70,26 +70,26 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, 
     typed("lead", "queue", "close", "legal")
     assert "'legal' is closed" in typed("ann", "queue", "next", "legal", code=2)
     assert typed("lead", "queue", "list", "--open", "--json") == {"queues": []}
-    assert desk.flag_states() == ["confirmed", "open"]
+    assert case.flag_states() == ["confirmed", "open"]
 
 
-def test_a_blind_queue_prints_nothing_of_the_judge_until_after_the_review(desk: QueueDesk, typed: Typed) -> None:
-    desk.flagged(0.123)
+def test_a_blind_queue_prints_nothing_of_the_judge_until_after_the_review(case: QueueCase, typed: Typed) -> None:
+    case.flagged(0.123)
     typed("lead", "queue", "create", "q", "--blind-judge")
     for shown in (typed("ann", "queue", "next", "q"), json.dumps(typed("ann", "queue", "next", "q", "--json"))):
         assert not any(word in shown for word in ("0.12", "rag", "low_groundedness", "below"))
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     revealed = typed("ann", "queue", "decide", token, "dismiss", "--groundedness", "0.9", "--reveal")
     assert "groundedness 0.12" in revealed
-    (review,) = desk.reviews()
+    (review,) = case.reviews()
     again = typed("ann", "queue", "reveal", str(review["id"]), "confirm", "--groundedness", "0.5", "--json")
     assert again["blind"] == review["id"]
-    assert [row["stage"] for row in desk.reviews()] == ["blind", "revealed"]
+    assert [row["stage"] for row in case.reviews()] == ["blind", "revealed"]
     assert "only after your own blind review" in typed("bob", "queue", "reveal", str(review["id"]), code=2)
 
 
-def test_what_is_skipped_or_given_back_is_said(desk: QueueDesk, typed: Typed) -> None:
-    desk.flagged(0.1)
+def test_what_is_skipped_or_given_back_is_said(case: QueueCase, typed: Typed) -> None:
+    case.flagged(0.1)
     typed("lead", "queue", "create", "q")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert typed("ann", "queue", "release", token, "--json") == {"released": True}
@@ -100,8 +100,8 @@ def test_what_is_skipped_or_given_back_is_said(desk: QueueDesk, typed: Typed) ->
     assert "nothing left for cli:ann" in typed("ann", "queue", "next", "q")
 
 
-def test_a_queue_is_given_to_names_and_taken_from_them(desk: QueueDesk, typed: Typed) -> None:
-    desk.flagged(0.1)
+def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: Typed) -> None:
+    case.flagged(0.1)
     typed("lead", "queue", "create", "q", "--assign", "Mara, cli:ann")
     assert "assigned to others" in typed("bob", "queue", "next", "q", code=2)
     assert typed("lead", "queue", "assign", "q", "cli:bob", "--remove", "Mara", "--json") == {
@@ -142,17 +142,17 @@ def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], said: str,
     ],
 )
 def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(
-    words: tuple[str, ...], said: str, desk: QueueDesk, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], said: str, case: QueueCase, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk.flagged(0.1)
-    assert run(["queue", "create", "q", *words, "--db", address(desk.store)]) == 0
+    case.flagged(0.1)
+    assert run(["queue", "create", "q", *words, "--db", address(case.store)]) == 0
     heard = capsys.readouterr().err
     assert said in heard
     assert bool(said) == bool(heard)
 
 
-def test_the_next_command_that_is_printed_works_for_who_made_the_queue(desk: QueueDesk, typed: Typed) -> None:
-    desk.flagged(0.1)
+def test_the_next_command_that_is_printed_works_for_who_made_the_queue(case: QueueCase, typed: Typed) -> None:
+    case.flagged(0.1)
     for name, given in (("mine", ["--assign", "Mara,cli:lead"]), ("theirs", ["--assign", "Mara"]), ("all", [])):
         printed = typed("lead", "queue", "create", name, *given).splitlines()[-1]
         assert f"{name}" in typed("lead", *printed.split()[1:])
@@ -162,15 +162,15 @@ def test_the_next_command_that_is_printed_works_for_who_made_the_queue(desk: Que
     "words", [("--needed", "0"), ("--overlap", "1.5"), ("--sampling-rate", "1"), ("--order", "worst")]
 )
 def test_a_value_out_of_range_is_named_with_its_option(
-    words: tuple[str, str], desk: QueueDesk, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, str], case: QueueCase, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["queue", "create", "q", *words, "--db", address(desk.store)]) == 2
+    assert run(["queue", "create", "q", *words, "--db", address(case.store)]) == 2
     assert words[0] in capsys.readouterr().err
 
 
-def test_a_text_of_a_log_does_not_steer_the_terminal(desk: QueueDesk, typed: Typed) -> None:
-    (response_id,) = desk.add("\x1b[2Jevil")
-    desk.judge(response_id, 0.1)
+def test_a_text_of_a_log_does_not_steer_the_terminal(case: QueueCase, typed: Typed) -> None:
+    (response_id,) = case.add("\x1b[2Jevil")
+    case.judge(response_id, 0.1)
     typed("lead", "queue", "create", "q")
     shown = typed("ann", "queue", "next", "q")
     assert "\x1b" not in shown
@@ -178,9 +178,9 @@ def test_a_text_of_a_log_does_not_steer_the_terminal(desk: QueueDesk, typed: Typ
 
 
 def test_a_word_for_pairs_is_refused_on_an_answer_and_a_score_that_is_none_is_named(
-    desk: QueueDesk, typed: Typed
+    case: QueueCase, typed: Typed
 ) -> None:
-    desk.flagged(0.1)
+    case.flagged(0.1)
     typed("lead", "queue", "create", "q", "--grades", "relevance")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert "item 1 is an answer" in typed("ann", "queue", "decide", token, "left", code=2)
@@ -190,9 +190,9 @@ def test_a_word_for_pairs_is_refused_on_an_answer_and_a_score_that_is_none_is_na
 
 
 def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
-    desk: QueueDesk, typed: Typed, tmp_path: Path
+    case: QueueCase, typed: Typed, tmp_path: Path
 ) -> None:
-    desk.flagged(0.1, 0.2)
+    case.flagged(0.1, 0.2)
     typed("lead", "queue", "create", "q")
     file = tmp_path / "mara.jsonl"
     made = typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--items", "9", "--json")
@@ -214,8 +214,8 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     assert "exists already" in typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", code=2)
 
 
-def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typed: Typed) -> None:
-    add_pairs(desk.store, 1)
+def test_pairs_are_judged_by_side_and_adjudicated_as_stored(case: QueueCase, typed: Typed) -> None:
+    add_pairs(case.store, 1)
     assert typed("lead", "queue", "create", "sides", "--subject", "pairs", "--needed", "2", "--json")["items"] == 1
     for user, answer in (("ann", "left-0"), ("bob", "right-0")):
         shown = typed(user, "queue", "next", "sides", "--json")
@@ -233,12 +233,12 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typ
     assert "is a pair" in typed("lead", *item, "confirm", code=2)
     assert "has no grades" in typed("lead", *item, "b", "--quality", "2", code=2)
     typed("lead", *item, "b")
-    assert desk.item_states() == ["adjudicated"]
+    assert case.item_states() == ["adjudicated"]
     assert typed("lead", "adjudicate") == "There are no conflicts.\n"
 
 
-def test_who_is_to_review_it_blind_is_not_shown_what_others_said(desk: QueueDesk, typed: Typed) -> None:
-    desk.flagged(0.1)
+def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase, typed: Typed) -> None:
+    case.flagged(0.1)
     typed("lead", "queue", "create", "q", "--blind-people", "--assign", "cli:ann,cli:bob", "--needed", "2")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])

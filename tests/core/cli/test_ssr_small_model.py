@@ -10,7 +10,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address
-from review_desk import rows_of
+from review_case import rows_of
 
 PAIR = {
     "id": "q",

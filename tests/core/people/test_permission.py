@@ -85,7 +85,7 @@ def test_an_error_of_the_change_itself_is_no_refusal(sqlite_store: Store) -> Non
 
 
 @pytest.mark.parametrize("origin", ["page", "cli"])
-def test_without_sign_in_everyone_is_admin_of_their_own_desk(sqlite_store: Store, origin: str) -> None:
+def test_without_sign_in_everyone_is_admin_of_their_own_case(sqlite_store: Store, origin: str) -> None:
     mara = ensure_reviewer(sqlite_store, origin, "Mara")
     for action in Action:
         with allowed(sqlite_store, mara, action):

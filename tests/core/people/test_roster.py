@@ -12,7 +12,7 @@ from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.reviewers import Reviewer, list_graders, store_reviewer
-from review_desk import Desk, flagged_desk
+from review_case import ReviewCase, flagged_case
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 
@@ -24,13 +24,13 @@ def told(store: Store) -> list[tuple[str, str, object]]:
 
 
 @pytest.fixture
-def desk(sqlite_store: Store) -> Desk:
-    return flagged_desk(sqlite_store)
+def case(sqlite_store: Store) -> ReviewCase:
+    return flagged_case(sqlite_store)
 
 
 @pytest.fixture
-def flag(desk: Desk) -> int:
-    return desk.judge(0.3)
+def flag(case: ReviewCase) -> int:
+    return case.judge(0.3)
 
 
 @pytest.fixture
@@ -122,17 +122,17 @@ def test_a_person_of_another_origin_is_not_the_one_who_signs_in(sqlite_store: St
         change_role(sqlite_store, ANN, Role.LEAD, "cli:root")
 
 
-def test_who_is_removed_stays_the_author_and_may_do_nothing_more(desk: Desk, flag: int) -> None:
-    bob = add_person(desk.store, BOB, Role.REVIEWER, "cli:root")
+def test_who_is_removed_stays_the_author_and_may_do_nothing_more(case: ReviewCase, flag: int) -> None:
+    bob = add_person(case.store, BOB, Role.REVIEWER, "cli:root")
     press = {"flag_id": flag, "reviewer": bob, "decision": Decision.UNSURE}
-    decide(desk.store, **press, request_key="first", now=datetime(2026, 3, 1, tzinfo=UTC))
-    remove_person(desk.store, BOB, "cli:root")
+    decide(case.store, **press, request_key="first", now=datetime(2026, 3, 1, tzinfo=UTC))
+    remove_person(case.store, BOB, "cli:root")
     with pytest.raises(NotAllowed, match="Reviewing is for"):  # his session goes on, and remembers a role
-        decide(desk.store, **press, request_key="second")
-    with desk.store.reading() as connection:
+        decide(case.store, **press, request_key="second")
+    with case.store.reading() as connection:
         line = next(each for each in list_people(connection) if each.person.id == bob.id)
     assert (line.role, line.last_review) == (Role.NONE, datetime(2026, 3, 1, tzinfo=UTC))
-    assert told(desk.store)[-1] == ("refused", BOB, "review")
+    assert told(case.store)[-1] == ("refused", BOB, "review")
 
 
 def test_the_list_says_who_may_what_and_when_they_were_here(store: Store) -> None:

@@ -14,10 +14,11 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import StoredResponses, store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FLAG
+from queue_case import QueueCase, queue_case
 
 
 @dataclass
-class Desk:
+class Case:
     """A database on which nothing is drawn at random, with what tests do on one line each."""
 
     store: Store
@@ -88,17 +89,22 @@ class Desk:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    desk = Desk(store)
-    desk.set("random_share", 0)
-    return desk
+def queues(store: Store) -> QueueCase:
+    return queue_case(store)
 
 
 @pytest.fixture
-def sqlite_desk(sqlite_store: Store) -> Desk:
-    return Desk(sqlite_store)
+def case(store: Store) -> Case:
+    case = Case(store)
+    case.set("random_share", 0)
+    return case
 
 
 @pytest.fixture
-def postgres_desk(postgres_store: Store) -> Desk:
-    return Desk(postgres_store)
+def sqlite_case(sqlite_store: Store) -> Case:
+    return Case(sqlite_store)
+
+
+@pytest.fixture
+def postgres_case(postgres_store: Store) -> Case:
+    return Case(postgres_store)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from desk_rows import START, DeskRows, made_desk
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
+from reviewed_log import START, ReviewedLog, made_log
 
 Row = dict[str, Any]
 DAY = (START - START.replace(year=1970, month=1, day=1, hour=0)).days
@@ -67,28 +67,28 @@ FILTERS = [
 
 
 @pytest.fixture(scope="module")
-def filled(sqlite_template, tmp_path_factory) -> DeskRows:
+def filled(sqlite_template, tmp_path_factory) -> ReviewedLog:
     from judgeboard.store.engine import open_store
 
-    path = tmp_path_factory.mktemp("desk") / "desk.db"
+    path = tmp_path_factory.mktemp("case") / "judgeboard.db"
     path.write_bytes(sqlite_template.read_bytes())
-    return made_desk(open_store(path), answers=60)
+    return made_log(open_store(path), answers=60)
 
 
-def expected(desk: DeskRows, where: RowFilter) -> Callable[[Row], bool]:
+def expected(case: ReviewedLog, where: RowFilter) -> Callable[[Row], bool]:
     """The filter as a plain predicate on a row of response."""
-    current = desk.current(where.judge or "rag")
+    current = case.current(where.judge or "rag")
     if where.judge_version is not None:
-        current = {id_: row for id_, row in _by_version(desk, where.judge_version).items() if row["status"] == "ok"}
-    feedback, low_line = desk.latest_feedback(), (0.5, 2)
+        current = {id_: row for id_, row in _by_version(case, where.judge_version).items() if row["status"] == "ok"}
+    feedback, low_line = case.latest_feedback(), (0.5, 2)
     graded = {
         row["response_id"]
-        for row in desk.standing()
+        for row in case.standing()
         if any(row[name] is not None for name in ("label", "groundedness", "quality"))
     }
-    flags = desk.all(FLAG)
-    last = {(row["response_id"], row["judge_version_id"]): row for row in desk.all(JUDGMENT)}
-    versions = {row["id"]: row["name"] for row in desk.all(VERSION)}
+    flags = case.all(FLAG)
+    last = {(row["response_id"], row["judge_version_id"]): row for row in case.all(JUDGMENT)}
+    versions = {row["id"]: row["name"] for row in case.all(VERSION)}
 
     def wants(row: Row) -> bool:
         verdict, said = current.get(row["id"]), feedback.get(row["id"])
@@ -145,10 +145,10 @@ def expected(desk: DeskRows, where: RowFilter) -> Callable[[Row], bool]:
     return wants
 
 
-def _by_version(desk: DeskRows, version: int) -> dict[int, Row]:
+def _by_version(case: ReviewedLog, version: int) -> dict[int, Row]:
     return {
         row["response_id"]: row
-        for row in desk.all(JUDGMENT)
+        for row in case.all(JUDGMENT)
         if row["judge_version_id"] == version and row["status"] == "ok"
     }
 
@@ -177,20 +177,20 @@ def _contains(row: Row, text: str) -> bool:
     return any(text.lower() in row[name].lower() for name in ("query", "answer", "external_id"))
 
 
-def check_responses(desk: DeskRows, where: RowFilter) -> None:
-    wants = expected(desk, where)
-    found = [row for row in desk.responses() if wants(row)]
+def check_responses(case: ReviewedLog, where: RowFilter) -> None:
+    wants = expected(case, where)
+    found = [row for row in case.responses() if wants(row)]
     newest = sorted(found, key=lambda row: (-1 if row["asked_day"] is None else row["asked_day"], row["id"]))[::-1]
-    with desk.store.reading() as connection:
+    with case.store.reading() as connection:
         page = response_page(connection, where, limit=1000)
         assert [line.response_id for line in page.lines] == [row["id"] for row in newest]
         assert page.total == len(found)
         if where.judge_side == "none" or where.unscored == "groundedness":
             assert response_page(connection, where, "lowest", limit=1000).lines == page.lines
             return
-        judged = desk.current(where.judge or "rag")
+        judged = case.current(where.judge or "rag")
         if where.judge_version is not None:
-            judged = _by_version(desk, where.judge_version)
+            judged = _by_version(case, where.judge_version)
         scored = [
             (judged[row["id"]]["groundedness"], row["id"])
             for row in found
@@ -201,7 +201,7 @@ def check_responses(desk: DeskRows, where: RowFilter) -> None:
         assert lowest.total == len(scored)
 
 
-def check_queue(desk: DeskRows, where: RowFilter) -> None:
+def check_queue(case: ReviewedLog, where: RowFilter) -> None:
     """The queue reads judge and scores from the flag's own copies, everything else from the response."""
     of_answer = RowFilter(
         **{
@@ -211,11 +211,11 @@ def check_queue(desk: DeskRows, where: RowFilter) -> None:
             and (name != "judge" or where.unscored)
         }
     )
-    wants = expected(desk, of_answer)
-    answers = {row["id"]: row for row in desk.responses() if wants(row)}
+    wants = expected(case, of_answer)
+    answers = {row["id"]: row for row in case.responses() if wants(row)}
     found = [
         flag
-        for flag in desk.open_flags()
+        for flag in case.open_flags()
         if flag["response_id"] in answers
         and (not where.rules or flag["rule"] in where.rules)
         and (where.judge is None or flag["judge_name"] == where.judge)
@@ -223,7 +223,7 @@ def check_queue(desk: DeskRows, where: RowFilter) -> None:
         and _within(flag["quality"], where.min_quality, where.max_quality)
     ]
     worst = sorted(found, key=lambda flag: (-flag["severity"], flag["id"]))
-    with desk.store.reading() as connection:
+    with case.store.reading() as connection:
         page = queue_page(connection, where, "worst", limit=1000)
     assert [line.flag_id for line in page.lines] == [flag["id"] for flag in worst]
     assert page.total == len(found)
@@ -236,20 +236,20 @@ def _within(value: float | None, low: float | None, high: float | None) -> bool:
 
 
 @pytest.mark.parametrize("where", FILTERS, ids=describe)
-def test_lists_hold_what_the_filter_says(filled: DeskRows, where: RowFilter) -> None:
+def test_lists_hold_what_the_filter_says(filled: ReviewedLog, where: RowFilter) -> None:
     check_responses(filled, where)
     check_queue(filled, where)
 
 
 @pytest.mark.postgres
 def test_lists_hold_what_the_filter_says_on_postgresql(postgres_store: Store) -> None:
-    desk = made_desk(postgres_store, answers=60)
+    case = made_log(postgres_store, answers=60)
     for where in FILTERS:
-        check_responses(desk, where)
-        check_queue(desk, where)
+        check_responses(case, where)
+        check_queue(case, where)
 
 
-def test_the_filters_of_this_test_find_something(filled: DeskRows) -> None:
+def test_the_filters_of_this_test_find_something(filled: ReviewedLog) -> None:
     empty = [describe(where) for where in FILTERS if not any(map(expected(filled, where), filled.responses()))]
     assert sorted(empty) == [
         "0 chosen answers",
@@ -259,7 +259,7 @@ def test_the_filters_of_this_test_find_something(filled: DeskRows) -> None:
     ]
 
 
-def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: DeskRows) -> None:
+def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: ReviewedLog) -> None:
     with filled.store.reading() as connection:
         found = [response_page(connection, RowFilter(text=text), limit=1000).total for text in ("Öse", "öse", "ÖSE")]
     assert found[0] == found[1] == found[2] > 0

@@ -56,10 +56,10 @@ LOST = StepRecord(Status.ERROR, raw=SECRET, attempts=TRIED, error=f"broke at {SE
 class Story:
     """A logged answer that holds a secret, one that does not, and everything that every method makes of the first."""
 
-    def __init__(self, desk: Any) -> None:
-        self.desk = desk
-        self.version = desk.version()
-        self.response = desk.add(
+    def __init__(self, case: Any) -> None:
+        self.case = case
+        self.version = case.version()
+        self.response = case.add(
             Response(
                 *("log", "secret", f"who is {SECRET}?", f"it is {SECRET}"),
                 passages=(SECRET,),
@@ -68,8 +68,8 @@ class Story:
                 metadata={"user": SECRET},
             )
         ).new[0]
-        self.other = desk.add(Response("log", "other", "what?", "plainly this")).new[0]
-        with desk.store.writing() as connection:
+        self.other = case.add(Response("log", "other", "what?", "plainly this")).new[0]
+        with case.store.writing() as connection:
             self.run = start_import_run(connection, self.version, "me").id
             self.control = made_worse(connection, self.response)
             for response_id in (self.response, self.control):
@@ -150,7 +150,7 @@ class Story:
 
     def places_of(self, words: str) -> set[str]:
         """The tables in which any cell of any row holds these words, those of the search among them."""
-        with self.desk.store.reading() as connection:
+        with self.case.store.reading() as connection:
             found = set()
             for name in inspect(connection).get_table_names():
                 rows = connection.execute(text(f'SELECT * FROM "{name}"')).all()
@@ -159,13 +159,13 @@ class Story:
             return found
 
     def figures(self) -> list[Any]:
-        with self.desk.store.reading() as connection:
+        with self.case.store.reading() as connection:
             tried = load_samples(connection, [self.version.id])
             return [
                 load_comparisons(connection, [self.version.id]),
                 [one.statuses for one in tried],
                 [(one.aspect, one.preference) for one in load_preferences(connection)],
-                [(row["groundedness"], row["quality"]) for row in self.desk.rows(JUDGMENT)],
+                [(row["groundedness"], row["quality"]) for row in self.case.rows(JUDGMENT)],
             ]
 
 
@@ -183,8 +183,8 @@ def cell_text(cell: Any) -> str:
 
 
 @pytest.fixture
-def story(desk) -> Story:
-    return Story(desk)
+def story(case) -> Story:
+    return Story(case)
 
 
 def test_the_story_is_told_in_every_table_that_can_tell_one(story) -> None:
@@ -193,31 +193,31 @@ def test_the_story_is_told_in_every_table_that_can_tell_one(story) -> None:
 
 
 def test_nothing_of_it_is_left_in_any_table(story) -> None:
-    with story.desk.store.writing() as connection:
+    with story.case.store.writing() as connection:
         forget_response(connection, "secret", actor="me")
     assert story.places_of(SECRET) == set()
 
 
 def test_figures_stay_as_they_were(story) -> None:
     before = story.figures()
-    with story.desk.store.writing() as connection:
+    with story.case.store.writing() as connection:
         forget_response(connection, "secret", actor="me")
     assert story.figures() == before
 
 
 def test_what_was_not_made_from_it_stays(story) -> None:
-    with story.desk.store.writing() as connection:
+    with story.case.store.writing() as connection:
         ids = forget_response(connection, "secret", actor="me")
     assert story.other not in ids
     assert story.places_of("plainly this") >= {"response"}
 
 
 def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> None:
-    with story.desk.store.writing() as connection:
+    with story.case.store.writing() as connection:
         (alone,) = store_pairs(connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]).new
         said = NewComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
         store_comparisons(connection, story.version, story.run, [said])
-    with story.desk.store.writing() as connection:
+    with story.case.store.writing() as connection:
         forget_response(connection, "pair:alone:b", actor="me")
     assert story.places_of("Numbat") == set()
     assert story.places_of(SECRET)
@@ -246,12 +246,12 @@ def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None
 
 @pytest.mark.parametrize("named", ["p~1", "p~2"])
 def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_it(story, named: str) -> None:
-    with story.desk.store.writing() as connection:
+    with story.case.store.writing() as connection:
         attempts_at(connection, story, "p", "Numbat-12")
         attempts_at(connection, story, "q", "Wombat-34")
     assert story.places_of("Numbat-12") >= {"response", "generation", "refinement"}
     kept = story.places_of("Wombat-34")
-    with story.desk.store.writing() as connection:
+    with story.case.store.writing() as connection:
         forget_response(connection, named, actor="me")
     assert story.places_of("Numbat-12") == set()
     assert story.places_of("Wombat-34") == kept
@@ -259,30 +259,30 @@ def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_i
 
 
 def test_calls_that_made_no_answer_are_blanked_too(story) -> None:
-    with story.desk.store.writing() as connection:
+    with story.case.store.writing() as connection:
         forget_response(connection, "secret", actor="me")
-    calls = story.desk.rows(GENERATION)
+    calls = story.case.rows(GENERATION)
     assert [(call["response_id"] is None, call["raw"], call["error"]) for call in calls] == [
         *((False, None, None), (True, None, None)),
         (True, None, None),
     ]
 
 
-def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(desk) -> None:
-    with desk.store.writing() as connection:
+def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case) -> None:
+    with case.store.writing() as connection:
         answers = [
             Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}") for n in range(4)
         ]
         store_responses(connection, answers)
-    assert make_control_answers(desk.store, kinds=("other_answer",))[0].made == 4
-    with desk.store.writing() as connection:
+    assert make_control_answers(case.store, kinds=("other_answer",))[0].made == 4
+    with case.store.writing() as connection:
         assert len(forget_response(connection, "x0", actor="test")) == 3, "itself, its own control, and the other's"
         kept = connection.execute(select(RESPONSE.c.external_id).where(RESPONSE.c.answer.contains(SECRET)))
         assert kept.scalars().all() == []
 
 
-def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_desk) -> None:
-    store = sqlite_desk.store
+def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case) -> None:
+    store = sqlite_case.store
     path = Path(str(store.engine.url.database))
     with store.writing() as connection:
         store_responses(connection, [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)])

@@ -77,25 +77,25 @@ def test_an_environment_outside_the_range_is_named(store, monkeypatch: pytest.Mo
 
 
 def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(
-    desk, monkeypatch: pytest.MonkeyPatch
+    case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert read(desk.store, primary_judge) is None
-    response = desk.answer()
-    desk.version("zen")
-    desk.say(desk.version("nli"), response, quality=3)
-    desk.say(desk.version("rag"), response, quality=3)
-    assert read(desk.store, primary_judge) == "nli"
-    desk.set("primary_judge", "rag")
-    assert read(desk.store, primary_judge) == "rag"
+    assert read(case.store, primary_judge) is None
+    response = case.answer()
+    case.version("zen")
+    case.say(case.version("nli"), response, quality=3)
+    case.say(case.version("rag"), response, quality=3)
+    assert read(case.store, primary_judge) == "nli"
+    case.set("primary_judge", "rag")
+    assert read(case.store, primary_judge) == "rag"
     monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "zen")
-    assert read(desk.store, primary_judge) == "zen"
+    assert read(case.store, primary_judge) == "zen"
     with pytest.raises(BadInput, match="no judge 'lex'; there is: nli, rag, zen"):
-        desk.set("primary_judge", "lex")
+        case.set("primary_judge", "lex")
 
 
-def test_a_judge_without_scores_of_ours_is_not_primary_by_being_first(desk) -> None:
-    response = desk.answer()
-    desk.say(desk.version("rubric"), response)
-    assert read(desk.store, primary_judge) is None
-    desk.say(desk.version("rag"), response, quality=3)
-    assert read(desk.store, primary_judge) == "rag"
+def test_a_judge_without_scores_of_ours_is_not_primary_by_being_first(case) -> None:
+    response = case.answer()
+    case.say(case.version("rubric"), response)
+    assert read(case.store, primary_judge) is None
+    case.say(case.version("rag"), response, quality=3)
+    assert read(case.store, primary_judge) == "rag"

@@ -12,166 +12,166 @@ from judgeboard.store.storing import reapply_flags, store_judgments
 TRUNCATED = (Attempt("first", "http_500"), Attempt("retry", "truncated", '{"groun', 900, 512))
 
 
-def test_a_low_score_is_flagged_with_what_the_queue_filters_by(desk) -> None:
+def test_a_low_score_is_flagged_with_what_the_queue_filters_by(case) -> None:
     asked_at = datetime(2026, 3, 1, tzinfo=UTC)
-    response = desk.answer(query_type="sql", asked_at=asked_at)
-    version = desk.version()
-    desk.say(version, response, groundedness=0.31, quality=3)
-    [flag] = desk.flag_rows(response)
+    response = case.answer(query_type="sql", asked_at=asked_at)
+    version = case.version()
+    case.say(version, response, groundedness=0.31, quality=3)
+    [flag] = case.flag_rows(response)
     assert (flag["rule"], flag["auto_score"], flag["state"]) == ("low_groundedness", 0.31, "open")
     assert (flag["query_type"], flag["source"], flag["asked_day"]) == ("sql", "log", 20_513)
     assert (flag["judge_name"], flag["groundedness"], flag["quality"]) == ("rag", 0.31, 3)
-    assert flag["judgment_id"] == desk.current(response)[0]["judgment_id"]
+    assert flag["judgment_id"] == case.current(response)[0]["judgment_id"]
     assert flag["raise_key"] == f"low_groundedness:{version.fingerprint}"
     assert flag["params"] == {"threshold": 0.5}
     assert flag["severity"] == pytest.approx(0.38)
 
 
-def test_the_same_reason_from_the_same_version_leaves_the_flag(desk) -> None:
-    response, version = desk.answer(), desk.version()
-    desk.say(version, response, groundedness=0.31)
-    before = desk.flag_rows(response)
-    desk.say(version, response, groundedness=0.2)
-    assert desk.flag_rows(response) == before
+def test_the_same_reason_from_the_same_version_leaves_the_flag(case) -> None:
+    response, version = case.answer(), case.version()
+    case.say(version, response, groundedness=0.31)
+    before = case.flag_rows(response)
+    case.say(version, response, groundedness=0.2)
+    assert case.flag_rows(response) == before
 
 
-def test_an_open_flag_goes_when_its_reason_is_gone_and_may_come_again(desk) -> None:
-    response, version = desk.answer(), desk.version()
+def test_an_open_flag_goes_when_its_reason_is_gone_and_may_come_again(case) -> None:
+    response, version = case.answer(), case.version()
     for groundedness in (0.3, 0.9, 0.2):
-        desk.say(version, response, groundedness=groundedness)
-    assert desk.flags(response) == [("low_groundedness", "superseded"), ("low_groundedness", "open")]
+        case.say(version, response, groundedness=groundedness)
+    assert case.flags(response) == [("low_groundedness", "superseded"), ("low_groundedness", "open")]
 
 
-def test_a_new_version_supersedes_the_open_flag_with_its_own(desk) -> None:
-    response = desk.answer()
-    desk.say(desk.version(), response, quality=1)
-    desk.say(desk.version(t=1), response, quality=2)
-    assert desk.flags(response) == [("low_quality", "superseded"), ("low_quality", "open")]
+def test_a_new_version_supersedes_the_open_flag_with_its_own(case) -> None:
+    response = case.answer()
+    case.say(case.version(), response, quality=1)
+    case.say(case.version(t=1), response, quality=2)
+    assert case.flags(response) == [("low_quality", "superseded"), ("low_quality", "open")]
 
 
 @pytest.mark.parametrize("decided", [FlagState.CONFIRMED, FlagState.DISMISSED])
-def test_a_decided_flag_stays_and_a_new_version_names_it(desk, decided: FlagState) -> None:
-    response, one = desk.answer(), desk.version()
-    desk.say(one, response, quality=1)
-    desk.decide(response, "low_quality", decided)
-    desk.say(one, response, quality=2)
-    desk.say(one, response, quality=4)
-    desk.say(one, response, quality=1)
-    assert desk.flags(response) == [("low_quality", decided)]
-    desk.say(desk.version(t=1), response, quality=1)
-    first, second = desk.flag_rows(response)
+def test_a_decided_flag_stays_and_a_new_version_names_it(case, decided: FlagState) -> None:
+    response, one = case.answer(), case.version()
+    case.say(one, response, quality=1)
+    case.decide(response, "low_quality", decided)
+    case.say(one, response, quality=2)
+    case.say(one, response, quality=4)
+    case.say(one, response, quality=1)
+    assert case.flags(response) == [("low_quality", decided)]
+    case.say(case.version(t=1), response, quality=1)
+    first, second = case.flag_rows(response)
     assert (second["state"], second["decided_before_id"], first["state"]) == ("open", first["id"], decided)
 
 
-def test_feedback_raises_and_supersedes_its_gap(desk) -> None:
-    response, version = desk.answer(), desk.version()
-    desk.say(version, response, quality=4)
-    desk.thumbs("a", 0)
-    assert desk.flags(response) == [("feedback_gap", "open")]
-    desk.thumbs("a", 1)
-    assert desk.flags(response) == [("feedback_gap", "superseded")]
+def test_feedback_raises_and_supersedes_its_gap(case) -> None:
+    response, version = case.answer(), case.version()
+    case.say(version, response, quality=4)
+    case.thumbs("a", 0)
+    assert case.flags(response) == [("feedback_gap", "open")]
+    case.thumbs("a", 1)
+    assert case.flags(response) == [("feedback_gap", "superseded")]
 
 
-def test_the_gap_is_seen_when_the_judgment_comes_after_the_feedback(desk) -> None:
-    response = desk.answer()
-    desk.thumbs("a", 0)
-    desk.say(desk.version(), response, quality=4)
-    assert desk.flags(response) == [("feedback_gap", "open")]
+def test_the_gap_is_seen_when_the_judgment_comes_after_the_feedback(case) -> None:
+    response = case.answer()
+    case.thumbs("a", 0)
+    case.say(case.version(), response, quality=4)
+    assert case.flags(response) == [("feedback_gap", "open")]
 
 
-def test_a_failed_primary_judge_is_flagged_until_it_succeeds(desk) -> None:
-    response, version = desk.answer(), desk.version()
-    desk.say(version, response, Status.UNPARSABLE, attempts=TRUNCATED)
-    [flag] = desk.flag_rows(response)
+def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case) -> None:
+    response, version = case.answer(), case.version()
+    case.say(version, response, Status.UNPARSABLE, attempts=TRUNCATED)
+    [flag] = case.flag_rows(response)
     assert (flag["rule"], flag["severity"], flag["judge_name"]) == ("judge_failed", 0.5, "rag")
     assert flag["details"] == {"judge": "rag v1", "status": "unparsable", "cause": "truncated", "tokens": 512}
-    desk.say(version, response, quality=4)
-    assert desk.flags(response) == [("judge_failed", "superseded")]
-    desk.say(version, response, Status.ERROR)  # what it said before still counts
-    assert desk.flags(response) == [("judge_failed", "superseded")]
+    case.say(version, response, quality=4)
+    assert case.flags(response) == [("judge_failed", "superseded")]
+    case.say(version, response, Status.ERROR)  # what it said before still counts
+    assert case.flags(response) == [("judge_failed", "superseded")]
 
 
-def test_a_second_judge_that_fails_is_no_reason(desk) -> None:
-    response = desk.answer()
-    desk.say(desk.version(), response, quality=4)
-    desk.say(desk.version("nli"), response, Status.REFUSED)
-    assert desk.flags(response) == []
+def test_a_second_judge_that_fails_is_no_reason(case) -> None:
+    response = case.answer()
+    case.say(case.version(), response, quality=4)
+    case.say(case.version("nli"), response, Status.REFUSED)
+    assert case.flags(response) == []
 
 
-def test_only_the_primary_judge_is_low_and_every_judge_disagrees(desk) -> None:
-    response = desk.answer()
-    desk.say(desk.version(), response, groundedness=0.9)
-    desk.say(desk.version("nli"), response, groundedness=0.1)
-    [flag] = desk.flag_rows(response)
+def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case) -> None:
+    response = case.answer()
+    case.say(case.version(), response, groundedness=0.9)
+    case.say(case.version("nli"), response, groundedness=0.1)
+    [flag] = case.flag_rows(response)
     assert (flag["rule"], flag["judge_name"], flag["groundedness"]) == ("judges_disagree", "rag", 0.9)
     assert flag["details"]["pairs"] == [
         {"judges": ["rag v1", "nli v1"], "measure": "groundedness", "values": [0.9, 0.1], "delta": 0.8}
     ]
 
 
-def test_one_disagreement_per_primary_version_whoever_joins(desk) -> None:
-    response = desk.answer()
-    desk.say(desk.version(), response, label=Label.GROUNDED)
+def test_one_disagreement_per_primary_version_whoever_joins(case) -> None:
+    response = case.answer()
+    case.say(case.version(), response, label=Label.GROUNDED)
     for name in ("nli", "zen", "lex"):
-        desk.say(desk.version(name), response, label=Label.HALLUCINATED)
-    assert desk.flags(response) == [("judges_disagree", "open")]
+        case.say(case.version(name), response, label=Label.HALLUCINATED)
+    assert case.flags(response) == [("judges_disagree", "open")]
 
 
-def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(desk) -> None:
-    first, second = desk.answer(), desk.answer("b")
-    rag, nli = desk.version(), desk.version("nli")
-    desk.say(nli, first, groundedness=0.1)
-    desk.say(rag, second, groundedness=0.1)
-    assert (desk.flags(first), desk.flags(second)) == ([("low_groundedness", "open")], [])
-    desk.set("primary_judge", "rag")
-    with desk.store.writing() as connection:
+def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(case) -> None:
+    first, second = case.answer(), case.answer("b")
+    rag, nli = case.version(), case.version("nli")
+    case.say(nli, first, groundedness=0.1)
+    case.say(rag, second, groundedness=0.1)
+    assert (case.flags(first), case.flags(second)) == ([("low_groundedness", "open")], [])
+    case.set("primary_judge", "rag")
+    with case.store.writing() as connection:
         reapply_flags(connection, [first, second])
-    assert desk.flags(first) == [("low_groundedness", "superseded")]
-    assert desk.flags(second) == [("low_groundedness", "open")]
+    assert case.flags(first) == [("low_groundedness", "superseded")]
+    assert case.flags(second) == [("low_groundedness", "open")]
 
 
-def test_only_logged_answers_are_flagged(desk) -> None:
-    control = desk.answer(kind=ResponseKind.CONTROL)
-    desk.say(desk.version(), control, groundedness=0.0, quality=1)
-    assert desk.flags(control) == []
-    assert len(desk.current(control)) == 1
+def test_only_logged_answers_are_flagged(case) -> None:
+    control = case.answer(kind=ResponseKind.CONTROL)
+    case.say(case.version(), control, groundedness=0.0, quality=1)
+    assert case.flags(control) == []
+    assert len(case.current(control)) == 1
 
 
-def test_rules_that_are_drawn_wait_for_storing_or_the_command(desk) -> None:
-    response = desk.answer()
-    desk.set("random_share", 1)
-    desk.say(desk.version(), response, quality=4)
-    assert desk.flags(response) == []
-    with desk.store.writing() as connection:
+def test_rules_that_are_drawn_wait_for_storing_or_the_command(case) -> None:
+    response = case.answer()
+    case.set("random_share", 1)
+    case.say(case.version(), response, quality=4)
+    assert case.flags(response) == []
+    with case.store.writing() as connection:
         reapply_flags(connection, [response])
-    assert desk.flags(response) == [("random_sample", "open")]
+    assert case.flags(response) == [("random_sample", "open")]
 
 
-def test_nothing_is_left_of_a_transaction_that_fails(desk) -> None:
-    response, version = desk.answer(), desk.version()
+def test_nothing_is_left_of_a_transaction_that_fails(case) -> None:
+    response, version = case.answer(), case.version()
 
     def fails_half_way() -> None:
-        with desk.store.writing() as connection:
+        with case.store.writing() as connection:
             item = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
             store_judgments(connection, version, None, [item])
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fails_half_way()
-    assert (desk.flags(response), desk.current(response)) == ([], [])
+    assert (case.flags(response), case.current(response)) == ([], [])
 
 
-def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primary(desk) -> None:
-    response = desk.answer()
-    desk.say(desk.version(), response, groundedness=0.9)
-    with desk.store.writing() as connection:
+def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primary(case) -> None:
+    response = case.answer()
+    case.say(case.version(), response, groundedness=0.9)
+    with case.store.writing() as connection:
         replayed = ensure_version(connection, JudgeVersion("rag", "replay"))
     assert replayed.title == "rag v2"
-    desk.say(replayed, response, groundedness=0.1)
-    assert desk.flags(response) == [("low_groundedness", "open"), ("judges_disagree", "open")]
+    case.say(replayed, response, groundedness=0.1)
+    assert case.flags(response) == [("low_groundedness", "open"), ("judges_disagree", "open")]
 
 
-def test_a_flag_survives_hostile_names(desk) -> None:
-    desk.set("always_review", ["<script>alert(1)</script>"])
-    [response] = desk.add(Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")).new
-    assert desk.flags(response) == [("always_review", "open")]
+def test_a_flag_survives_hostile_names(case) -> None:
+    case.set("always_review", ["<script>alert(1)</script>"])
+    [response] = case.add(Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")).new
+    assert case.flags(response) == [("always_review", "open")]

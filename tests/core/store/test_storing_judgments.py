@@ -29,11 +29,11 @@ FULL = Verdict(
 )
 
 
-def test_a_judgment_comes_back_as_it_was_given(desk) -> None:
-    response, version = desk.answer(), desk.version()
-    with desk.store.writing() as connection:
+def test_a_judgment_comes_back_as_it_was_given(case) -> None:
+    response, version = case.answer(), case.version()
+    with case.store.writing() as connection:
         assert store_judgments(connection, version, None, [NewJudgment(response, 0, 0, FULL)]) == 1
-    [row] = desk.rows(JUDGMENT)
+    [row] = case.rows(JUDGMENT)
     assert (row["groundedness"], row["quality"], row["label"], row["status"]) == (0.8, 3, "grounded", "ok")
     assert (row["raw"], row["reasoning"], row["cost_micro"]) == (FULL.raw, "because", 12)
     assert claims_from(row["claims"]) == FULL.claims
@@ -41,27 +41,27 @@ def test_a_judgment_comes_back_as_it_was_given(desk) -> None:
     assert (row["reply_format"], row["dropped_parameters"]) == ("json_schema", ["temperature"])
 
 
-def test_one_ask_is_stored_once_and_never_overwritten(desk) -> None:
-    response, version = desk.answer(), desk.version()
-    with desk.store.writing() as connection:
+def test_one_ask_is_stored_once_and_never_overwritten(case) -> None:
+    response, version = case.answer(), case.version()
+    with case.store.writing() as connection:
         first = [NewJudgment(response, 0, 0, FULL)]
         assert store_judgments(connection, version, None, first) == 1
         other = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
         rejudged = NewJudgment(response, 1, 0, Verdict(Status.OK, groundedness=0.2))
         assert store_judgments(connection, version, None, [other, rejudged]) == 1
-    assert [row["groundedness"] for row in desk.rows(JUDGMENT)] == [0.8, 0.2]
+    assert [row["groundedness"] for row in case.rows(JUDGMENT)] == [0.8, 0.2]
 
 
-def test_a_judgment_of_an_unknown_response_is_refused(desk) -> None:
-    version = desk.version()
-    with desk.store.writing() as connection, pytest.raises(NotFound, match="no response 77"):
+def test_a_judgment_of_an_unknown_response_is_refused(case) -> None:
+    version = case.version()
+    with case.store.writing() as connection, pytest.raises(NotFound, match="no response 77"):
         store_judgments(connection, version, None, [NewJudgment(77, 0, 0, FULL)])
 
 
-def test_what_neither_engine_can_hold_is_replaced(desk) -> None:
-    response, version = desk.answer(), desk.version()
+def test_what_neither_engine_can_hold_is_replaced(case) -> None:
+    response, version = case.answer(), case.version()
     bad = "a\x00b\ud800c"
-    desk.say(
+    case.say(
         version,
         response,
         Status.UNPARSABLE,
@@ -72,72 +72,72 @@ def test_what_neither_engine_can_hold_is_replaced(desk) -> None:
         claims=(Claim(bad, ClaimStatus.SUPPORTED),),
         attempts=(Attempt("first", "ok", bad),),
     )
-    [row] = desk.rows(JUDGMENT)
+    [row] = case.rows(JUDGMENT)
     good = "a\ufffdb\ufffdc"
     assert {row[name] for name in ("raw", "reasoning", "error", "model_reported")} == {good}
     assert (row["claims"][0]["text"], row["attempts"][0]["raw"]) == (good, good)
 
 
-def test_current_of_a_judge_is_its_latest_usable_judgment_over_its_versions(desk) -> None:
-    response = desk.answer(query_type="sql")
-    one, two, other = desk.version(), desk.version(t=1), desk.version("nli")
-    desk.say(one, response, groundedness=0.1)
-    desk.say(other, response, groundedness=0.5)
-    desk.say(two, response, groundedness=0.2)
-    desk.say(two, response, Status.ERROR)
-    assert [(row["judge_version_id"], row["groundedness"], row["is_current"]) for row in desk.current(response)] == [
+def test_current_of_a_judge_is_its_latest_usable_judgment_over_its_versions(case) -> None:
+    response = case.answer(query_type="sql")
+    one, two, other = case.version(), case.version(t=1), case.version("nli")
+    case.say(one, response, groundedness=0.1)
+    case.say(other, response, groundedness=0.5)
+    case.say(two, response, groundedness=0.2)
+    case.say(two, response, Status.ERROR)
+    assert [(row["judge_version_id"], row["groundedness"], row["is_current"]) for row in case.current(response)] == [
         (one.id, 0.1, False),
         (other.id, 0.5, True),
         (two.id, 0.2, True),
     ]
-    desk.say(one, response, groundedness=0.9)  # the older version is asked again: its judgment is the latest
-    assert [(row["judge_version_id"], row["groundedness"], row["is_current"]) for row in desk.current(response)] == [
+    case.say(one, response, groundedness=0.9)  # the older version is asked again: its judgment is the latest
+    assert [(row["judge_version_id"], row["groundedness"], row["is_current"]) for row in case.current(response)] == [
         (other.id, 0.5, True),
         (two.id, 0.2, False),
         (one.id, 0.9, True),
     ]
-    assert {row["query_type"] for row in desk.current(response)} == {"sql"}
+    assert {row["query_type"] for row in case.current(response)} == {"sql"}
 
 
-def test_repeats_are_not_current(desk) -> None:
-    response, version = desk.answer(), desk.version()
-    desk.say(version, response, groundedness=0.9)
-    desk.say(version, response, repeat=1, groundedness=0.1)
-    assert [row["groundedness"] for row in desk.current(response)] == [0.9]
-    assert desk.flags(response) == []
+def test_repeats_are_not_current(case) -> None:
+    response, version = case.answer(), case.version()
+    case.say(version, response, groundedness=0.9)
+    case.say(version, response, repeat=1, groundedness=0.1)
+    assert [row["groundedness"] for row in case.current(response)] == [0.9]
+    assert case.flags(response) == []
 
 
-def test_the_latest_feedback_stands_beside_the_current_judgment(desk) -> None:
-    response, version = desk.answer(), desk.version()
-    desk.say(version, response, quality=3)
-    assert [row["user_quality"] for row in desk.current(response)] == [None]
-    desk.thumbs("a", 0)
-    desk.thumbs("a", 1)
-    assert [row["user_quality"] for row in desk.current(response)] == [4.0]
+def test_the_latest_feedback_stands_beside_the_current_judgment(case) -> None:
+    response, version = case.answer(), case.version()
+    case.say(version, response, quality=3)
+    assert [row["user_quality"] for row in case.current(response)] == [None]
+    case.thumbs("a", 0)
+    case.thumbs("a", 1)
+    assert [row["user_quality"] for row in case.current(response)] == [4.0]
 
 
-def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(desk) -> None:
-    response, other = desk.answer(), desk.answer("b")
-    version = desk.version()
-    desk.say(version, response, groundedness=0.4)
-    desk.say(version, other, groundedness=0.6)
-    right = desk.current(response)
+def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(case) -> None:
+    response, other = case.answer(), case.answer("b")
+    version = case.version()
+    case.say(version, response, groundedness=0.4)
+    case.say(version, other, groundedness=0.6)
+    right = case.current(response)
     table = CURRENT
-    with desk.store.writing() as connection:
+    with case.store.writing() as connection:
         assert rebuild_current(connection, [response, other]) == 0
         connection.execute(table.update().where(table.c.response_id == response).values(groundedness=0.9))
         connection.execute(table.delete().where(table.c.response_id == other))
         ghost = ensure_version(connection, JudgeVersion("ghost", "ghost"))
         connection.execute(insert(table), {**right[0], "judge_version_id": ghost.id, "judge_name": "ghost"})
         assert rebuild_current(connection, [response, other]) == 3
-    assert desk.current(response) == right
-    assert [row["groundedness"] for row in desk.current(other)] == [0.6]
+    assert case.current(response) == right
+    assert [row["groundedness"] for row in case.current(other)] == [0.6]
 
 
-def test_a_large_batch_is_stored_in_whole_statements(desk) -> None:
-    ids = desk.add(*(Response("log", f"a{number}", "q", "a") for number in range(1_200))).new
-    version = desk.version()
+def test_a_large_batch_is_stored_in_whole_statements(case) -> None:
+    ids = case.add(*(Response("log", f"a{number}", "q", "a") for number in range(1_200))).new
+    version = case.version()
     items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.4)) for id_ in ids]
-    with desk.store.writing() as connection:
+    with case.store.writing() as connection:
         assert store_judgments(connection, version, None, items) == 1_200
-    assert len(desk.flags(ids[-1])) == 1
+    assert len(case.flags(ids[-1])) == 1

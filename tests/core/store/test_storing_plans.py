@@ -27,19 +27,19 @@ def plans_of(store) -> Iterator[list[tuple[str, str]]]:
     event.remove(store.engine, "before_cursor_execute", explain)
 
 
-def test_no_statement_of_storing_reads_a_whole_table(sqlite_desk) -> None:
+def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
     said = (Feedback(FeedbackKind.THUMBS, 0),)
     answers = [Response(f"log {number % 3}", f"a{number}", "q", "a") for number in range(20)]
-    rag, nli = sqlite_desk.version(), sqlite_desk.version("nli")
-    with plans_of(sqlite_desk.store) as steps:
-        ids = sqlite_desk.add(*answers).new
+    rag, nli = sqlite_case.version(), sqlite_case.version("nli")
+    with plans_of(sqlite_case.store) as steps:
+        ids = sqlite_case.add(*answers).new
         for version, status in ((rag, Status.ERROR), (rag, Status.OK), (nli, Status.OK)):
             verdict = Verdict(status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {}))
             ask = int(status is Status.OK)
-            with sqlite_desk.store.writing() as connection:
+            with sqlite_case.store.writing() as connection:
                 store_judgments(connection, version, None, [NewJudgment(id_, ask, 0, verdict) for id_ in ids])
-        sqlite_desk.add(*(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers))
-        with sqlite_desk.store.writing() as connection:
+        sqlite_case.add(*(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers))
+        with sqlite_case.store.writing() as connection:
             reapply_flags(connection, ids)
     assert steps
     scans = [
@@ -52,19 +52,19 @@ def test_no_statement_of_storing_reads_a_whole_table(sqlite_desk) -> None:
     assert scans == []
 
 
-def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_desk) -> None:
+def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_case) -> None:
     counts = []
     for size in (2, 50):
-        ids = sqlite_desk.add(*(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))).new
-        version, executed = sqlite_desk.version(), []
+        ids = sqlite_case.add(*(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))).new
+        version, executed = sqlite_case.version(), []
 
         def count(_connection, _cursor, statement, *_rest, executed: list[str] = executed) -> None:
             executed.append(statement)
 
-        event.listen(sqlite_desk.store.engine, "before_cursor_execute", count)
-        with sqlite_desk.store.writing() as connection:
+        event.listen(sqlite_case.store.engine, "before_cursor_execute", count)
+        with sqlite_case.store.writing() as connection:
             items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1)) for id_ in ids]
             store_judgments(connection, version, None, items)
-        event.remove(sqlite_desk.store.engine, "before_cursor_execute", count)
+        event.remove(sqlite_case.store.engine, "before_cursor_execute", count)
         counts.append(len(executed))
     assert counts[0] == counts[1] <= 13  # one of them asks whether any queue is open

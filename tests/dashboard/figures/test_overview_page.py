@@ -1,4 +1,4 @@
-"""The overview: what waits, how the judge fares, where the signals collide, in every state of a desk."""
+"""The overview: what waits, how the judge fares, where the signals collide, in every state of a database."""
 
 from datetime import date
 
@@ -28,7 +28,7 @@ from judgeboard_dashboard.widgets.tables import table_frame
 DAY = date(2026, 3, 9)  # a Monday
 
 
-def desk(waiting: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
+def case(waiting: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
     days = tuple(DayCounts(DAY, raised, each, mine, 0, waiting + 3) for each in decided)
     return Overview(waiting, decided[-1], mine, days, Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
 
@@ -76,16 +76,16 @@ def test_query_types_with_any_name_are_columns() -> None:
     assert rows.iloc[1].tolist()[2:] == [2, 1, 3]
 
 
-def test_words_of_the_desk() -> None:
-    assert open_flags_words(desk(1)) == "1 open flag."
-    assert open_flags_words(desk(0)) == "No open flags."
-    assert decided_words(desk(), named=True) == "No decisions yet today."
+def test_words_of_the_case() -> None:
+    assert open_flags_words(case(1)) == "1 open flag."
+    assert open_flags_words(case(0)) == "No open flags."
+    assert decided_words(case(), named=True) == "No decisions yet today."
     today = (0,) * 6 + (5,)
-    assert decided_words(desk(decided=today, mine=2, raised=9), named=True) == "5 decisions today, 2 of them yours."
-    assert decided_words(desk(decided=today, raised=9), named=False) == "5 decisions today."
-    assert since_yesterday(desk(12)) == "-3"
-    assert average_words(desk(decided=(4, 4, 4, 0, 0, 0, 5))) == "+3 vs. daily average"
-    assert average_words(desk(decided=(0,) * 6 + (5,))) is None
+    assert decided_words(case(decided=today, mine=2, raised=9), named=True) == "5 decisions today, 2 of them yours."
+    assert decided_words(case(decided=today, raised=9), named=False) == "5 decisions today."
+    assert since_yesterday(case(12)) == "-3"
+    assert average_words(case(decided=(4, 4, 4, 0, 0, 0, 5))) == "+3 vs. daily average"
+    assert average_words(case(decided=(0,) * 6 + (5,))) is None
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_words_of_the_desk() -> None:
     ],
 )
 def test_the_pace_is_said_where_the_queue_gets_shorter(waiting: int, raised: int, said: str | None) -> None:
-    assert pace_words(desk(waiting, decided=(4,) * 7, raised=raised)) == said
+    assert pace_words(case(waiting, decided=(4,) * 7, raised=raised)) == said
 
 
 def test_too_few_decisions_have_no_share() -> None:
-    found = desk()
+    found = case()
     assert confirmed_words(found) == ("–", "none decided yet")
     assert confirmed_words(_with(found, Estimate(0.5, 0.2, 0.8, n=8))) == ("–", "too few (n = 8, at least 10 needed)")
     assert confirmed_words(_with(found, Estimate(0.64, 0.6, 0.68, n=611))) == ("64 %", "n = 611, [60, 68]")

@@ -85,7 +85,7 @@ def test_the_environment_wins_and_says_so(page_rows, open_page, said, monkeypatc
 
 
 def test_secrets_of_the_environment_are_masked(page_rows, open_page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-desk-1234")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case-1234")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hidden@proxy/v1")
     page = open_page("settings")
     shown = next(table.value for table in page.dataframe if "Variable" in table.value).to_string()

@@ -24,7 +24,7 @@ from oidc_provider import COOKIE_SECRET
 
 ANN = "ann@example.org"
 PROVIDER = {"client_id": "c", "client_secret": "s", "server_metadata_url": "https://id.example.org/.well-known/x"}
-SHARED = {"redirect_uri": "https://desk.example.org/oauth2callback", "cookie_secret": COOKIE_SECRET}
+SHARED = {"redirect_uri": "https://case.example.org/oauth2callback", "cookie_secret": COOKIE_SECRET}
 
 SignedIn = Callable[[str], AppTest]
 
@@ -62,7 +62,7 @@ def told(store: Store) -> list[tuple[str, str]]:
 
 
 def test_one_provider_and_several_by_name_are_asked() -> None:
-    assert checked_auth(SHARED | PROVIDER) == SignIn(True, (None,), "desk.example.org")
+    assert checked_auth(SHARED | PROVIDER) == SignIn(True, (None,), "case.example.org")
     several = checked_auth(SHARED | {"okta": PROVIDER, "google": PROVIDER})
     assert (several.providers, several.fault) == (("google", "okta"), None)
 
@@ -73,8 +73,8 @@ def test_one_provider_and_several_by_name_are_asked() -> None:
         ({"client_id": ""}, "client_id, client_secret, server_metadata_url"),
         ({"server_metadata_url": None}, "server_metadata_url"),
         ({"my_okta": PROVIDER}, "not contain an underscore"),
-        ({"redirect_uri": "https://desk.example.org/"}, "/oauth2callback"),
-        ({"redirect_uri": "desk.example.org/oauth2callback"}, "the address of this server"),
+        ({"redirect_uri": "https://case.example.org/"}, "/oauth2callback"),
+        ({"redirect_uri": "case.example.org/oauth2callback"}, "the address of this server"),
         ({"cookie_secret": "guess me"}, "32 random characters"),
     ],
 )
@@ -93,7 +93,7 @@ def test_without_secrets_nobody_signs_in(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert sign_in() == SignIn(asked=False)
 
 
-def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_opens_the_desk_to_nobody(
+def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_lets_nobody_in(
     monkeypatch: pytest.MonkeyPatch, sqlite_store: Store
 ) -> None:
     monkeypatch.setenv("JUDGEBOARD_ADMIN", ANN)
@@ -103,7 +103,7 @@ def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_opens_the_desk_
         serving.serve(str(sqlite_store.engine.url.database))
 
 
-def test_secrets_that_cannot_be_read_open_the_desk_to_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_secrets_that_cannot_be_read_let_nobody_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = tmp_path / "secrets.toml"
     broken.write_text("[auth\ncookie_secret = ")
     before = st.get_option("secrets.files")

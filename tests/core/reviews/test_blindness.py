@@ -1,0 +1,428 @@
+"""To a reviewer who is to review an answer blind it is not there, whatever is asked; afterwards all of it is."""
+
+import io
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, column, exists, insert, literal, literal_column, select, table, text
+
+import judgeboard
+from judgeboard.agreement.disagreement import disagreement_page
+from judgeboard.agreement.flag_worth import flags_worth
+from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.verdict_changes import run_comparison, version_comparison
+from judgeboard.domain import Grade, QueueOrder
+from judgeboard.errors import DecisionRefused, NotFound
+from judgeboard.health.report import health_page, judges_in_use
+from judgeboard.methods.attempts import attempt_sequences
+from judgeboard.methods.audit_report import done_audits, listed_answers, shown_audit
+from judgeboard.methods.pair_report import ComparedPairs, pair_screen
+from judgeboard.reports.stats import measure, stats
+from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.leases import release, skip
+from judgeboard.store.audits import audited_judgments
+from judgeboard.store.columns import METADATA
+from judgeboard.store.comparisons import latest_comparisons, pair_heads
+from judgeboard.store.events import EventFilter, event_page
+from judgeboard.store.export import EXPORTS, export_tables
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import ANSWERS, OPEN, PAIRS, PARTS, Seen, count_hidden, hide_rows
+from judgeboard.store.items import load_item, response_of_flag
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.open_flags import neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.overview import overview, quadrant
+from judgeboard.store.own_reviews import own_reviews_page
+from judgeboard.store.preferences import load_preferences
+from judgeboard.store.response_pages import response_facets, response_page
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import comments_on
+from judgeboard.store.run_steps import run_problems
+from judgeboard.store.runs import Selection, ask_mode, count_unasked
+from judgeboard.store.tables import FLAG, JUDGMENT, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
+from judgeboard.store.verdicts import load_rubric_scores
+from judgeboard.trends import trend
+from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
+from queue_case import QueueCase
+
+CORE = Path(judgeboard.__file__).parent
+
+
+@dataclass
+class Marked:
+    """A case with a marked answer, which a queue gives to Mara blind. Ada spoke of it, Jon looks on."""
+
+    case: QueueCase
+    answer: MarkedAnswer
+
+    def give(self, **rules: Any) -> None:
+        given = {"blind_judge": True, "blind_people": True, "assigned": (self.case.mara,)} | rules
+        self.case.queue(where=RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, **given)
+
+    def read(self, who: Reviewer, ask: Callable[[Connection], Any]) -> Any:
+        with Seen(self.case.store, who.id).reading() as connection:
+            return ask(connection)
+
+    def marks(self, who: Reviewer, ask: Callable[[Connection], Any]) -> set[str]:
+        """The markers in what somebody is told, wherever they stand in it."""
+        return found_in(self.read(who, ask))
+
+    def is_hidden_from(self, who: Reviewer) -> bool:
+        hidden = not self.marks(who, everything)
+        assert hidden == (not self.marks(who, lambda connection: load_item(connection, self.answer.response_id)))
+        return hidden
+
+
+@pytest.fixture
+def marked(case: QueueCase) -> Marked:
+    return Marked(case, mark_answer(case.store, case.ada))
+
+
+def everything(connection: Connection) -> list[Any]:
+    return [tuple(row) for table in METADATA.tables.values() for row in connection.execute(select(table))]
+
+
+def test_every_table_says_what_is_hidden_of_it_or_that_nothing_is() -> None:
+    hiding = {**ANSWERS, **PAIRS, **PARTS}
+    assert hiding.keys() | OPEN == METADATA.tables.keys()
+    assert not hiding.keys() & OPEN
+
+
+def test_no_table_holds_a_word_on_a_hidden_answer(marked: Marked) -> None:
+    everywhere = marked.marks(marked.case.mara, everything)
+    assert len(everywhere) > 60
+    marked.give()
+    assert marked.marks(marked.case.mara, everything) == set()
+    assert marked.marks(marked.case.jon, everything) == everywhere
+
+
+def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None:
+    case = marked.case
+    everywhere = marked.marks(case.mara, everything)
+    marked.give()
+    names = [f"one of many {number}" for number in range(1_200)]
+    ids = case.add(*names)
+    flag, item, link = FLAG, QUEUE_ITEM, QUEUE_ITEM_FLAG
+    with case.store.writing() as connection:
+        connection.execute(insert(flag), [_flag(response_id) for response_id in ids])
+        connection.execute(
+            insert(item),
+            [{"queue_id": 1, "response_id": id_, "position": id_, "joined_at": NOW, "state": "open"} for id_ in ids],
+        )
+        items = (
+            select(item.c.id, flag.c.id)
+            .join(flag, flag.c.response_id == item.c.response_id)
+            .where(item.c.response_id.in_(ids[:1]))
+        )
+        connection.execute(insert(link).from_select(["queue_item_id", "flag_id"], items))
+    assert marked.read(case.mara, count_hidden) == 1_201
+    assert marked.marks(case.mara, everything) == set()
+    assert marked.marks(case.jon, everything) == everywhere
+    assert [line.external_id for line in marked.read(case.mara, lambda c: response_page(c, RowFilter())).lines] == [
+        "plain"
+    ]
+
+
+def _flag(response_id: int) -> dict[str, Any]:
+    about = {"response_id": response_id, "query_type": "QA", "source": "log", "rule": "low_quality", "severity": 0.5}
+    return about | {"raise_key": "key", "params": {}, "details": {}, "state": "open", "created_at": NOW}
+
+
+def audited(connection: Connection) -> list[Any]:
+    reports = [(audit, shown_audit(connection, audit)) for audit in done_audits(connection)]
+    lists = [(audit.audited, [*each.caught, *each.missed, *each.accused]) for audit, each in reports]
+    return [reports, *(listed_answers(connection, version, answers, limit=9) for version, answers in lists)]
+
+
+def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
+    """What the pages and commands read, by name; each tells somebody who is not blind of a marker."""
+    one, rag, nli = answer.response_id, answer.versions["rag"], answer.versions["nli"]
+    ids = RowFilter(ids=("marked",))
+    return {
+        "the item": lambda c: load_item(c, one),
+        "its rubric": lambda c: load_rubric_scores(c, one),
+        "its comments": lambda c: comments_on(c, one, who.id),
+        "its attempts": lambda c: attempt_sequences(c, one),
+        "the list": lambda c: response_page(c, RowFilter()),
+        "the list by score": lambda c: response_page(c, RowFilter(), "lowest"),
+        "the list of a version": lambda c: response_page(c, RowFilter(judge_version=nli), "lowest"),
+        "the list of one": lambda c: response_page(c, ids),
+        "the list of its words": lambda c: response_page(c, RowFilter(text="answer of marked")),
+        "the list of its id": lambda c: response_page(c, RowFilter(response_ids=(one,))),
+        "the list of its model": lambda c: response_page(c, RowFilter(models=("mark-generator",))),
+        "the list of failures": lambda c: response_page(c, RowFilter(statuses=("error",), judge="nli")),
+        "what can be filtered by": response_facets,
+        "the queue": lambda c: queue_page(c, RowFilter()),
+        "the queue of one": lambda c: queue_page(c, ids),
+        "the queue's counts": open_counts,
+        "the queue's facets": queue_facets,
+        "disagreement": lambda c: disagreement_page(c, version_id=rag),
+        "what was said of a pair": lambda c: latest_comparisons(c, answer.versions["two"], answer.pair_id),
+        "preferences": lambda c: load_preferences(c, [answer.pair_id]),
+        "pair heads": lambda c: pair_heads(c, [answer.pair_id]),
+        "problems of a run": lambda c: run_problems(c, answer.run_id),
+        "versions compared": lambda c: version_comparison(c, rag, nli),
+        "the audit": audited,
+        "events": lambda c: event_page(c, EventFilter()),
+        "own reviews of another": lambda c: own_reviews_page(c, 3),
+    }
+
+
+def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
+    """What else is read, where no marker stands in plain sight: figures, counts, places."""
+    first = RowFilter(ids=("marked",))
+    return {
+        "neighbours": lambda c: neighbours(c, RowFilter(), "worst", answer.flag_id),
+        "the overview": lambda c: overview(c, who.id, NOW.date()),
+        "the quadrant": quadrant,
+        "trends": lambda c: [
+            trend(c, measure=name) for name in ("groundedness", "quality", "low_share", "flagged_share")
+        ],
+        "agreement": lambda c: [agreement_page(c, grade=grade) for grade in ("label", "groundedness", "quality")],
+        "health": lambda c: health_page(c, judges_in_use(c)[0]),
+        "all figures": stats,
+        "the worth of flags": flags_worth,
+        "pairs": lambda c: [ComparedPairs(c, version, who.id).lines() for version in (None, *list_versions(c)[-1:])],
+        "a run compared": lambda c: run_comparison(c, answer.run_id),
+        "what an audit would draw from": lambda c: audited_judgments(c, answer.versions["rag"], first),
+    }
+
+
+def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked: Marked) -> None:
+    case, answer = marked.case, marked.answer
+    marked.give()
+    told = {name: marked.marks(case.jon, ask) for name, ask in readers(answer, case.jon).items()}
+    assert [name for name, marks in told.items() if not marks] == []
+    every = readers(answer, case.mara) | others(answer, case.mara)
+    leaks = {name: marks for name, ask in every.items() if (marks := marked.marks(case.mara, ask))}
+    assert leaks == {}
+
+
+def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked: Marked) -> None:
+    case = marked.case
+    before = marked.read(case.mara, quadrant)
+    marked.give()
+    assert sum(before.values()) == 2
+    assert sum(marked.read(case.mara, quadrant).values()) == 1
+    assert measure(Seen(case.store, case.mara.id)).responses == measure(Seen(case.store, case.jon.id)).responses - 1
+    assert marked.read(case.mara, count_hidden) == 1
+    assert marked.read(case.jon, count_hidden) == 0
+
+
+SIDES = {"judge_side": ("low", "high", "none"), "user": ("down", "up", "none"), "unscored": ("groundedness", "quality")}
+ORACLES = [
+    *(RowFilter(min_score=low, max_score=low + 0.1) for low in (0.3, 0.4, 0.6)),
+    *(RowFilter(judge="nli", min_score=low, max_score=low + 0.1) for low in (0.5, 0.6)),
+    *(RowFilter(min_quality=quality, max_quality=quality) for quality in (1, 2, 3, 4)),
+    *(RowFilter(**{field: value}) for field, values in SIDES.items() for value in values),
+    *(RowFilter(rules=(rule,)) for rule in ("low_groundedness", "low_quality", "mark-flag-rule")),
+    *(RowFilter(states=(state,)) for state in ("open", "confirmed", "dismissed")),
+    *(RowFilter(statuses=(status,)) for status in ("ok", "error")),
+    *(RowFilter(graded=graded) for graded in (True, False)),
+    *(RowFilter(models=(model,)) for model in ("mark-generator", "plain-model")),
+]
+
+
+def test_no_filter_tells_by_what_it_finds(marked: Marked) -> None:
+    """One answer alone is asked about: found or not is all the same."""
+    marked.give()
+    found: set[int] = set()
+    for where in ORACLES:
+        for given in (replace(where, ids=("marked",)), replace(where, response_ids=(marked.answer.response_id,))):
+            found |= marked.read(marked.case.mara, lambda c, given=given: _totals(c, given))
+    assert found == {0}
+
+
+def _totals(connection: Connection, given: RowFilter) -> set[int]:
+    asks = count_unasked(connection, 1, Selection(given, ask_mode("all"), None, 9_999))
+    return {response_page(connection, given).total, queue_page(connection, given).total, asks}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
+    case = marked.case
+    marked.give()
+    exported: dict[int | None, dict[str, bytes]] = {}
+    for viewer in (None, case.jon.id, case.mara.id):
+        files = {name: io.BytesIO() for name in EXPORTS}
+        export_tables(case.store, files, format=form, viewer=viewer)
+        exported[viewer] = {name: file.getvalue() for name, file in files.items()}
+    told = {name for name, file in exported[case.jon.id].items() if b"mark-" in file}
+    assert told == set(EXPORTS)
+    assert {name for name, file in exported[case.mara.id].items() if b"mark-" in file} == set()
+    if form == "jsonl":
+        assert exported[None] == exported[case.jon.id]
+        left = {json.loads(line)["external_id"] for line in exported[case.mara.id]["responses"].splitlines()}
+        assert "plain" in left
+
+
+def test_an_answer_is_hidden_while_it_is_held_given_or_put_aside_and_shown_once_it_was_graded(marked: Marked) -> None:
+    case = marked.case
+    marked.give(assigned=(), needed=2)
+    assert not marked.is_hidden_from(case.mara)
+    held = case.held(case.mara)
+    assert marked.is_hidden_from(case.mara)
+    release(case.store, held.token, case.mara)
+    assert not marked.is_hidden_from(case.mara)
+    case.review(case.mara)
+    assert not marked.is_hidden_from(case.mara)
+    assert not marked.is_hidden_from(case.jon)
+    case.held(case.jon)
+    assert marked.is_hidden_from(case.jon)
+
+
+def test_what_is_given_stays_hidden_though_it_was_skipped(marked: Marked) -> None:
+    case = marked.case
+    marked.give()
+    skip(case.store, case.held(case.mara).token, case.mara, reason="later", now=case.now)
+    assert marked.is_hidden_from(case.mara)
+
+
+def test_an_undone_blind_review_hides_the_answer_again(marked: Marked) -> None:
+    case = marked.case
+    marked.give(needed=2)
+    said = case.review(case.mara)
+    assert not marked.is_hidden_from(case.mara)
+    case.undo(said.review_id, case.mara)
+    item = marked.read(case.mara, lambda c: load_item(c, marked.answer.response_id))
+    assert marked.is_hidden_from(case.mara) == bool(item.hidden)
+
+
+def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(marked: Marked) -> None:
+    case, one = marked.case, marked.answer.response_id
+    marked.give(assigned=(case.mara,))
+    item = marked.read(case.mara, lambda c: load_item(c, one))
+    assert (item.query, item.answer, item.passages) == (
+        "question of marked?",
+        "answer of marked",
+        ("passage of marked",),
+    )
+    assert (item.judgments, item.currents, item.flags, item.reviews) == ((), (), (), ())
+    assert (item.generator_model, item.extra, item.flag) == (None, {}, None)
+    assert (item.hidden.judge, item.hidden.people, item.hidden.queues) == (True, True, ("q",))
+    for made_or_missing in (marked.answer.attempt_id, 999):
+        with pytest.raises(NotFound):
+            marked.read(case.mara, lambda c, id_=made_or_missing: load_item(c, id_))
+    assert marked.marks(case.jon, lambda c: load_item(c, marked.answer.attempt_id))
+
+
+def test_the_flag_of_a_hidden_answer_is_not_there(marked: Marked) -> None:
+    marked.give()
+    told = []
+    for flag_id in (marked.answer.flag_id, 9_999):
+        with pytest.raises(NotFound) as none:
+            marked.read(marked.case.mara, lambda c, id_=flag_id: response_of_flag(c, id_))
+        told.append(str(none.value).replace(str(flag_id), "N"))
+    assert told[0] == told[1]
+    assert marked.read(marked.case.jon, lambda c: response_of_flag(c, marked.answer.flag_id))
+
+
+def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(marked: Marked) -> None:
+    case, one = marked.case, marked.answer.response_id
+    marked.give(blind_judge=False)
+    item = marked.read(case.mara, lambda c: load_item(c, one))
+    assert SCORE in [judgment.groundedness for judgment in item.judgments]
+    assert item.reviews == ()
+    assert not {mark for mark in found_in(item) if "review" in mark or "span" in mark}
+
+
+def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_judges_statements(
+    marked: Marked,
+) -> None:
+    case, one = marked.case, marked.answer.response_id
+    marked.give(blind_people=False)
+    (review,) = marked.read(case.mara, lambda c: load_item(c, one)).reviews
+    assert review.note == "mark-review-note"
+    assert (review.claim_marks, review.judgment_seen_id, review.why_differs) == ((), None, None)
+
+
+def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(marked: Marked) -> None:
+    case = marked.case
+    case.queue(subject="pairs", blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=(case.mara,))
+    assert marked.marks(case.jon, everything)
+    assert marked.marks(case.mara, everything) == set()
+    with pytest.raises(NotFound):
+        marked.read(
+            case.mara,
+            lambda c: pair_screen(
+                c, marked.answer.pair_id, aspect="overall", reviewer_id=case.mara.id, version_id=5, verdict_seen=True
+            ),
+        )
+
+
+def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marked: Marked) -> None:
+    case = marked.case
+    marked.give()
+    with pytest.raises(DecisionRefused, match="before you see other reviews"):
+        case.decide(marked.answer.flag_id, case.mara)
+    with pytest.raises(DecisionRefused, match="before you see other reviews"):
+        grade(
+            case.store,
+            response_id=marked.answer.response_id,
+            reviewer=case.mara,
+            grade=Grade(quality=3),
+            request_key="elsewhere",
+        )
+    case.decide(marked.answer.flag_id, case.jon)
+
+
+def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Marked) -> None:
+    case = marked.case
+    marked.give()
+    with case.store.writing() as connection:
+        hide_rows(connection, case.mara.id)
+        with pytest.raises(ValueError, match="queries alone"):
+            connection.execute(text("UPDATE flag SET state = 'open'"))
+    judgment, score = JUDGMENT, text("judgment.score FROM judgment")
+    refused: list[Callable[[Connection], Any]] = [
+        lambda c: c.execute(text("SELECT reasoning FROM judgment")),
+        lambda c: c.execute(text("SELECT reasoning FROM judgment").columns(judgment.c.reasoning)),
+        lambda c: c.execute(select(score)),
+        lambda c: c.execute(select(literal_column("(SELECT max(reasoning) FROM judgment)"))),
+        lambda c: c.execute(select(table("judgment_copy", column("id")))),
+        lambda c: c.exec_driver_sql("SELECT reasoning FROM judgment"),
+    ]
+    for ask in refused:
+        with pytest.raises(ValueError, match=r"hidden"):
+            marked.read(case.mara, ask)
+
+
+def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked: Marked) -> None:
+    case, judgment, response = marked.case, JUDGMENT, RESPONSE
+    same, picked = judgment.alias(), select(judgment).cte("picked")
+    said = select(judgment.c.reasoning).where(judgment.c.response_id == response.c.id).limit(1)
+    places = {
+        "alias": select(same),
+        "expression": select(picked),
+        "subquery": select(select(judgment).subquery()),
+        "lateral value": select(response.c.kind, said.scalar_subquery()),
+        "union": select(judgment.c.reasoning).union_all(select(same.c.reasoning)),
+        "join": select(response.c.kind, same.c.reasoning).join(same, same.c.response_id == response.c.id),
+        "clause by name": select(table("judgment", column("reasoning"))),
+        "exists": select(literal("mark-found")).where(exists().where(judgment.c.groundedness == SCORE)),
+    }
+    before = {place: marked.marks(case.mara, lambda c, q=query: c.execute(q).all()) for place, query in places.items()}
+    assert [place for place, marks in before.items() if not marks] == []
+    marked.give()
+    after = {place: marked.marks(case.mara, lambda c, q=query: c.execute(q).all()) for place, query in places.items()}
+    assert {place: marks for place, marks in after.items() if marks} == {}
+
+
+def test_whole_rows_are_read_where_it_is_known_what_to_leave_out() -> None:
+    """Who asks for what is hidden is looked at: a new place belongs into this list only with a reason."""
+    known = {
+        "store/settings.py",  # the primary judge: the same for everybody
+        "store/items.py",  # leaves out by `Hidden`
+        "store/queue_items.py",  # texts alone
+        "store/pairs.py",  # texts alone
+    }
+    asking = {
+        path.relative_to(CORE).as_posix()
+        for path in CORE.rglob("*.py")
+        if re.search(r"row_filter import .*\bwith_hidden_rows\b", path.read_text(encoding="utf-8"))
+    }
+    assert asking == known

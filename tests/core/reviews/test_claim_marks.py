@@ -1,0 +1,164 @@
+"""What a person says of single statements is saved with the grade, checked against the stored texts, and exported."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from judgeboard.domain import (
+    Claim,
+    ClaimMark,
+    ClaimStatus,
+    Decision,
+    Grade,
+    JudgeVersion,
+    Response,
+    Status,
+    Verdict,
+    WhyDiffers,
+)
+from judgeboard.errors import BadInput
+from judgeboard.imports.importing import import_file
+from judgeboard.store.export import export_tables
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.items import load_item
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import JUDGMENT
+from review_case import ANSWER, ReviewCase
+
+CLAIMS = (
+    Claim("The rope is long.", ClaimStatus.SUPPORTED, answer_quote=ANSWER[:8], answer_start=0, answer_end=8),
+    Claim("It is red.", ClaimStatus.UNSUPPORTED, answer_quote="red"),
+)
+
+
+@pytest.fixture
+def judgment(team: ReviewCase) -> int:
+    """A judgment with a claim that stands in the answer, and one whose quote does not."""
+    with team.store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("rag", "rag"))
+        verdict = Verdict(Status.OK, groundedness=0.9, claims=CLAIMS)
+        store_judgments(connection, version, None, [NewJudgment(team.response_id, 0, 0, verdict)])
+    [row] = team.rows(JUDGMENT)
+    return int(row["id"])
+
+
+def marks(team: ReviewCase) -> tuple[ClaimMark, ...]:
+    with team.store.reading() as connection:
+        return load_item(connection, team.response_id).reviews[0].claim_marks
+
+
+def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(team: ReviewCase, judgment: int) -> None:
+    given = (
+        ClaimMark(ClaimStatus.CONTRADICTED, "from the screen", judgment_id=judgment, number=2),
+        ClaimMark(ClaimStatus.SUPPORTED, start=4, end=8, judgment_id=judgment, number=1),
+    )
+    team.grade(team.mara, quality=2, claim_marks=given)
+    assert marks(team) == (
+        ClaimMark(ClaimStatus.SUPPORTED, "The rope is long.", 4, 8, judgment, 1),
+        ClaimMark(ClaimStatus.CONTRADICTED, "It is red.", None, None, judgment, 2),
+    )
+
+
+def test_a_mark_on_a_sentence_holds_what_stands_there(team: ReviewCase) -> None:
+    flag = team.judge(0.1)
+    mark = ClaimMark(ClaimStatus.UNSUPPORTED, "something else", 4, 8)
+    team.decide(flag, team.mara, Decision.CONFIRM, grade=Grade(claim_marks=(mark,)))
+    assert marks(team) == (ClaimMark(ClaimStatus.UNSUPPORTED, "rope", 4, 8),)
+
+
+def test_a_mark_alone_is_worth_saving(team: ReviewCase) -> None:
+    team.grade(team.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=3),))
+    assert len(marks(team)) == 1
+
+
+@pytest.mark.parametrize(
+    ("mark", "says"),
+    [
+        (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=99), r"inside the answer \(22 characters\)"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=5, end=5), "inside the answer"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=-1, end=5), "inside the answer"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=True, end=5), "inside the answer"),
+        (ClaimMark(ClaimStatus.SUPPORTED), "inside the answer"),
+        (ClaimMark("fine", start=0, end=5), "supported, unsupported, contradicted, not 'fine'"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=5, number=1), "needs the id of its judgment"),
+        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=99, number=1), "judgment 99 does not belong to ragtruth-12260"),
+        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1, number=3), "has no claim 3"),
+        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1), "has no claim None"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=3, end=99, judgment_id=1, number=1), "inside the answer"),
+    ],
+)
+def test_a_mark_that_speaks_of_nothing_is_refused(team: ReviewCase, judgment: int, mark: ClaimMark, says: str) -> None:
+    assert judgment == 1
+    with pytest.raises(BadInput, match=says):
+        team.grade(team.mara, claim_marks=(mark,))
+    assert team.reviews() == []
+
+
+def test_a_mark_on_another_answers_judgment_is_refused(team: ReviewCase, judgment: int) -> None:
+    with team.store.writing() as connection:
+        (other,) = store_responses(connection, [Response("log", "other", "q", ANSWER, passages=("p",))]).new
+    team.response_id = other
+    with pytest.raises(BadInput, match="does not belong to other"):
+        team.grade(team.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, judgment_id=judgment, number=1),))
+
+
+def test_a_statement_is_marked_once(team: ReviewCase, judgment: int) -> None:
+    twice = [ClaimMark(status, judgment_id=judgment, number=1) for status in ClaimStatus]
+    with pytest.raises(BadInput, match="twice"):
+        team.grade(team.mara, claim_marks=tuple(twice))
+    with pytest.raises(BadInput, match="at most 2,000"):
+        team.grade(team.mara, claim_marks=tuple(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=1) for _ in range(2_001)))
+
+
+def test_why_one_differs_is_said_of_a_verdict_that_was_seen(team: ReviewCase, judgment: int) -> None:
+    with pytest.raises(BadInput, match="a verdict that the person saw"):
+        team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT)
+    team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=judgment)
+    [review] = team.reviews()
+    assert (review["why_differs"], review["judgment_seen_id"]) == ("fluent_text", judgment)
+
+
+def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a_change(
+    team: ReviewCase, judgment: int, tmp_path: Path
+) -> None:
+    mark = ClaimMark(ClaimStatus.CONTRADICTED, judgment_id=judgment, number=1)
+    team.grade(team.mara, quality=1, claim_marks=(mark,), why_differs=WhyDiffers.OTHER, judgment_seen_id=judgment)
+    grades = tmp_path / "grades.jsonl"
+    export_tables(team.store, {"reviews": grades})
+    [row] = [json.loads(line) for line in grades.read_text().splitlines()]
+    assert row["claim_marks"] == [
+        {
+            "status": "contradicted",
+            "text": "The rope is long.",
+            "start": 0,
+            "end": 8,
+            "judgment_id": judgment,
+            "number": 1,
+        }
+    ]
+    assert (row["why_differs"], row["judgment_seen"]) == ("other", judgment)
+    first = import_file(team.store, grades, kind="grades", mapping={"reviewer": "annotator"})
+    again = import_file(team.store, grades, kind="grades", mapping={"reviewer": "annotator"})
+    assert (first.new, again.new, again.rejected) == (1, 0, 0)
+
+
+def test_forgetting_an_answer_takes_the_marks_along(team: ReviewCase, judgment: int) -> None:
+    team.grade(team.mara, quality=1, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=8),))
+    with team.store.writing() as connection:
+        forget_response(connection, "ragtruth-12260", actor="Mara")
+    assert marks(team) == ()
+
+
+def test_a_grade_from_a_file_is_known_again_by_what_the_file_said(team: ReviewCase, tmp_path: Path) -> None:
+    """The key that earlier versions stored: another would let every file of grades in a second time."""
+    file = tmp_path / "grades.jsonl"
+    file.write_text(json.dumps({"response_id": "ragtruth-12260", "annotator": "ann", "quality": 2}))
+    import_file(team.store, file, kind="grades")
+    nothing = dict.fromkeys(("label", "groundedness", "spans", "note", "corrected_answer"))
+    content = ["log", "ragtruth-12260", "ann", {**nothing, "quality": 2, "scores": []}, None]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    assert team.reviews()[0]["request_key"] == f"import:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,0 +1,116 @@
+"""Remarks on an answer stand beside each other with name and time; an author changes or takes back their own."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.reviews.changes import LONGEST_COMMENT, comment, edit_comment, withdraw_comment
+from judgeboard.store.export import export_tables
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.reviews import Comment, comments_on
+from judgeboard.store.tables import COMMENT
+from review_case import NOW, ReviewCase
+
+LATER = NOW + timedelta(minutes=5)
+
+
+def said(team: ReviewCase) -> tuple[Comment, ...]:
+    with team.store.reading() as connection:
+        return comments_on(connection, team.response_id)
+
+
+def say(team: ReviewCase, by, text: str, key: str = "said") -> int:
+    return comment(team.store, response_id=team.response_id, reviewer=by, text=text, request_key=key, now=NOW)
+
+
+def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
+    say(team, team.mara, " The rope is 70 m in the catalogue. ", "one")
+    comment(
+        team.store,
+        response_id=team.response_id,
+        reviewer=team.jon,
+        text="Which one?",
+        request_key="two",
+        now=LATER,
+    )
+    assert [(one.reviewer, one.text, one.at, one.edited_at) for one in said(team)] == [
+        ("Mara", "The rope is 70 m in the catalogue.", NOW, None),
+        ("Jon", "Which one?", LATER, None),
+    ]
+    assert team.events() == [("comment", "Mara"), ("comment", "Jon")]
+
+
+def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) -> None:
+    first = say(team, team.mara, "60 m", "one")
+    say(team, team.jon, "No.", "two")
+    second = edit_comment(team.store, comment_id=first, reviewer=team.mara, text="70 m", request_key="three", now=LATER)
+    edited, answered = said(team)
+    assert (edited.id, edited.text, edited.at, edited.edited_at) == (second, "70 m", NOW, LATER)
+    assert answered.text == "No."
+    assert [row["text"] for row in team.rows(COMMENT)] == ["60 m", "No.", "70 m"], "what was said first stays"
+    assert team.events()[-1] == ("edit_comment", "Mara")
+    with pytest.raises(DecisionRefused, match="edited or withdrawn"):
+        edit_comment(team.store, comment_id=first, reviewer=team.mara, text="80 m", request_key="four")
+
+
+def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(team: ReviewCase) -> None:
+    first = say(team, team.mara, "60 m")
+    last = withdraw_comment(team.store, comment_id=first, reviewer=team.mara, request_key="back", now=LATER)
+    assert said(team) == ()
+    assert [(row["text"], row["replaces"]) for row in team.rows(COMMENT)] == [("60 m", None), (None, first)]
+    for gone in (first, last):
+        with pytest.raises(DecisionRefused, match="edited or withdrawn"):
+            withdraw_comment(team.store, comment_id=gone, reviewer=team.mara, request_key=f"again {gone}")
+
+
+def test_only_its_author_changes_a_comment(team: ReviewCase) -> None:
+    first = say(team, team.mara, "60 m")
+    with pytest.raises(DecisionRefused, match="only Mara can edit it"):
+        edit_comment(team.store, comment_id=first, reviewer=team.jon, text="70 m", request_key="k")
+    with pytest.raises(DecisionRefused, match="only Mara can edit it"):
+        withdraw_comment(team.store, comment_id=first, reviewer=team.jon, request_key="k")
+    assert len(team.rows(COMMENT)) == 1
+
+
+def test_the_same_press_twice_is_one_comment(team: ReviewCase) -> None:
+    assert say(team, team.mara, "60 m") == say(team, team.mara, "60 m")
+    first = said(team)[0].id
+    edits = {
+        edit_comment(team.store, comment_id=first, reviewer=team.mara, text="70 m", request_key="e") for _ in range(2)
+    }
+    assert len(edits) == 1
+    assert len(team.events()) == 2
+    with pytest.raises(BadInput, match="another comment"):
+        say(team, team.jon, "60 m")
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "x" * (LONGEST_COMMENT + 1), "half \ud800", "nul \x00"])
+def test_what_is_no_comment_is_refused(team: ReviewCase, text: str) -> None:
+    with pytest.raises(BadInput):
+        say(team, team.mara, text)
+    assert team.rows(COMMENT) == []
+    assert team.events() == []
+
+
+def test_a_comment_on_nothing_is_said_so(team: ReviewCase) -> None:
+    with pytest.raises(NotFound):
+        comment(team.store, response_id=99, reviewer=team.mara, text="hm", request_key="k")
+    with pytest.raises(NotFound, match="no comment 99"):
+        withdraw_comment(team.store, comment_id=99, reviewer=team.mara, request_key="k")
+
+
+def test_a_forgotten_answer_has_no_comments(team: ReviewCase) -> None:
+    say(team, team.mara, "60 m")
+    with team.store.writing() as connection:
+        forget_response(connection, "ragtruth-12260", actor="Mara")
+    assert said(team) == ()
+    assert [row["text"] for row in team.rows(COMMENT)] == [None]
+
+
+def test_comments_are_exported_with_those_they_replaced(team: ReviewCase, tmp_path: Path) -> None:
+    first = say(team, team.mara, "60 m")
+    edit_comment(team.store, comment_id=first, reviewer=team.mara, text="=70 m", request_key="e", now=LATER)
+    assert export_tables(team.store, {"comments": tmp_path / "c.csv"}, format="csv") == {"comments": 2}
+    assert "'=70 m" in (tmp_path / "c.csv").read_text(), "no spreadsheet takes a comment for a formula"

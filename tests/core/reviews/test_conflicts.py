@@ -1,0 +1,143 @@
+"""Split items: listed for leads page by page, shown with all that was said, and to their reviewers afterwards."""
+
+import pytest
+
+from judgeboard.domain import Grade, ItemState, Preference, QueueOrder, Role, Stage
+from judgeboard.errors import NotAllowed, NotFound
+from judgeboard.reviews.conflicts import load_conflict, open_conflicts, own_conflicts
+from judgeboard.reviews.leases import skip
+from judgeboard.reviews.queue_decisions import adjudicate, decide_item
+from judgeboard.reviews.queues import close_queue
+from judgeboard.store.reviewers import Reviewer, store_reviewer
+from pair_log import add_pairs
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
+
+
+def split(case: QueueCase, name: str = "q") -> int:
+    """Let Mara and Jon differ on the next item."""
+    case.review(case.mara, CONFIRM, name, quality=1, note="made up")
+    return case.review(case.jon, DISMISS, name, quality=4, note="it is there").item_id
+
+
+def signed_in(case: QueueCase, name: str, role: Role = Role.REVIEWER) -> Reviewer:
+    with case.store.writing() as connection:
+        return store_reviewer(connection, "oidc", f"{name}@example.org", role=role)
+
+
+def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case) -> None:
+    case.flagged(0.1, 0.2, 0.3, 0.4)
+    case.queue(needed=2)
+    items = [split(case) for _ in range(3)]
+    case.review(case.mara)
+    with case.store.reading() as connection:
+        first = open_conflicts(connection, limit=2)
+        last = open_conflicts(connection, "q", after=first.next, limit=2)
+    assert [line.item.item_id for page in (first, last) for line in page.lines] == sorted(items)
+    assert (first.next, last.next) == (sorted(items)[1], None)
+    line = first.lines[0]
+    assert (line.differ_on, line.reviews) == (("decision", "quality"), 2)
+    assert (line.item.queue, line.item.external_id, line.item.question) == ("q", "a0", "q?")
+
+
+def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    item = split(case)
+    close_queue(case.store, "q", by=case.lead, now=case.now)
+    with case.store.reading() as connection:
+        assert open_conflicts(connection).lines == ()
+        assert [line.item.item_id for line in open_conflicts(connection, "q").lines] == [item]
+        with pytest.raises(NotFound):
+            open_conflicts(connection, "none")
+
+
+def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2, blind_judge=True, order=QueueOrder.OLDEST)
+    skip(case.store, case.held(case.ada).token, case.ada, reason="too long", now=case.now)
+    item = split(case)
+    with case.store.reading() as connection:
+        shown = load_conflict(connection, item, case.lead)
+    assert [(word.reviewer, word.decision, word.note) for word in shown.reviews] == [
+        ("Mara", "confirm", "made up"),
+        ("Jon", "dismiss", "it is there"),
+    ]
+    assert shown.answer is not None
+    assert (shown.answer.answer, shown.differ_on) == ("answer a0", ("decision", "quality"))
+    assert [(one.reviewer_id, one.reason) for one in shown.skips] == [(case.ada.id, "too long")]
+    assert shown.adjudication is None
+    case.adjudicate(item, DISMISS, quality=4)
+    with case.store.reading() as connection:
+        after = load_conflict(connection, item, case.lead)
+    assert after.differ_on == shown.differ_on
+    assert after.adjudication is not None
+    assert (after.adjudication.stage, after.adjudication.note) == (Stage.ADJUDICATION, "why")
+
+
+def test_all_unsure_is_listed_as_such(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    for who in (case.mara, case.jon):
+        case.review(who, UNSURE)
+    with case.store.reading() as connection:
+        (line,) = open_conflicts(connection).lines
+    assert line.differ_on == ("all unsure",)
+
+
+def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_they_spoke(case) -> None:
+    case.flagged(0.1)
+    case.mara = signed_in(case, "mara")
+    other = signed_in(case, "other")
+    case.queue(needed=2)
+    item = split(case)
+    with case.store.reading() as connection:
+        (own,) = own_conflicts(connection, case.mara.id).lines
+        assert (own.item.item_id, own.item.state) == (item, ItemState.CONFLICT)
+        assert own_conflicts(connection, other.id).lines == ()
+        with pytest.raises(NotAllowed, match="after a lead has adjudicated it"):
+            load_conflict(connection, item, case.mara)
+    case.adjudicate(item)
+    with case.store.reading() as connection:
+        assert len(load_conflict(connection, item, case.mara).reviews) == 3
+        assert [line.item.state for line in own_conflicts(connection, case.mara.id).lines] == [ItemState.ADJUDICATED]
+        with pytest.raises(NotAllowed):
+            load_conflict(connection, item, other)
+
+
+def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.queue("blind", blind_judge=True, order=QueueOrder.OLDEST, assigned=(case.lead,))
+    item = split(case)
+    with case.store.reading() as connection, pytest.raises(NotAllowed, match="must review this item blind first"):
+        load_conflict(connection, item, case.lead)
+    case.review(case.lead, CONFIRM, "blind")
+    with case.store.reading() as connection:
+        assert len(load_conflict(connection, item, case.lead).reviews) == 2
+        with pytest.raises(NotFound):
+            load_conflict(connection, 999, case.lead)
+
+
+def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
+    add_pairs(case.store, 1)
+    case.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
+    for who, preference in ((case.mara, Preference.A), (case.jon, Preference.B)):
+        held = case.held(who)
+        decide_item(case.store, held.token, reviewer=who, decision=preference, request_key=who.name, now=case.now)
+    with case.store.reading() as connection:
+        (line,) = open_conflicts(connection).lines
+        shown = load_conflict(connection, line.item.item_id, case.lead)
+    assert (line.item.question, line.item.external_id, line.differ_on) == ("Which, 0?", None, ("decision",))
+    assert shown.pair is not None
+    assert (shown.pair.answer_a, [word.decision for word in shown.reviews]) == ("left-0", ["a", "b"])
+    adjudicate(
+        case.store,
+        line.item.item_id,
+        by=case.lead,
+        decision=Preference.TIE,
+        grade=Grade(note="equal"),
+        request_key="k",
+    )
+    with case.store.reading() as connection:
+        assert open_conflicts(connection).lines == ()
+        assert [one.item.state for one in own_conflicts(connection, case.jon.id).lines] == [ItemState.ADJUDICATED]

@@ -1,0 +1,185 @@
+"""A flag is decided once; what came with a refused press is kept."""
+
+from datetime import timedelta
+
+import pytest
+
+from judgeboard.domain import Decision, FlagState, Grade, Label
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import Decided
+from judgeboard.store.reviewers import Reviewer
+from review_case import ANSWER, NOW, ReviewCase
+
+GRADE = Grade(
+    label=Label.HALLUCINATED,
+    groundedness=0.5,
+    quality=2,
+    spans=({"start": 4, "end": 8, "why": "wrong"},),
+    note="The length is not there.",
+    corrected_answer="60 m",
+)
+
+
+@pytest.mark.parametrize(
+    ("decision", "state"),
+    [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")],
+)
+def test_a_decision_is_one_review_with_everything_given(team: ReviewCase, flag: int, decision, state) -> None:
+    seen = team.flags()[0]["judgment_id"]
+    decided = team.decide(flag, team.mara, decision, grade=GRADE, judgment_seen_id=seen, seconds=12.5)
+    assert decided == Decided(decided.review_id, flag, FlagState(state), repeated=False)
+    assert team.state(flag) == state
+    (review,) = team.reviews()
+    assert review["decision"] == decision
+    assert (review["label"], review["groundedness"], review["quality"]) == ("hallucinated", 0.5, 2)
+    assert review["spans"] == [{"start": 4, "end": 8, "why": "wrong"}]
+    assert (review["note"], review["corrected_answer"]) == ("The length is not there.", "60 m")
+    assert (review["judgment_seen_id"], review["seconds"], review["at"]) == (seen, 12.5, NOW)
+    assert team.events() == [("decide", "Mara")]
+
+
+def test_the_same_press_twice_counts_once(team: ReviewCase, flag: int) -> None:
+    first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
+    again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
+    assert again == Decided(first.review_id, flag, FlagState.CONFIRMED, repeated=True)
+    assert len(team.reviews()) == 1
+
+
+def test_a_repeated_press_answers_what_it_did_even_after_an_undo(team: ReviewCase, flag: int) -> None:
+    first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
+    team.undo(first.review_id, team.mara)
+    again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
+    assert (again.review_id, again.repeated) == (first.review_id, True)
+    assert team.state(flag) == "open"
+
+
+def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
+    team.decide(flag, team.mara, Decision.UNSURE, request_key="pressed")
+    for by, decision in ((team.jon, Decision.UNSURE), (team.mara, Decision.CONFIRM)):
+        with pytest.raises(BadInput, match="belongs to another review"):
+            team.decide(flag, by, decision, request_key="pressed")
+    with pytest.raises(BadInput, match="belongs to another review"):
+        team.grade(team.mara, quality=3, request_key="pressed")
+    assert team.state(flag) == "open"
+
+
+def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase, flag: int) -> None:
+    team.decide(flag, team.jon, Decision.CONFIRM)
+    with pytest.raises(DecisionRefused) as refused:
+        team.decide(flag, team.mara, Decision.DISMISS, now=NOW + timedelta(minutes=3))
+    assert str(refused.value) == "Jon confirmed ragtruth-12260 at 09:41 UTC."
+    with pytest.raises(DecisionRefused) as refused:
+        team.decide(flag, team.jon, Decision.DISMISS, now=NOW + timedelta(days=40))
+    assert str(refused.value) == "You confirmed ragtruth-12260 on 1 March at 09:41 UTC."
+    assert [review["decision"] for review in team.reviews()] == ["confirm"]
+    assert team.state(flag) == "confirmed"
+
+
+def test_what_came_with_a_refused_decision_is_kept(team: ReviewCase, flag: int) -> None:
+    team.decide(flag, team.jon, Decision.DISMISS)
+    for _ in range(2):  # pressed twice: kept once
+        with pytest.raises(DecisionRefused, match=r"Your note is kept\.$"):
+            team.decide(flag, team.mara, Decision.CONFIRM, grade=GRADE, request_key="late")
+    decided, kept = team.reviews()
+    assert (kept["decision"], kept["flag_id"], kept["reviewer_id"]) == (None, flag, team.mara.id)
+    assert (kept["note"], kept["groundedness"], kept["corrected_answer"]) == (GRADE.note, 0.5, "60 m")
+    assert team.standing() == [decided, kept]
+    assert team.events() == [("decide", "Jon"), ("keep_draft", "Mara")]
+
+
+def test_the_last_draft_of_several_refused_presses_stands(team: ReviewCase, flag: int) -> None:
+    team.decide(flag, team.jon, Decision.DISMISS)
+    for quality in (1, 2):
+        with pytest.raises(DecisionRefused, match="Your grade is kept"):
+            team.decide(flag, team.mara, Decision.CONFIRM, grade=Grade(quality=quality))
+    assert [review["quality"] for review in team.standing()] == [None, 2]
+
+
+def test_a_superseded_flag_says_that_a_newer_verdict_came(team: ReviewCase, flag: int) -> None:
+    team.judge(0.9)
+    assert team.state(flag) == "superseded"
+    with pytest.raises(DecisionRefused) as refused:
+        team.decide(flag, team.mara, Decision.CONFIRM)
+    assert str(refused.value) == "A newer judgment replaced this flag on ragtruth-12260."
+    assert team.reviews() == []
+
+
+def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(team: ReviewCase, flag: int) -> None:
+    seen = team.flags()[0]["judgment_id"]
+    team.judge(0.2)
+    assert team.state(flag) == "open"
+    team.decide(flag, team.mara, Decision.CONFIRM, judgment_seen_id=seen)
+    assert team.reviews()[0]["judgment_seen_id"] == seen
+
+
+def test_a_later_decision_replaces_being_unsure(team: ReviewCase, flag: int) -> None:
+    unsure = team.decide(flag, team.mara, Decision.UNSURE, grade=Grade(note="hm"))
+    again = team.decide(flag, team.mara, Decision.UNSURE)
+    sure = team.decide(flag, team.mara, Decision.DISMISS)
+    assert [review["replaces"] for review in team.reviews()] == [None, unsure.review_id, again.review_id]
+    assert [review["id"] for review in team.standing()] == [sure.review_id]
+
+
+def test_somebody_elses_doubt_stands_beside_a_decision(team: ReviewCase, flag: int) -> None:
+    team.decide(flag, team.mara, Decision.UNSURE)
+    team.decide(flag, team.jon, Decision.CONFIRM)
+    assert [review["decision"] for review in team.standing()] == ["unsure", "confirm"]
+
+
+def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
+    team.decide(flag, team.mara, Decision.CONFIRM, grade=Grade(note="  \n", corrected_answer=" ", spans=()))
+    (review,) = team.reviews()
+    assert (review["note"], review["corrected_answer"], review["spans"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"grade": Grade(spans=({"start": 0, "end": len(ANSWER) + 1},))}, "22 characters"),
+        ({"grade": Grade(spans=({"start": 4, "end": 4},))}, "not 4 to 4"),
+        ({"grade": Grade(spans=({"start": -1, "end": 4},))}, "not -1 to 4"),
+        ({"grade": Grade(spans=({"start": 0, "end": 2.5},))}, "not 0 to 2.5"),
+        ({"grade": Grade(spans=({"end": 3},))}, "not None to 3"),
+        ({"grade": Grade(spans=({"start": 0, "end": 3, "text": "a\x00"},))}, "text of a span .* NUL"),
+        ({"grade": Grade(note="a\x00b")}, "note cannot be stored: NUL at character 2"),
+        ({"grade": Grade(corrected_answer="\ud800")}, "corrected answer cannot be stored"),
+        ({"judgment_seen_id": 999}, "judgment 999 does not belong to ragtruth-12260"),
+        ({"seconds": -1}, "number of seconds"),
+        ({"seconds": float("nan")}, "number of seconds"),
+        ({"request_key": ""}, "request key"),
+        ({"request_key": "k" * 201}, "request key"),
+        ({"decision": Decision.WITHDRAWN}, "undo"),
+    ],
+)
+def test_what_cannot_be_used_changes_nothing(sqlite_team: ReviewCase, given, said) -> None:
+    flag = sqlite_team.judge(0.3)
+    given = {"decision": Decision.CONFIRM} | given
+    with pytest.raises(BadInput, match=said):
+        sqlite_team.decide(flag, sqlite_team.mara, **given)
+    assert sqlite_team.reviews() == []
+    assert sqlite_team.state(flag) == "open"
+
+
+def test_the_last_character_can_be_marked(sqlite_team: ReviewCase) -> None:
+    flag = sqlite_team.judge(0.3)
+    whole = {"start": 0, "end": len(ANSWER)}
+    sqlite_team.decide(flag, sqlite_team.mara, Decision.CONFIRM, grade=Grade(spans=(whole,)))
+    assert sqlite_team.reviews()[0]["spans"] == [whole]
+
+
+def test_a_flag_that_is_not_there_is_said(team: ReviewCase) -> None:
+    with pytest.raises(NotFound, match="no flag 77"):
+        team.decide(77, team.mara, Decision.CONFIRM)
+
+
+def test_a_reviewer_is_one_person_however_the_name_is_spaced(team: ReviewCase) -> None:
+    assert ensure_reviewer(team.store, "page", "  Mara ") == team.mara
+    assert ensure_reviewer(team.store, "import", "Mara").id != team.mara.id
+    assert team.mara == Reviewer(team.mara.id, "page", "Mara", "reviewer")
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a" * 81, "a\u202eb"])
+def test_a_name_that_cannot_be_shown_is_refused(sqlite_team: ReviewCase, name: str) -> None:
+    with pytest.raises(BadInput, match="reviewer"):
+        ensure_reviewer(sqlite_team.store, "page", name)

@@ -1,0 +1,99 @@
+"""Whatever is pressed in whatever order, a flag's state is what its standing reviews make of it."""
+
+import contextlib
+import shutil
+from pathlib import Path
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from judgeboard.domain import Decision, Grade
+from judgeboard.errors import JudgeboardError
+from judgeboard.store.engine import open_store
+from review_case import ReviewCase, flagged_case
+
+PRESSES = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("decide"),
+            st.sampled_from(["mara", "jon"]),
+            st.sampled_from([Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE]),
+            st.integers(0, 3),
+        ),
+        st.tuples(st.just("undo"), st.sampled_from(["mara", "jon"]), st.none(), st.integers(0, 9)),
+        st.tuples(st.just("grade"), st.sampled_from(["mara", "jon"]), st.none(), st.integers(1, 4)),
+        st.tuples(st.just("judge"), st.none(), st.none(), st.sampled_from([1, 2, 3])),
+    ),
+    max_size=14,
+)
+
+
+@example(presses=[("decide", "mara", Decision.CONFIRM, 0), ("judge", None, None, 2), ("judge", None, None, 1)])
+@example(  # the decided one is taken back: it waits again, and stands for the other still
+    presses=[
+        ("decide", "mara", Decision.CONFIRM, 0),
+        ("judge", None, None, 2),
+        ("judge", None, None, 1),
+        ("undo", "mara", None, 0),
+    ]
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(presses=PRESSES)
+def test_a_flags_state_follows_from_standing_reviews(sqlite_template: Path, tmp_path: Path, presses) -> None:
+    path = tmp_path / "judgeboard.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    try:
+        team = flagged_case(store)
+        team.judge(0.3)
+        for what, who, decision, number in presses:
+            before = team.reviews()
+            with contextlib.suppress(JudgeboardError):
+                press(team, what, who, decision, number)
+            assert team.reviews()[: len(before)] == before, "nothing that was said is changed"
+            check(team)
+    finally:
+        store.close()
+        for file in tmp_path.glob("judgeboard.db*"):
+            file.unlink()
+
+
+def press(team: ReviewCase, what: str, who: str | None, decision: Decision | None, number: int) -> None:
+    if what == "judge":
+        team.judge(0.3, version=number)
+        return
+    by = team.mara if who == "mara" else team.jon
+    if what == "grade":
+        team.grade(by, quality=number)
+    elif what == "undo":
+        reviews = team.reviews()
+        if reviews:
+            team.undo(reviews[-1 - number % len(reviews)]["id"], by)
+    elif decision is not None:
+        flags = team.flags()
+        team.decide(flags[number % len(flags)]["id"], by, decision, grade=Grade(note="typed"))
+
+
+def check(team: ReviewCase) -> None:
+    standing = team.standing()
+    for flag in team.flags():
+        decisions = [
+            row["decision"]
+            for row in standing
+            if row["flag_id"] == flag["id"] and row["decision"] in {"confirm", "dismiss"}
+        ]
+        assert len(decisions) <= 1, "a flag is decided once"
+        if decisions:
+            assert flag["state"] == {"confirm": "confirmed", "dismiss": "dismissed"}[decisions[0]]
+        else:
+            assert flag["state"] in {"open", "superseded"}
+        if flag["state"] == "superseded":
+            instead = [
+                other
+                for other in team.flags()
+                if other["rule"] == flag["rule"]
+                and (other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"})
+            ]
+            assert instead, "only a newer flag, or an earlier version's decided one, supersedes while the reason holds"
+    own = [(row["reviewer_id"], row["flag_id"]) for row in standing if row["flag_id"] is None]
+    assert len(own) == len(set(own)), "one grade a reviewer"

@@ -1,0 +1,63 @@
+"""A forgotten answer is in nobody's hands any more, and nothing is written about it again."""
+
+import pytest
+
+from judgeboard.domain import Grade
+from judgeboard.errors import DecisionRefused
+from judgeboard.reviews.changes import comment, edit_comment
+from judgeboard.reviews.decisions import grade
+from judgeboard.store.forgetting import forget_response
+from queue_case import QueueCase
+
+
+def forget(case: QueueCase, named: str) -> None:
+    with case.store.writing() as connection:
+        forget_response(connection, named, actor="me")
+
+
+def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case: QueueCase) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    held = case.held(case.mara)
+    forget(case, "a0")
+    for said in ({"note": "it said Quokka"}, {"corrected_answer": "Quokka"}):
+        with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
+            case.say(held, case.mara, **said)
+    with pytest.raises(DecisionRefused, match="left its queue"):
+        case.say(held, case.mara)
+    assert case.reviews() == []
+
+
+def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(case: QueueCase) -> None:
+    forgotten, other = case.flagged(0.1, 0.2)
+    case.queue(needed=2)
+    case.held(case.mara)
+    forget(case, "a0")
+    case.judge(forgotten, 0.05, version=2)
+    assert case.item_states() == ["left", "open"]
+    assert case.held(case.mara).response_id == case.held(case.jon).response_id == other
+    case.queue("later")
+    assert case.held(case.ada, "later").response_id == other
+
+
+def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:
+    (response_id,) = case.add("a0")
+    forget(case, "a0")
+    with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
+        grade(
+            case.store,
+            response_id=response_id,
+            reviewer=case.mara,
+            grade=Grade(note="it said Quokka"),
+            request_key="k",
+        )
+
+
+def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(case: QueueCase) -> None:
+    (response_id,) = case.add("a0")
+    said = comment(case.store, response_id=response_id, reviewer=case.mara, text="look", request_key="1")
+    forget(case, "a0")
+    with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
+        comment(case.store, response_id=response_id, reviewer=case.mara, text="Quokka", request_key="2")
+    with pytest.raises(DecisionRefused, match="already been edited or withdrawn"):
+        edit_comment(case.store, comment_id=said, reviewer=case.mara, text="Quokka", request_key="3")

@@ -1,0 +1,91 @@
+"""Any answer can be graded; grading again replaces one's own grade."""
+
+import pytest
+from sqlalchemy import text
+
+from judgeboard.domain import Decision, Label
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.store.events import record_event
+from review_case import ReviewCase
+
+
+def test_an_answer_without_a_flag_can_be_graded(team: ReviewCase) -> None:
+    review_id = team.grade(team.mara, label=Label.GROUNDED, quality=4, seconds=3.0)
+    (review,) = team.reviews()
+    assert (review["id"], review["flag_id"], review["decision"], review["label"]) == (review_id, None, None, "grounded")
+    assert team.events() == [("grade", "Mara")]
+
+
+def test_grading_again_replaces_ones_own_grade_only(team: ReviewCase) -> None:
+    first, others = team.grade(team.mara, quality=2), team.grade(team.jon, quality=1)
+    second = team.grade(team.mara, groundedness=0.8)
+    assert [(row["id"], row["replaces"]) for row in team.reviews()] == [
+        (first, None),
+        (others, None),
+        (second, first),
+    ]
+    assert [row["id"] for row in team.standing()] == [others, second]
+
+
+def test_a_grade_does_not_replace_a_decision(team: ReviewCase) -> None:
+    flag = team.judge(0.1)
+    team.decide(flag, team.mara, Decision.CONFIRM)
+    team.grade(team.mara, quality=1)
+    assert [row["decision"] for row in team.standing()] == ["confirm", None]
+    assert team.state(flag) == "confirmed"
+
+
+def test_a_grade_does_not_close_a_flag(team: ReviewCase) -> None:
+    flag = team.judge(0.1)
+    team.grade(team.mara, label=Label.HALLUCINATED)
+    assert team.state(flag) == "open"
+
+
+def test_the_same_press_twice_is_one_grade(team: ReviewCase) -> None:
+    first = team.grade(team.mara, quality=2, request_key="pressed")
+    assert team.grade(team.mara, quality=2, request_key="pressed") == first
+    assert len(team.reviews()) == 1
+    with pytest.raises(BadInput, match="another review"):
+        team.grade(team.jon, quality=2, request_key="pressed")
+
+
+def test_a_note_alone_is_worth_saving_but_nothing_is_not(team: ReviewCase) -> None:
+    team.grade(team.mara, note="see page 3")
+    with pytest.raises(BadInput, match="nothing to save"):
+        team.grade(team.mara, note="   ")
+    assert len(team.reviews()) == 1
+
+
+def test_an_answer_that_is_not_there_is_said(team: ReviewCase) -> None:
+    team.response_id = 99
+    with pytest.raises(NotFound, match="no answer 99"):
+        team.grade(team.mara, quality=1)
+
+
+def test_a_grade_taken_back_leaves_nothing_standing(team: ReviewCase) -> None:
+    team.grade(team.mara, quality=2)
+    second = team.grade(team.mara, quality=3)
+    undone = team.undo(second, team.mara)
+    assert undone.message == (
+        "Undone: your grade of ragtruth-12260 is withdrawn. Your earlier grade is in the history."
+    )
+    assert (undone.flag_id, undone.reopened) == (None, False)
+    assert team.standing() == []
+    third = team.grade(team.mara, quality=4)
+    assert [row["id"] for row in team.standing()] == [third]
+
+
+def test_a_grade_of_a_forgotten_answer_takes_no_spans(team: ReviewCase) -> None:
+    with team.store.writing() as connection:
+        record_event(connection, "forget", "test", response_id=team.response_id)
+        connection.execute(text("UPDATE response SET query = NULL, answer = NULL, passages = NULL"))
+    with pytest.raises(BadInput, match="0 characters"):
+        team.grade(team.mara, spans=({"start": 0, "end": 1},))
+    team.grade(team.mara, quality=1)
+
+
+def test_undoing_a_replaced_grade_is_refused(team: ReviewCase) -> None:
+    first = team.grade(team.mara, quality=2)
+    team.grade(team.mara, quality=3)
+    with pytest.raises(DecisionRefused, match="newer review"):
+        team.undo(first, team.mara)

@@ -1,0 +1,56 @@
+"""32 workers at once on one queue: nothing is decided twice, nothing is lost, nobody starves."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
+from queue_case import race_case
+from queue_race import Worked, race_threads
+
+ITEMS, WORKERS, SHARE = 2_000, 32, 50
+
+
+def check(store: Store, worked: list[Worked], items: int = ITEMS) -> None:
+    sys.stdout.write(f"longest wait for an item: {max(one.longest for one in worked):.2f} s\n")
+    decided = Counter(item for one in worked for item in (*one.share, *one.rest))
+    assert len(decided) == items, "some item was lost"
+    assert set(decided.values()) == {1}, "some item was decided twice"
+    assert [len(one.share) for one in worked] == [SHARE] * WORKERS, "somebody came away with less than their share"
+    with store.reading() as connection:
+        counts = {
+            table.name: dict(tuple(row) for row in connection.execute(select(column, func.count()).group_by(column)))
+            for table, column in (
+                (FLAG, FLAG.c.state),
+                (QUEUE_ITEM, QUEUE_ITEM.c.state),
+                (LEASE, LEASE.c.done),
+                (REVIEW, REVIEW.c.decision),
+            )
+        }
+    assert counts == {
+        "flag": {"confirmed": items},
+        "queue_item": {"agreed": items},
+        "lease": {True: items},
+        "review": {"confirm": items},
+    }
+
+
+def test_threads_on_sqlite(sqlite_store: Store) -> None:
+    race_case(sqlite_store, ITEMS)
+    check(sqlite_store, race_threads(sqlite_store, "race", WORKERS, SHARE))
+
+
+@pytest.mark.postgres
+def test_processes_on_postgres(postgres_store: Store) -> None:
+    race_case(postgres_store, ITEMS)
+    script = Path(__file__).parents[2] / "queue_race.py"
+    address = postgres_store.engine.url.render_as_string(hide_password=False)
+    command = [sys.executable, str(script), address, "race", str(WORKERS), str(SHARE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    check(postgres_store, [Worked(**json.loads(line)) for line in done.stdout.splitlines()])

@@ -1,0 +1,88 @@
+"""One's own words in a queue: changed where they were not blind; comments wait for the blind."""
+
+import pytest
+
+from judgeboard.domain import Decision, Grade
+from judgeboard.errors import DecisionRefused
+from judgeboard.reviews.changes import Edited, comment, edit
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.own_reviews import OwnReview, own_reviews_page
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import comments_on
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
+
+
+def change(case: QueueCase, review_id: int, who: Reviewer, decision: Decision) -> Edited:
+    return edit(
+        case.store,
+        review_id=review_id,
+        reviewer=who,
+        decision=decision,
+        grade=Grade(),
+        request_key=f"key {next(case.keys)}",
+        now=case.now,
+    )
+
+
+def own(case: QueueCase, who: Reviewer) -> list[OwnReview]:
+    with Seen(case.store, who.id).reading() as connection:
+        return list(own_reviews_page(connection, who.id).lines)
+
+
+def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    first = case.review(case.mara, CONFIRM).review_id
+    case.review(case.jon, DISMISS)
+    assert (case.item_states(), case.flag_states()) == (["conflict"], ["open"])
+    changed = change(case, first, case.mara, DISMISS)
+    assert (case.item_states(), case.flag_states()) == (["agreed"], ["dismissed"])
+    case.undo(changed.review_id, case.mara)
+    assert (case.item_states(), case.flag_states()) == (["open"], ["open"])
+    held = [lease for lease in case.leases() if lease["reviewer_id"] == case.mara.id]
+    assert [lease["done"] for lease in held] == [False], "the place of an edited and undone review is theirs again"
+
+
+def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    first = case.review(case.mara, CONFIRM).review_id
+    case.review(case.jon, CONFIRM)
+    change(case, first, case.mara, UNSURE)
+    assert (case.item_states(), case.flag_states()) == (["open"], ["open"])
+    case.review(case.ada, CONFIRM)
+    assert (case.item_states(), case.flag_states()) == (["agreed"], ["confirmed"])
+
+
+def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
+    case.flagged(0.1, 0.2)
+    case.queue(blind_judge=True, order="oldest")
+    blind = case.review(case.mara, CONFIRM)
+    with pytest.raises(DecisionRefused, match="blind review cannot be edited"):
+        change(case, blind.review_id, case.mara, DISMISS)
+    assert [line.final for line in own(case, case.mara)] == [True]
+    revealed = case.reveal(blind, case.mara, DISMISS)
+    assert {line.review_id: line.final for line in own(case, case.mara)} == {blind.review_id: True, revealed: False}
+
+
+def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case: QueueCase) -> None:
+    case.flagged(0.1, 0.2)
+    case.queue(blind_judge=True, order="oldest", assigned=(case.mara,))
+    case.review(case.mara, CONFIRM)
+    [line] = own(case, case.mara)
+    assert (line.queue, line.decision, line.stage) == ("q", "confirm", "blind")
+
+
+def test_a_comment_of_somebody_else_is_not_there_for_the_blind(case: QueueCase) -> None:
+    [answer] = case.flagged(0.1)
+    case.queue(blind_people=True, needed=2, assigned=(case.mara, case.jon))
+    for who in (case.mara, case.jon):
+        comment(case.store, response_id=answer, reviewer=who, text=f"by {who.name}", request_key=f"by {who.name}")
+
+    def read(viewer: int | None) -> list[str]:
+        with case.store.reading() as connection:
+            return [one.text for one in comments_on(connection, answer, viewer)]
+
+    assert (read(case.mara.id), read(None)) == (["by Mara"], ["by Mara", "by Jon"])
+    case.review(case.mara, CONFIRM)
+    assert read(case.mara.id) == ["by Mara", "by Jon"]

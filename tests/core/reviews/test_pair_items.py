@@ -1,0 +1,223 @@
+"""Pairs in queues: which answer is better, said blind, settled, split, adjudicated, taken back."""
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import Decision, Grade, ItemState, Preference, QueueOrder, Shown
+from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.methods.pair_report import pair_screen
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.decisions import prefer
+from judgeboard.reviews.leases import LeasedItem
+from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, decide_item, preference_at, reveal
+from judgeboard.reviews.shown import PairText, item_texts
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import PREFERENCE_SCORE, REVIEW
+from pair_log import add_pairs
+from queue_case import QueueCase
+
+A, B, TIE = Preference
+KEYS = count()
+
+
+@dataclass
+class PairCase:
+    """Pairs p0, p1, … in a queue ``q``, oldest first."""
+
+    case: QueueCase
+
+    def queue(self, pairs: int = 1, **rules: Any) -> list[int]:
+        ids = add_pairs(self.case.store, pairs)
+        self.case.queue(subject="pairs", order=QueueOrder.OLDEST, **rules)
+        return ids
+
+    def say(self, held: LeasedItem, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
+        key = more.pop("request_key", f"pair key {next(KEYS)}")
+        grade = Grade(note=more.pop("note", None))
+        given = {"decision": preference, "grade": grade, "request_key": key, "now": self.case.now} | more
+        return decide_item(self.case.store, held.token, reviewer=who, **given)
+
+    def review(self, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
+        return self.say(self.case.held(who), who, preference, **more)
+
+    def undo(self, said: DecidedItem, who: Reviewer, key: str | None = None) -> ItemState | None:
+        key = key or f"pair key {next(KEYS)}"
+        return undo(
+            self.case.store, review_id=said.review_id, reviewer=who, request_key=key, now=self.case.now
+        ).item_state
+
+    def adjudicate(self, item_id: int, preference: Preference, reason: str = "why") -> None:
+        key = f"pair key {next(KEYS)}"
+        lead = self.case.lead
+        adjudicate(
+            self.case.store,
+            item_id,
+            by=lead,
+            decision=preference,
+            grade=Grade(note=reason),
+            request_key=key,
+            now=self.case.now,
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        return self.case.rows(REVIEW)
+
+
+@pytest.fixture
+def pairs(case: QueueCase) -> PairCase:
+    return PairCase(case)
+
+
+def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(pairs: PairCase) -> None:
+    case = pairs.case
+    pairs.queue(12)
+    shown = set()
+    for _ in range(12):
+        held = case.held(case.mara)
+        with case.store.reading() as connection:
+            (text,) = item_texts(connection, [held], case.mara.id)
+        assert isinstance(text, PairText)
+        assert text.left is not None
+        assert text.left.startswith("left-") is (text.shown is Shown.AB)
+        better = preference_at(case.store, held.token, case.mara, "left")
+        assert better is (A if text.shown is Shown.AB else B)
+        assert preference_at(case.store, held.token, case.mara, "tie") is TIE
+        pairs.say(held, case.mara, better)
+        shown.add(text.shown)
+    assert shown == set(Shown)
+    said = [row["preference"] for row in case.rows(PREFERENCE_SCORE)]
+    assert said == [(A if row["shown"] == "ab" else B) for row in pairs.rows()]
+    assert {(row["stage"], tuple(row["seen"])) for row in pairs.rows()} == {("blind", ())}
+
+
+def test_preferences_that_agree_settle_a_pair_and_others_split_it(pairs: PairCase) -> None:
+    case = pairs.case
+    pairs.queue(2, needed=2)
+    assert pairs.review(case.mara, A).state is ItemState.OPEN
+    assert pairs.review(case.jon, A).state is ItemState.AGREED
+    pairs.review(case.mara, A)
+    split = pairs.review(case.jon, TIE)
+    assert split.state is ItemState.CONFLICT
+    with pytest.raises(BadInput, match="needs a reason"):
+        pairs.adjudicate(split.item_id, B, reason=" ")
+    pairs.adjudicate(split.item_id, B)
+    assert case.item_states() == ["agreed", "adjudicated"]
+    with pytest.raises(DecisionRefused, match="adjudicated already"):
+        pairs.adjudicate(split.item_id, B)
+
+
+def test_what_was_adjudicated_is_gold_and_no_voice(pairs: PairCase) -> None:
+    case = pairs.case
+    pair_id, other = pairs.queue(2, needed=2)
+    pairs.review(case.mara, A)
+    split = pairs.review(case.jon, TIE)
+    pairs.adjudicate(split.item_id, B)
+    with case.store.reading() as connection:
+        facts = pair_facts(connection)
+        votes = votes_by_pair(load_preferences(connection))
+    assert {id_: SIDES[code] for id_, code in zip(facts.ids.tolist(), facts.gold, strict=True)} == {
+        pair_id: "b",
+        other: "",
+    }
+    assert votes[(pair_id, "overall")].people == 2
+
+
+def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(pairs: PairCase) -> None:
+    case = pairs.case
+    pairs.queue()
+    said = pairs.review(case.mara, A)
+    with pytest.raises(DecisionRefused, match="Mara's review"):
+        pairs.undo(said, case.jon)
+    assert pairs.undo(said, case.mara, "once") is ItemState.OPEN
+    assert pairs.undo(said, case.mara, "once") is ItemState.OPEN
+    with pytest.raises(DecisionRefused, match="undone already"):
+        pairs.undo(said, case.mara)
+    assert case.take(case.jon) is None
+    again = pairs.review(case.mara, B)
+    assert (again.item_id, again.state) == (said.item_id, ItemState.AGREED)
+    assert [(row["decision"], row["stage"]) for row in pairs.rows()] == [
+        (None, "blind"),
+        (Decision.WITHDRAWN, None),
+        (None, "blind"),
+    ]
+
+
+def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(pairs: PairCase) -> None:
+    case = pairs.case
+    (pair_id,) = pairs.queue()
+    said = pairs.review(case.mara, A)
+    assert said.reveal
+
+    def revealed() -> bool:
+        with case.store.reading() as connection:
+            shown = pair_screen(connection, pair_id, aspect="overall", reviewer_id=case.mara.id, version_id=None)
+        return shown.revealed is not None
+
+    assert not revealed()
+    with pytest.raises(DecisionRefused):
+        reveal(case.store, said.review_id, reviewer=case.jon, now=case.now)
+    reveal(case.store, said.review_id, reviewer=case.mara, now=case.now)
+    assert revealed()
+    pairs.undo(said, case.mara)
+    pairs.review(case.mara, B)
+    last = pairs.rows()[-1]
+    assert (last["stage"], last["seen"]) == (None, ["judge", "people"])
+
+
+def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(pairs: PairCase) -> None:
+    case = pairs.case
+    pairs.queue(reveal=False)
+    said = pairs.review(case.mara, A)
+    assert not said.reveal
+    with pytest.raises(DecisionRefused, match="never shows the judge"):
+        reveal(case.store, said.review_id, reviewer=case.mara, now=case.now)
+
+
+def test_who_holds_a_pair_says_it_in_its_queue_alone(pairs: PairCase) -> None:
+    case = pairs.case
+    (pair_id,) = pairs.queue()
+    held = case.held(case.mara)
+    given: dict[str, Any] = {"pair_id": pair_id, "preference": A, "shown": Shown.AB}
+    with pytest.raises(DecisionRefused, match="open it in its queue"):
+        prefer(case.store, reviewer=case.mara, request_key="outside", **given)
+    pairs.say(held, case.mara)
+    prefer(case.store, reviewer=case.jon, request_key="jon's", **given)
+    assert case.item_states() == ["agreed"]
+
+
+def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairCase) -> None:
+    case = pairs.case
+    (pair_id,) = pairs.queue()
+    lost = case.held(case.mara)
+    case.later(minutes=11)
+    won = case.held(case.jon)
+    for _ in range(2):
+        with pytest.raises(DecisionRefused, match=r"somebody else has it now\. Your note is kept"):
+            pairs.say(lost, case.mara, B, note="typed", request_key="lost")
+    first = pairs.say(won, case.jon, A, request_key="won")
+    assert pairs.say(won, case.jon, A, request_key="won").repeated
+    with pytest.raises(BadInput, match="belongs to another review"):
+        pairs.say(won, case.jon, B, request_key="won")
+    assert [(row["note"], row["queue_item_id"]) for row in pairs.rows()] == [("typed", None), (None, first.item_id)]
+    with case.store.reading() as connection:
+        assert [said.reviewer for said in load_preferences(connection, [pair_id])] == ["Jon"]
+
+
+def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: QueueCase) -> None:
+    add_pairs(case.store, 1)
+    made = case.queue(subject="pairs", order=QueueOrder.RANDOM, where=RowFilter(sources=("bench",)))
+    assert (made.joined, made.queue.blind_judge, made.queue.blind_people) == (1, True, True)
+    with pytest.raises(BadInput, match="order by oldest or random"):
+        case.queue("other", subject="pairs", order=QueueOrder.SEVERITY)
+
+
+def test_an_answer_takes_no_preference(case: QueueCase) -> None:
+    case.flagged(0.1)
+    case.queue()
+    with pytest.raises(BadInput, match="is an answer"):
+        decide_item(case.store, case.held(case.mara).token, reviewer=case.mara, decision=A, request_key="k")

@@ -1,0 +1,128 @@
+"""How far a queue is, counted as one would by hand."""
+
+from datetime import timedelta
+
+import pytest
+
+from judgeboard.domain import QueueOrder
+from judgeboard.errors import NotFound
+from judgeboard.reviews.leases import skip, take_item
+from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.queues import PersonProgress, QueueProgress, describe_rules, queue_progress
+from judgeboard.store.filters import RowFilter
+from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase
+
+
+def progress(case: QueueCase, name: str = "q") -> QueueProgress:
+    with case.store.reading() as connection:
+        return queue_progress(connection, name, now=case.now)
+
+
+def of_person(case: QueueCase, name: str) -> PersonProgress:
+    return next(one for one in progress(case).people if one.reviewer.name == name)
+
+
+def test_items_are_counted_by_what_became_of_them(case) -> None:
+    ids = case.flagged(0.1, 0.12, 0.14, 0.16, 0.18, 0.2)
+    case.queue(needed=2)
+    case.review(case.mara, CONFIRM)
+    case.review(case.jon, CONFIRM)  # settled
+    case.review(case.mara, CONFIRM)
+    split = case.review(case.jon, DISMISS)
+    case.review(case.mara, CONFIRM)
+    case.adjudicate(case.review(case.jon, DISMISS).item_id)
+    case.judge(ids[5], 0.9)  # stops matching, and leaves
+    held = case.held(case.ada)
+    case.held(case.jon)  # the same item
+    found = progress(case)
+    counts = (found.items, found.waiting, found.leased, found.agreed, found.conflict, found.adjudicated, found.left)
+    assert counts == (5, 1, 1, 1, 1, 1, 1)
+    assert (found.reviews, found.reviews_needed, found.finished) == (6, 10, 2)
+    assert (found.several, found.several_finished) == (5, 2)
+    assert held.item_id != split.item_id
+    case.later(hours=1)
+    assert (progress(case).waiting, progress(case).leased) == (2, 0)
+
+
+def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None:
+    case.flagged(*(0.01 * n for n in range(1, 9)))
+    case.queue(assigned=(case.mara, case.ada))
+    for number, (decision, seconds) in enumerate(((CONFIRM, 10.0), (UNSURE, 40.0), (DISMISS, 20.0), (DISMISS, None))):
+        case.later(minutes=1)
+        said = decide_item(
+            case.store,
+            case.held(case.mara).token,
+            reviewer=case.mara,
+            decision=decision,
+            seconds=seconds,
+            request_key=f"{number}",
+            now=case.now,
+        )
+    case.undo(said.review_id, case.mara)
+    held = case.held(case.mara)
+    assert held.item_id == said.item_id
+    for _ in range(2):
+        again = take_item(case.store, held.item_id, case.mara, now=case.now)
+        assert again is not None
+        skip(case.store, again.token, case.mara, now=case.now)
+    case.held(case.mara)
+    mara, ada = of_person(case, "Mara"), of_person(case, "Ada")
+    assert (mara.done, mara.unsure, mara.skipped, mara.leases, mara.median_seconds) == (3, 1, 1, 1, 20.0)
+    assert mara.last == NOW + timedelta(minutes=3)
+    assert (ada.assigned, ada.done, ada.median_seconds, ada.last) == (True, 0, None, None)
+    assert [one.reviewer.name for one in progress(case).people] == ["Mara", "Ada"]
+
+
+@pytest.mark.parametrize(("seconds", "median"), [((5.0,), 5.0), ((5.0, 8.0), 6.5), ((9.0, 1.0, 5.0, 6.0), 5.5)])
+def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> None:
+    case.flagged(*(0.1 for _ in seconds))
+    case.queue()
+    for number, spent in enumerate(seconds):
+        held = case.held(case.mara)
+        decide_item(
+            case.store, held.token, reviewer=case.mara, decision=CONFIRM, seconds=spent, request_key=f"{number}"
+        )
+    assert of_person(case, "Mara").median_seconds == median
+
+
+def test_a_mix_tells_how_many_were_drawn_and_how_many_are_wanting(case) -> None:
+    case.flagged(0.1, 0.2, 0.3, 0.4)
+    case.queue(sampling_rate=0.5)
+    found = progress(case)
+    assert (found.sampled, found.short) == (0, 4)
+
+
+def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(case) -> None:
+    made = case.queue(
+        where=RowFilter(query_types=("legal",)),
+        order=QueueOrder.RANDOM,
+        needed=3,
+        overlap=0.2,
+        blind_judge=True,
+        blind_people=True,
+        sampling_rate=0.1,
+        repeat_rate=0.05,
+        lease_seconds=300,
+    )
+    words = describe_rules(made.queue, for_lead=True)
+    assert words == (
+        "flagged answers: legal",
+        "in random order",
+        "3 reviews of 20 % of the answers, 1 of the others",
+        "blind to other people and the judge; the judge is shown after the review",
+        "asks for groundedness, quality",
+        "10 % randomly sampled",
+        "5 % repeats of the reviewer's own items after a week",
+        "leased for 5 minutes",
+    )
+    assert set(words) - set(describe_rules(made.queue)) == {"5 % repeats of the reviewer's own items after a week"}
+
+
+def test_a_queue_of_pairs_promises_no_look_at_the_judge(case: QueueCase) -> None:
+    made = case.queue("pairs", subject="pairs", order="oldest")
+    assert "blind to other people and the judge" in describe_rules(made.queue)
+
+
+def test_a_queue_that_is_not_there_is_said(case) -> None:
+    with pytest.raises(NotFound):
+        progress(case, "none")

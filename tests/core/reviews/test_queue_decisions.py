@@ -1,0 +1,308 @@
+"""N reviews of an item, what they come to, and what becomes of its flags."""
+
+import pytest
+
+from judgeboard.domain import Grade, ItemState
+from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.reviews.changes import edit
+from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.queue_decisions import answer_reveal, reveal
+from judgeboard.reviews.queues import close_queue
+from judgeboard.store.filters import RowFilter
+from queue_case import CONFIRM, DISMISS, UNSURE
+
+OPEN, SETTLED, SPLIT, ADJUDICATED = ItemState.OPEN, ItemState.AGREED, ItemState.CONFLICT, ItemState.ADJUDICATED
+
+
+def test_a_flag_stays_open_until_its_item_has_its_reviews(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=3)
+    assert case.review(case.mara).state is OPEN
+    assert case.review(case.jon).state is OPEN
+    assert case.flag_states() == ["open"]
+    assert case.review(case.ada).state is SETTLED
+    assert case.flag_states() == ["confirmed"]
+    assert case.take(case.lead) is None
+
+
+def test_nobody_reviews_an_item_twice(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara)
+    assert case.take(case.mara) is None
+
+
+def test_a_review_elsewhere_is_stored_and_does_not_close_the_flag(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    flag_id = case.flags()[0]["id"]
+    case.decide(flag_id, case.lead, DISMISS)
+    assert (case.flag_states(), case.item_states()) == (["open"], ["open"])
+    assert len(case.reviews()) == 1
+    case.review(case.mara)
+    case.review(case.jon)
+    assert case.flag_states() == ["confirmed"]
+
+
+def test_a_later_word_elsewhere_stands_beside_the_one_in_the_queue(case) -> None:
+    [answer] = case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara, CONFIRM, groundedness=0.2)
+    case.decide(case.flags()[0]["id"], case.mara, DISMISS)
+    grade(case.store, response_id=answer, reviewer=case.mara, grade=Grade(quality=4), request_key="elsewhere")
+    assert [row["replaces"] for row in case.reviews()] == [None, None, None]
+    assert case.review(case.jon, CONFIRM).state is SETTLED
+
+
+def test_closing_a_queue_lets_what_was_decided_elsewhere_count(case) -> None:
+    case.flagged(0.1, 0.2)
+    case.queue(needed=2)
+    case.decide(case.flags()[0]["id"], case.lead, DISMISS)
+    close_queue(case.store, "q", by=case.lead, now=case.now)
+    assert case.flag_states() == ["dismissed", "open"]
+
+
+def test_a_flag_in_two_queues_waits_for_both(case) -> None:
+    case.flagged(0.1)
+    case.queue("one")
+    case.queue("two")
+    case.review(case.mara, CONFIRM, "one")
+    assert case.flag_states() == ["open"]
+    case.review(case.jon, DISMISS, "two")
+    assert case.flag_states() == ["dismissed"]  # the later word
+
+
+def test_all_flags_of_an_answer_are_decided_by_one_item(case) -> None:
+    (answer,) = case.flagged(0.1)
+    case.judge(answer, 0.9, judge="nli")  # now two judges disagree
+    assert [flag["rule"] for flag in case.flags()] == ["low_groundedness", "judges_disagree"]
+    assert case.queue().joined == 1
+    case.review(case.mara, DISMISS)
+    assert case.flag_states() == ["dismissed", "dismissed"]
+
+
+def test_unsure_asks_another_and_counts_for_nothing(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara, UNSURE)
+    assert case.review(case.jon).state is OPEN
+    assert case.review(case.ada).state is SETTLED
+    assert case.flag_states() == ["confirmed"]
+
+
+def test_all_unsure_goes_to_adjudication(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara, UNSURE)
+    assert case.review(case.jon, UNSURE).state is SPLIT
+    item = case.items()[0]["id"]
+    case.adjudicate(item, DISMISS)
+    assert (case.flag_states(), case.item_states()) == (["dismissed"], ["adjudicated"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "split"),
+    [
+        ({"decision": CONFIRM}, {"decision": DISMISS}, True),
+        ({"label": "grounded"}, {"label": "hallucinated"}, True),
+        ({"quality": 1}, {"quality": 3}, True),
+        ({"quality": 1}, {"quality": 2}, False),
+        ({"groundedness": 0.9}, {"groundedness": 0.5}, True),
+        ({"groundedness": 0.6}, {"groundedness": 0.2}, True),  # 0.6 - 0.2 is a little less than 0.4 as it is stored
+        ({"groundedness": 0.9}, {"groundedness": 0.51}, False),
+        ({"quality": 1}, {"groundedness": 1.0}, False),
+    ],
+)
+def test_what_is_a_split(case, one, other, split) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara, **{"decision": CONFIRM} | one)
+    assert case.review(case.jon, **{"decision": CONFIRM} | other).state is (SPLIT if split else SETTLED)
+    assert case.flag_states() == ["open" if split else "confirmed"]
+
+
+def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara, CONFIRM)
+    case.review(case.jon, DISMISS)
+    item = case.items()[0]["id"]
+    with pytest.raises(BadInput, match="needs a reason"):
+        case.adjudicate(item, note=None)
+    review = case.adjudicate(item, CONFIRM, "the passage says so", groundedness=0.2)
+    assert (case.flag_states(), case.item_states()) == (["confirmed"], ["adjudicated"])
+    with pytest.raises(DecisionRefused, match="adjudicated already"):
+        case.adjudicate(item)
+    case.undo(review, case.lead)
+    assert (case.flag_states(), case.item_states()) == (["open"], ["conflict"])
+    case.adjudicate(item, DISMISS)
+    assert case.flag_states() == ["dismissed"]
+
+
+def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    item = case.items()[0]["id"]
+    with pytest.raises(DecisionRefused, match="still needs reviews"):
+        case.adjudicate(item)
+    case.review(case.mara)
+    case.review(case.jon)
+    with pytest.raises(DecisionRefused, match="agree"):
+        case.adjudicate(item)
+
+
+def test_an_undo_gives_the_item_back_to_its_author(case) -> None:
+    case.flagged(0.1)
+    case.queue()
+    done = case.review(case.mara, CONFIRM)
+    case.undo(done.review_id, case.mara)
+    assert (case.flag_states(), case.item_states()) == (["open"], ["open"])
+    assert case.take(case.jon) is None  # it is Mara's, for a while
+    assert case.review(case.mara, DISMISS).state is SETTLED
+    assert case.flag_states() == ["dismissed"]
+
+
+def test_undoing_one_of_a_split_opens_the_item_again(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara, CONFIRM)
+    done = case.review(case.jon, DISMISS)
+    assert done.state is SPLIT
+    case.undo(done.review_id, case.jon)
+    assert case.item_states() == ["open"]
+    assert case.review(case.jon, CONFIRM).state is SETTLED
+
+
+def test_the_places_of_an_item_are_as_many_as_it_still_needs(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=3)
+    case.review(case.mara, UNSURE)
+    case.review(case.jon)
+    assert sorted(place["done"] for place in case.leases()) == [False, False, True, True]
+    case.review(case.ada)
+    case.review(case.lead)
+    assert all(place["done"] for place in case.leases())
+
+
+def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing(case) -> None:
+    case.flagged(0.1)
+    case.queue(blind_judge=True, order="oldest")
+    done = case.review(case.mara, DISMISS, groundedness=0.9)
+    assert done.reveal
+    case.reveal(done, case.mara, CONFIRM, groundedness=0.3)
+    case.reveal(done, case.mara, CONFIRM, groundedness=0.2)
+    rows = [(row["stage"], row["decision"], row["groundedness"], row["seen"]) for row in case.reviews()]
+    assert rows == [
+        ("blind", "dismiss", 0.9, ["people"]),
+        ("revealed", "confirm", 0.3, ["judge"]),
+        ("revealed", "confirm", 0.2, ["judge"]),
+    ]
+    assert case.reviews()[2]["replaces"] == case.reviews()[1]["id"]
+    assert (case.flag_states(), case.item_states()) == (["dismissed"], ["agreed"])
+
+
+def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
+    case.flagged(0.1)
+    case.queue(blind_judge=True, order="random")
+    done = case.review(case.mara, groundedness=0.9)
+    with pytest.raises(DecisionRefused, match="has not been shown"):
+        answer_reveal(
+            case.store, done.review_id, reviewer=case.mara, grade=Grade(groundedness=0.2), request_key="early"
+        )
+
+
+def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
+    case.flagged(0.1)
+    case.queue(blind_judge=True, order="oldest")
+    done = case.review(case.mara, DISMISS, groundedness=0.9)
+    case.reveal(done, case.mara, groundedness=0.2)
+    case.undo(done.review_id, case.mara)
+    assert {row["id"] for row in case.reviews()} - {row["replaces"] for row in case.reviews()} == {3, 4}
+    again = case.review(case.mara, CONFIRM, groundedness=0.2)
+    assert not again.reveal
+    assert (case.reviews()[-1]["stage"], case.reviews()[-1]["seen"]) == (None, ["judge", "people"])
+    assert case.flag_states() == ["confirmed"]
+
+
+def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_nothing_of_it(case) -> None:
+    case.flagged(0.1)
+    case.queue("first", blind_judge=True, order="oldest")
+    case.queue("second", blind_judge=True, order="oldest")
+    done = case.review(case.mara, DISMISS, "first")
+    reveal(case.store, done.review_id, reviewer=case.mara, now=case.now)
+    assert not case.review(case.mara, CONFIRM, "second").reveal
+    assert (case.reviews()[-1]["stage"], case.reviews()[-1]["seen"]) == (None, ["judge", "people"])
+
+
+def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
+    case.flagged(0.1)
+    case.queue(blind_judge=True, order="oldest", needed=2)
+    done = case.review(case.mara, DISMISS, groundedness=0.9)
+    case.reveal(done, case.mara, groundedness=0.2)
+    case.undo(done.review_id, case.mara)
+    held = case.held(case.mara)
+    for repeated in (False, True):
+        said = case.say(held, case.mara, DISMISS, request_key="once")
+        assert (said.reveal, said.repeated) == (False, repeated)
+
+
+def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case) -> None:
+    case.flagged(0.1)
+    case.queue(blind_judge=True, order="oldest", reveal=False)
+    done = case.review(case.mara, DISMISS)
+    assert not done.reveal
+    with pytest.raises(DecisionRefused, match="never shows the judge"):
+        reveal(case.store, done.review_id, reviewer=case.mara, now=case.now)
+
+
+def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(case) -> None:
+    case.flagged(0.1)
+    case.queue("first", blind_judge=True, order="oldest", assigned=(case.mara,))
+    case.queue("second", blind_judge=True, order="oldest", assigned=(case.mara,))
+    held = case.held(case.mara, "first")
+    for _ in range(2):  # the same press twice
+        first = case.say(held, case.mara, DISMISS, groundedness=0.9, request_key="once")
+        assert not first.reveal
+    with pytest.raises(DecisionRefused, match="blind in another queue"):
+        reveal(case.store, first.review_id, reviewer=case.mara, now=case.now)
+    with pytest.raises(DecisionRefused, match="has not been shown"):
+        answer_reveal(
+            case.store, first.review_id, reviewer=case.mara, grade=Grade(groundedness=0.2), request_key="early"
+        )
+    second = case.review(case.mara, DISMISS, "second", groundedness=0.9)
+    assert second.reveal
+    case.reveal(second, case.mara, groundedness=0.2)
+    assert [(row["stage"], row["seen"]) for row in case.reviews()] == [("blind", ["people"])] * 2 + [
+        ("revealed", ["judge"])
+    ]
+
+
+def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(case) -> None:
+    case.flagged(0.1)
+    case.queue(blind_judge=True, order="oldest", assigned=(case.mara,))
+    with pytest.raises(DecisionRefused, match="before you see other reviews"):
+        case.decide(case.flags()[0]["id"], case.mara)
+    case.decide(case.flags()[0]["id"], case.jon)
+
+
+def test_an_order_made_from_scores_would_tell(case) -> None:
+    for order in ("severity", "disagreement", "instability"):
+        with pytest.raises(BadInput, match=rf"the order {order} \(.* first\) uses judges' scores"):
+            case.queue(blind_judge=True, order=order, where=RowFilter())
+
+
+def test_who_has_read_the_others_does_not_edit_a_split_away(case) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2, blind_people=True)
+    mine = case.review(case.mara, CONFIRM)
+    case.review(case.jon, DISMISS)
+    with pytest.raises(DecisionRefused, match="Others have reviewed this item since"):
+        edit(
+            case.store,
+            review_id=mine.review_id,
+            reviewer=case.mara,
+            decision=DISMISS,
+            grade=Grade(),
+            request_key="changed",
+        )
+    assert case.item_states() == ["conflict"]

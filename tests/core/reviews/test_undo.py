@@ -1,0 +1,125 @@
+"""Taking a review back: whose, when, and what becomes of its flag."""
+
+from datetime import timedelta
+
+import pytest
+
+from judgeboard.domain import Decision, FlagState, Grade
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.reviews.changes import Undone
+from review_case import NOW, ReviewCase
+
+
+@pytest.mark.parametrize("decision", [Decision.CONFIRM, Decision.DISMISS])
+def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> None:
+    decided = team.decide(flag, team.mara, decision)
+    undone = team.undo(decided.review_id, team.mara)
+    assert undone == Undone(
+        team.response_id,
+        None,
+        flag,
+        reopened=True,
+        item_state=None,
+        message="Undone: ragtruth-12260 is open again.",
+    )
+    assert team.state(flag) == "open"
+    assert team.standing() == []
+    assert [(row["decision"], row["replaces"]) for row in team.reviews()] == [
+        (decision, None),
+        ("withdrawn", decided.review_id),
+    ]
+    assert team.events() == [("decide", "Mara"), ("undo", "Mara")]
+    assert team.decide(flag, team.jon, Decision.CONFIRM).state is FlagState.CONFIRMED
+
+
+def test_undo_gives_an_unsure_flag_back(team: ReviewCase, flag: int) -> None:
+    unsure = team.decide(flag, team.mara, Decision.UNSURE)
+    undone = team.undo(unsure.review_id, team.mara)
+    assert undone.message == "Undone: ragtruth-12260 is in your queue again."
+    assert not undone.reopened
+    assert team.standing() == []
+
+
+def test_undo_does_not_bring_an_earlier_doubt_back(team: ReviewCase, flag: int) -> None:
+    team.decide(flag, team.mara, Decision.UNSURE)
+    sure = team.decide(flag, team.mara, Decision.CONFIRM)
+    assert team.undo(sure.review_id, team.mara).reopened
+    assert team.standing() == []
+
+
+def test_the_same_undo_twice_counts_once(team: ReviewCase, flag: int) -> None:
+    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    first = team.undo(decided.review_id, team.mara, request_key="undo")
+    assert team.undo(decided.review_id, team.mara, request_key="undo") == first
+    assert len(team.reviews()) == 2
+
+
+def test_another_undo_of_the_same_review_is_refused(team: ReviewCase, flag: int) -> None:
+    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    team.undo(decided.review_id, team.mara)
+    with pytest.raises(DecisionRefused, match="undone already"):
+        team.undo(decided.review_id, team.mara)
+    with pytest.raises(DecisionRefused, match="undone already"):
+        team.undo(team.reviews()[-1]["id"], team.mara)
+
+
+def test_only_ones_own_review_can_be_taken_back(team: ReviewCase, flag: int) -> None:
+    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    with pytest.raises(DecisionRefused, match="Mara's review: only Mara"):
+        team.undo(decided.review_id, team.jon)
+    assert team.state(flag) == "confirmed"
+
+
+def test_a_flag_is_not_reopened_beside_a_newer_one(team: ReviewCase, flag: int) -> None:
+    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    newer = team.judge(0.2, version=2)
+    assert (newer != flag, team.state(newer)) == (True, "open")
+    undone = team.undo(decided.review_id, team.mara)
+    assert undone.message == "Cannot reopen: a newer flag is open on this answer."
+    assert not undone.reopened
+    assert (team.state(flag), team.state(newer)) == ("superseded", "open")
+    assert team.standing() == []
+
+
+def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team: ReviewCase, flag: int) -> None:
+    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    newer = team.judge(0.2, version=2)
+    team.decide(newer, team.jon, Decision.DISMISS)
+    assert team.undo(decided.review_id, team.mara).reopened
+    assert (team.state(flag), team.state(newer)) == ("open", "dismissed")
+
+
+def test_a_kept_draft_can_be_taken_back_without_touching_the_flag(team: ReviewCase, flag: int) -> None:
+    team.decide(flag, team.jon, Decision.CONFIRM)
+    with pytest.raises(DecisionRefused):
+        team.decide(flag, team.mara, Decision.DISMISS, grade=Grade(quality=4))
+    draft = team.reviews()[-1]
+    assert not team.undo(draft["id"], team.mara).reopened
+    assert team.state(flag) == "confirmed"
+
+
+def test_undoing_a_doubt_leaves_anothers_decision_alone(team: ReviewCase, flag: int) -> None:
+    unsure = team.decide(flag, team.mara, Decision.UNSURE)
+    team.decide(flag, team.jon, Decision.CONFIRM)
+    team.undo(unsure.review_id, team.mara)
+    assert team.state(flag) == "confirmed"
+
+
+def test_the_refusal_after_an_undo_names_the_new_decision(team: ReviewCase, flag: int) -> None:
+    first = team.decide(flag, team.jon, Decision.CONFIRM)
+    team.undo(first.review_id, team.jon)
+    team.decide(flag, team.jon, Decision.DISMISS, now=NOW + timedelta(hours=1))
+    with pytest.raises(DecisionRefused, match="Jon dismissed ragtruth-12260 at 10:41 UTC"):
+        team.decide(flag, team.mara, Decision.CONFIRM, now=NOW + timedelta(hours=2))
+
+
+def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
+    decided = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
+    with pytest.raises(BadInput, match="another review"):
+        team.undo(decided.review_id, team.mara, request_key="pressed")
+    assert team.state(flag) == "confirmed"
+
+
+def test_a_review_that_is_not_there_is_said(team: ReviewCase) -> None:
+    with pytest.raises(NotFound, match="no review 5"):
+        team.undo(5, team.mara)

@@ -1,0 +1,118 @@
+"""A worker does what was asked for: all of it, what it may, and no more once somebody cancels."""
+
+import pytest
+
+from held_endpoint import HeldEndpoint
+from job_steps import ANSWERS, ask, asked, ended, rag, until, working
+from judgeboard.llm.recording_endpoint import failure
+from judgeboard.runs.jobs import cancel_job, job_progress
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+
+
+def test_a_job_asks_every_answer_once(log: Store, endpoint: HeldEndpoint) -> None:
+    endpoint.hold_after(0)
+    job_id = ask(log, rag(endpoint))
+    assert job_progress(log, job_id).state == "waiting"
+    with working(log):
+        until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
+        assert job_progress(log, job_id).state == "running"
+        endpoint.release()
+        job = ended(log, job_id)
+    assert (job.state, job.selected, job.ok, job.waiting) == ("done", ANSWERS, ANSWERS, 0)
+    assert (job.judge_title, job.actor) == ("rag v1", "Mara")
+    assert job.cost_micro is not None
+    assert job.cost_micro > 0
+    assert set(endpoint.asked.values()) == {1}
+    assert len(endpoint.asked) == ANSWERS
+    assert endpoint.server.most_at_once <= 4
+
+
+def test_a_job_asks_only_what_its_filter_says(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    job_id = ask(sqlite_log, rag(endpoint), where=RowFilter(ids=("a3", "a5")))
+    with working(sqlite_log):
+        job = ended(sqlite_log, job_id)
+    assert (job.state, job.ok) == ("done", 2)
+    assert sorted(endpoint.asked) == ["number-3", "number-5"]
+
+
+def test_an_offline_judge_is_a_job_too(sqlite_log: Store) -> None:
+    job_id = ask(sqlite_log, {"kind": "lexical"}, mode="plain")
+    with working(sqlite_log):
+        job = ended(sqlite_log, job_id)
+    assert (job.state, job.ok, job.cost_micro) == ("done", ANSWERS, 0)
+
+
+def test_cancelling_finishes_the_calls_in_flight_and_asks_nothing_further(log: Store, endpoint: HeldEndpoint) -> None:
+    endpoint.hold_after(8)
+    job_id = ask(log, rag(endpoint))
+    with working(log):
+        asked(log, job_id, 8)
+        cancel_job(log, job_id, "Mara")
+        assert job_progress(log, job_id).state == "stopping"
+        until(lambda: len(endpoint.server.requests) == 12, "four calls in flight")
+        endpoint.release(slowly=True)
+        job = ended(log, job_id)
+    assert job.state == "cancelled"
+    assert job.asked == job.ok == len(endpoint.server.requests)
+    assert job.asked < ANSWERS
+
+
+def test_a_job_cancelled_before_a_worker_came_asks_nothing(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    cancelled = ask(sqlite_log, rag(endpoint))
+    cancel_job(sqlite_log, cancelled, "Mara")
+    assert job_progress(sqlite_log, cancelled).state == "cancelled"
+    with working(sqlite_log):
+        ended(sqlite_log, ask(sqlite_log, {"kind": "lexical"}))
+    assert not endpoint.server.requests
+
+
+def test_a_refused_key_stops_the_job_and_says_what_to_do(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    endpoint.reply = failure(401, "bad key")
+    job_id = ask(sqlite_log, rag(endpoint))
+    with working(sqlite_log):
+        job = ended(sqlite_log, job_id)
+    assert (job.state, job.asked) == ("stopped", 0)
+    assert "401" in (job.why or "")
+    assert "OPENAI_API_KEY" in (job.why or "")
+
+
+def test_a_job_without_a_key_fails_and_says_what_to_do(sqlite_log: Store) -> None:
+    job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
+    with working(sqlite_log):
+        job = ended(sqlite_log, job_id)
+    assert (job.state, job.asked) == ("failed", 0)
+    assert "OPENAI_API_KEY" in (job.why or "")
+
+
+def test_the_key_goes_only_to_the_address_of_the_environment(
+    sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case")
+    with working(sqlite_log):
+        ended(sqlite_log, ask(sqlite_log, rag(endpoint), where=RowFilter(ids=("a1",))))
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        ended(sqlite_log, ask(sqlite_log, rag(endpoint), where=RowFilter(ids=("a2",))))
+    elsewhere, ours = endpoint.server.requests
+    assert "sk-secret" not in str(elsewhere)
+    assert ours.headers["authorization"] == "Bearer sk-secret-of-the-case"
+
+
+def test_a_cost_limit_stops_the_job(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    # One call of 100 + 20 tokens of gpt-4o-mini costs 27 micro-dollars.
+    job_id = ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)
+    with working(sqlite_log):
+        job = ended(sqlite_log, job_id)
+    assert (job.state, job.asked) == ("stopped", 4)
+    assert "cost limit" in (job.why or "")
+
+
+def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    limited = ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)
+    with working(sqlite_log):
+        ended(sqlite_log, limited)
+        job = ended(sqlite_log, ask(sqlite_log, rag(endpoint)))
+    assert (job.state, job.ok) == ("done", ANSWERS)
+    assert set(endpoint.asked.values()) == {1}
+    first = job_progress(sqlite_log, limited)
+    assert (first.state, first.why) == ("stopped", "a later job continued it")

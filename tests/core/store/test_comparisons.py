@@ -1,0 +1,116 @@
+"""What judges said of pairs: once per order, both orders side by side, unusable never taken for a verdict."""
+
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
+from judgeboard.store.comparisons import (
+    REFERENCE,
+    NewComparison,
+    add_aspects,
+    key_of,
+    load_comparisons,
+    store_comparisons,
+    stored_comparisons,
+)
+from judgeboard.store.pairs import store_pairs
+
+A, B, TIE = Preference
+AB, BA = Shown
+OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE, raw="Neither is ...", cost_micro=7)
+
+
+@pytest.fixture
+def pairs(case) -> list[int]:
+    with case.store.writing() as connection:
+        given = [Pair("s", f"p{n}", "?", "l", "r", query_type="t", gold=A if n else None) for n in range(3)]
+        return store_pairs(connection, given).new
+
+
+def said(pair_id: int, shown: Shown, ask: int = 0, **aspects: Preference) -> NewComparison:
+    return NewComparison(pair_id, shown, OK if aspects else LOST, aspects, ask=ask)
+
+
+def add(case, version, *items: NewComparison) -> int:
+    with case.store.writing() as connection:
+        return len(store_comparisons(connection, version, None, items))
+
+
+def loaded(case, *versions, **which: Any):
+    with case.store.reading() as connection:
+        return load_comparisons(connection, [version.id for version in versions], **which)
+
+
+def test_both_orders_stand_side_by_side(case, pairs) -> None:
+    version = case.version()
+    assert add(case, version, said(pairs[1], AB, overall=A), said(pairs[1], BA, overall=TIE)) == 2
+    (row,) = loaded(case, version)
+    assert (row.pair_id, row.query_type, row.aspect, row.gold) == (pairs[1], "t", "overall", A)
+    assert (row.ab, row.ba, row.asked_ab, row.asked_ba) == (A, TIE, True, True)
+
+
+def test_an_unusable_order_is_told_from_one_that_was_not_asked(case, pairs) -> None:
+    version = case.version()
+    add(case, version, said(pairs[0], AB, overall=B), said(pairs[0], BA), said(pairs[1], AB))
+    assert [(row.ab, row.ba, row.asked_ab, row.asked_ba) for row in loaded(case, version)] == [
+        (B, None, True, True),
+        (None, None, True, False),
+    ]
+
+
+def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pairs) -> None:
+    version = case.version()
+    add(case, version, said(pairs[0], AB, depth=A, style=B), said(pairs[1], AB))
+    rows = [(row.pair_id, row.aspect, row.ab) for row in loaded(case, version)]
+    assert rows == [
+        *((pairs[0], "depth", A), (pairs[0], "style", B)),
+        *((pairs[1], "depth", None), (pairs[1], "style", None)),
+    ]
+
+
+def test_a_judge_without_any_verdict_is_still_accounted_for(case, pairs) -> None:
+    version = case.version()
+    add(case, version, said(pairs[0], BA))
+    assert [(row.aspect, row.asked_ab, row.asked_ba) for row in loaded(case, version)] == [("overall", False, True)]
+
+
+def test_one_that_is_there_is_left_as_it_was(case, pairs) -> None:
+    version = case.version()
+    assert add(case, version, said(pairs[0], AB, overall=A), said(pairs[0], AB, overall=B)) == 1
+    assert add(case, version, said(pairs[0], AB, overall=B)) == 0
+    assert loaded(case, version)[0].ab is A
+
+
+def test_the_latest_usable_ask_counts(case, pairs) -> None:
+    version = case.version()
+    add(case, version, said(pairs[0], AB, ask=1, overall=B), said(pairs[0], AB, overall=A))
+    assert loaded(case, version)[0].ab is B
+    add(case, version, said(pairs[0], AB, ask=2))
+    assert loaded(case, version)[0].ab is B
+
+
+def test_conditions_and_versions_do_not_mix(case, pairs) -> None:
+    one, other = case.version(), case.version(t=1)
+    informed = NewComparison(pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so")
+    add(case, one, said(pairs[0], AB, overall=A), informed)
+    add(case, other, said(pairs[0], AB, overall=TIE))
+    assert [(row.condition, row.ab) for row in loaded(case, one)] == [("plain", A), ("reference", B)]
+    assert [row.ab for row in loaded(case, one, other, condition="plain")] == [A, TIE]
+
+
+def test_an_aspect_can_be_added_to_what_is_stored(case, pairs) -> None:
+    version, item = case.version(), said(pairs[0], AB, style=A)
+    add(case, version, item)
+    with case.store.writing() as connection:
+        stored = stored_comparisons(connection, version.id, pairs)[key_of(item)]
+        assert (stored.status, stored.preferences) == ("ok", {"style": "a"})
+        add_aspects(connection, {stored.id: {"depth": TIE}})
+    assert [(row.aspect, row.ab) for row in loaded(case, version)] == [("depth", TIE), ("style", A)]
+
+
+def test_an_unusable_comparison_cannot_carry_a_preference() -> None:
+    with pytest.raises(ValueError, match="unparsable"):
+        NewComparison(1, AB, LOST, {"overall": A})
+    with pytest.raises(ValueError, match="0 preferences"):
+        NewComparison(1, AB, OK)

@@ -1,0 +1,263 @@
+"""Every change that a person, a terminal or a worker makes leaves an event that names them, in its own transaction."""
+
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+import judgeboard
+from judgeboard import Decision, Grade, Preference, Shown
+from judgeboard.domain import Response, Role
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.methods.refine_run import refine_pending
+from judgeboard.people.roster import (
+    add_person,
+    admit,
+    change_role,
+    change_settings,
+    remove_person,
+    restore_version,
+    retire_version,
+)
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.runs.jobs import cancel_job, request_rejudge
+from judgeboard.runs.worker import rejudge
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.jobs import register_worker, remove_worker
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import EVENT, FLAG, REVIEW
+from judging_log import store_answers
+from pair_log import add_pairs, by_pair, pairwise
+from refining_log import generator, judge, ratings, store_bad
+from suite_runs import playing, suite
+from written_tables import written_tables
+
+# Rows that come in by the thousand name their run or their import, whose beginning and end are events: of their own
+# they have none.
+OF_A_RUN = {
+    *("response", "user_feedback", "judgment", "judgment_score", "current_judgment", "flag"),
+    *("comparison", "comparison_score", "pair", "sample", "generation", "refinement", "suite_case", "import_batch"),
+    *("judge_version", "run", "queue_item"),
+}
+WHO = "ann@example.org"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A database in which something of everything was done, its lead, and a folder for files."""
+
+    store: Store
+    lead: Reviewer
+    folder: Path
+
+    def first(self, table: Any) -> int:
+        """The first row of a table."""
+        with self.store.reading() as connection:
+            return int(connection.execute(select(table.c.id).order_by(table.c.id).limit(1)).scalar_one())
+
+    def file(self, text: str) -> Path:
+        path = self.folder / "rows.jsonl"
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture(scope="module")
+def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("filled") / "judgeboard.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    store_bad(store)
+    with RecordingEndpoint(ratings(2, 4)) as endpoint:
+        refine_pending(store, judge("rating", endpoint), generator(endpoint))  # run 1
+    store_answers(store, 4)
+    with store.writing() as connection:
+        texts = ("log", "How long is it?"), ("other", "How long is it?")
+        store_responses(connection, [Response(name, "same", query, "It is 7 m.", ("7 m.",)) for name, query in texts])
+    add_pairs(store, 1)
+    for name in ("first", "second"):
+        judgeboard.judge_pending(store, judgeboard.make_judge("lexical", name=name))
+    change_settings(store, {"primary_judge": "first", "random_share": 1.0, "random_seed": "s"}, "cli:root")
+    judgeboard.raise_flags(store)
+    lead = add_person(store, WHO, Role.ADMIN, "cli:root")
+    add_person(store, "bob@example.org", Role.REVIEWER, "cli:root")
+    judgeboard.decide(store, flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled")
+    judgeboard.select_attempt(store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled")
+    store.close()
+    return path
+
+
+@pytest.fixture
+def case(filled: Path, tmp_path: Path) -> Case:
+    shutil.copyfile(filled, tmp_path / "judgeboard.db")
+    store = open_store(tmp_path / "judgeboard.db")
+    return Case(store, admit(store, WHO), tmp_path)
+
+
+def flag_that_waits(case: Case) -> int:
+    with case.store.reading() as connection:
+        return int(connection.execute(select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)).scalar_one())
+
+
+def decide(case: Case) -> None:
+    judgeboard.decide(
+        case.store,
+        flag_id=flag_that_waits(case),
+        reviewer=case.lead,
+        decision=Decision.DISMISS,
+        grade=Grade(note="why"),
+        request_key="k",
+    )
+
+
+def decide_too_late(case: Case) -> None:
+    late: dict[str, Any] = {"reviewer": case.lead, "decision": Decision.DISMISS, "grade": Grade(note="why")}
+    with pytest.raises(judgeboard.JudgeboardError):
+        judgeboard.decide(case.store, flag_id=1, **late, request_key="late")
+
+
+def prefer(case: Case) -> None:
+    said: dict[str, Any] = {"preference": Preference.A, "shown": Shown.AB, "request_key": "k"}
+    judgeboard.prefer(case.store, pair_id=1, reviewer=case.lead, **said)
+
+
+def answers(case: Case) -> None:
+    file = case.file('{"query": "Who?", "answer": "Nobody."}\n')
+    judgeboard.import_file(case.store, file, actor=case.lead)
+
+
+def grades(case: Case) -> None:
+    file = case.file('{"external_id": "same", "source": "other", "annotator": "Mara", "label": "grounded"}\n')
+    judgeboard.import_file(case.store, file, kind="grades", actor=case.lead)
+
+
+def pairs(case: Case) -> None:
+    judgeboard.pairs_between(case.store, "log", "other", actor=WHO)
+
+
+def job(case: Case) -> str:
+    where = judgeboard.RowFilter(response_ids=(2, 3))
+    return request_rejudge(case.store, judge={"kind": "lexical", "name": "first"}, where=where, actor=case.lead)
+
+
+def done_job(case: Case) -> None:
+    rejudge(case.store, job(case), threading.Event())
+
+
+def failed_job(case: Case) -> None:
+    retire_version(case.store, "second", case.lead)
+    asked = request_rejudge(case.store, judge={"kind": "lexical", "name": "second"}, actor=case.lead)
+    assert rejudge(case.store, asked, threading.Event())["state"] == "failed"
+
+
+def worker(case: Case) -> None:
+    with case.store.writing() as connection:
+        register_worker(connection, "0123456789", "a-machine", 7, datetime.now(UTC))
+    with case.store.writing() as connection:
+        remove_worker(connection, "0123456789")
+
+
+def forget(case: Case) -> None:
+    with case.store.writing() as connection:
+        forget_response(connection, "same", source="other", actor=WHO)
+
+
+def compare(case: Case) -> None:
+    with RecordingEndpoint(by_pair({})) as endpoint:
+        judgeboard.compare_pairs(case.store, pairwise(endpoint), (1,), actor=WHO)
+
+
+def run_suite(case: Case) -> None:
+    with RecordingEndpoint(playing()) as endpoint:
+        how: dict[str, Any] = {"model": "judge", "base_url": endpoint.base_url, "actor": WHO}
+        judgeboard.run_suite(case.store, suite(1), "model:candidate", **how)
+
+
+CHANGES: dict[str, Callable[[Case], object]] = {
+    "decide": decide,
+    "keep_draft": decide_too_late,
+    "grade": lambda case: judgeboard.grade(
+        case.store, response_id=2, reviewer=case.lead, grade=Grade(quality=3), request_key="k"
+    ),
+    "undo": lambda case: judgeboard.undo(case.store, review_id=case.first(REVIEW), reviewer=case.lead, request_key="k"),
+    "prefer": prefer,
+    "select_attempt": lambda case: judgeboard.select_attempt(
+        case.store, run_id=1, subject="1", number=2, reviewer=case.lead, request_key="k"
+    ),
+    "deselect_attempt": lambda case: judgeboard.deselect_attempt(
+        case.store, run_id=1, subject="1", reviewer=case.lead, request_key="k"
+    ),
+    "first_seen": lambda case: ensure_reviewer(case.store, "cli", WHO),
+    "sign_in": lambda case: admit(case.store, WHO, arrives=True),
+    "add_person": lambda case: add_person(case.store, "eve@example.org", Role.REVIEWER, case.lead),
+    "change_role": lambda case: change_role(case.store, "bob@example.org", Role.LEAD, case.lead),
+    "remove_person": lambda case: remove_person(case.store, "bob@example.org", case.lead),
+    "set_setting": lambda case: change_settings(case.store, {"low_quality": 1}, case.lead),
+    "apply_rules": lambda case: (
+        change_settings(case.store, {"low_groundedness": 1.0, "random_share": 0.0}, case.lead),
+        judgeboard.raise_flags(case.store, actor=case.lead),
+    ),
+    "retire_version": lambda case: retire_version(case.store, "second", case.lead),
+    "restore_version": lambda case: (
+        retire_version(case.store, "second", case.lead),
+        restore_version(case.store, "second", case.lead),
+    ),
+    "start_import": answers,
+    "finish_import": grades,
+    "make_pairs": pairs,
+    "make_control_answers": lambda case: judgeboard.make_control_answers(
+        case.store, kinds=["passages_removed"], n=2, actor=WHO
+    ),
+    "start_run": lambda case: judgeboard.judge_pending(
+        case.store, judgeboard.make_judge("lexical", name="third"), actor=WHO
+    ),
+    "finish_run": compare,
+    "combine": lambda case: judgeboard.judge_by_jury(case.store, ["first", "second"], actor=WHO),
+    "audit_recorded": lambda case: judgeboard.audit_recorded(case.store, "first", "second", by="label", actor=WHO),
+    "job_requested": job,
+    "job_cancelled": lambda case: cancel_job(case.store, job(case), case.lead),
+    "job_began": done_job,
+    "job_failed": failed_job,
+    "forget": forget,
+}
+SUITE = "a suite"
+
+
+@pytest.mark.parametrize("kind", [*CHANGES, SUITE])
+def test_a_change_leaves_an_event_that_names_who_made_it(case: Case, kind: str) -> None:
+    with case.store.reading() as connection:
+        before = set(connection.execute(select(EVENT.c.id)).scalars())
+    with written_tables(case.store) as transactions:
+        CHANGES.get(kind, run_suite)(case)
+    with case.store.reading() as connection:
+        rows = connection.execute(select(EVENT).order_by(EVENT.c.id)).all()
+    events = [row for row in rows if row.id not in before]
+    case.store.close()
+    assert kind == SUITE or kind in {row.kind for row in events}
+    assert {row.actor for row in events} == {WHO}
+    silent = [tables - OF_A_RUN for tables in transactions if "event" not in tables]
+    assert not [tables for tables in silent if tables], "a transaction without an event"
+
+
+def test_a_worker_says_when_it_comes_and_goes(case: Case) -> None:
+    worker(case)
+    with case.store.reading() as connection:
+        rows = connection.execute(select(EVENT.c.kind, EVENT.c.actor).order_by(EVENT.c.id.desc()).limit(2)).all()
+    case.store.close()
+    assert rows == [("stop_worker", "worker:01234567"), ("start_worker", "worker:01234567")]
+
+
+def test_no_event_holds_a_text_of_the_log(case: Case) -> None:
+    with case.store.reading() as connection:
+        kept = connection.execute(select(EVENT.c.details)).scalars().all()
+        texts = {row[0] for row in connection.exec_driver_sql("SELECT answer FROM response")}
+    case.store.close()
+    assert texts
+    assert not [details for details in kept if any(text and text in str(details) for text in texts)]

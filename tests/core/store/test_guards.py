@@ -1,0 +1,187 @@
+"""What a judge or a person said is never overwritten or deleted: the database itself refuses."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import JSON, Boolean, Column, String, insert, select, text
+from sqlalchemy.exc import DBAPIError
+
+from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
+from judgeboard.store.columns import METADATA, JsonTuple, Utc
+from judgeboard.store.events import record_event
+from judgeboard.store.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, REVIEW, REVIEWER
+from judgeboard.store.triggers import install_guards
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+STEP = {"status": "ok", "raw": "r", "attempts": [{"raw": "r"}], "error": "e", "created_at": NOW}
+SAMPLE: dict[str, dict[str, Any]] = {
+    "judgment_score": {"judgment_id": 1, "dimension": "accuracy", "scale": "1-5", "reasoning": "x"},
+    "review_score": {"review_id": 1, "dimension": "accuracy", "scale": "1-5"},
+    "run": {"kind": "judge", "actor": "test", "started_at": NOW, "state": "running", "filter": {}},
+    "import_batch": {"file": "f", "importer": "jsonl", "kind": "responses", "actor": "test", "at": NOW},
+    "job": {
+        "id": "j",
+        "kind": "rejudge",
+        "actor": "test",
+        "created_at": NOW,
+        "filter": {},
+        "judge": {},
+        "estimate": {},
+    },
+    "pair": {
+        "source": "s",
+        "external_id": "p",
+        "query_type": "QA",
+        "question": "q",
+        "options": ["o"],
+        "reference": "r",
+        "response_a_id": 1,
+        "extra": {"k": "v"},
+        "content_hash": "h",
+        "imported_at": NOW,
+    },
+    "comparison": STEP
+    | {"pair_id": 1, "judge_version_id": 1, "condition": "reference", "shown": "ab", "ask": 0}
+    | {"reference": "r", "reasoning": "x"},
+    "comparison_score": {"comparison_id": 1, "aspect": "overall", "preference": "a"},
+    "preference_score": {"review_id": 1, "aspect": "overall", "preference": "a"},
+    "sample": STEP | {"pair_id": 1, "judge_version_id": 1, "number": 0, "answer": "x"},
+    "generation": STEP | {"run_id": 1, "subject": "a", "number": 1, "response_id": 1},
+    "refinement": {"method": "reflect", "run_id": 1, "subject": "a", "number": 1, "root_response_id": 1}
+    | {"feedback": "f", "outcome": "kept_new", "created_at": NOW},
+    "selected_attempt": {"run_id": 1, "subject": "a", "number": 1, "reviewer_id": 1, "request_key": "k", "at": NOW},
+    "judgment_review": STEP
+    | {"judgment_id": 1, "judge_version_id": 1, "ask": 0, "reasoning": "x", "inclusion_probability": 1.0},
+    "suite_run": {"run_id": 1, "name": "s", "spec": {}, "spec_hash": "h", "candidate": "c", "judge_version_id": 1}
+    | {"created_at": NOW},
+    "suite_case": {"suite_run_id": 1, "position": 0, "case_key": "k", "created_at": NOW},
+    "queue": {"name": "q", "subject": "answers", "filter": {}, "sort": "oldest", "grades": [], "created_by": "m"}
+    | {"reveal": False, "created_at": NOW},
+    "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
+    "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
+    "comment": {"response_id": 1, "reviewer_id": 1, "text": "t", "request_key": "k", "at": NOW},
+}
+
+
+@pytest.fixture
+def full(case):
+    return filled(case)
+
+
+def filled(case):
+    """A database with a row in every guarded table."""
+    response = case.answer(
+        passages=("p",), reference="r", metadata={"k": "v"}, feedback=(Feedback(FeedbackKind.THUMBS, 1),)
+    )
+    case.say(case.version(), response, groundedness=0.1, reasoning="x", claims=(Claim("c", ClaimStatus.SUPPORTED),))
+    with case.store.writing() as connection:
+        record_event(connection, "test", "me")
+        connection.execute(insert(REVIEWER), {"origin": "t", "name": "m", "role": "r", "created_at": NOW})
+        review = {"response_id": response, "reviewer_id": 1, "note": "n", "request_key": "k", "at": NOW}
+        review |= {"claim_marks": [{"status": "supported"}]}
+        connection.execute(insert(REVIEW), review)
+        for table, row in SAMPLE.items():
+            connection.execute(insert(METADATA.tables[table]), row)
+    return case
+
+
+def refused(case, statement: str) -> None:
+    with pytest.raises(DBAPIError, match="append-only"), case.store.writing() as connection:
+        connection.execute(text(statement))
+
+
+def contents(case) -> dict[str, list[tuple[Any, ...]]]:
+    with case.store.reading() as connection:
+        tables = METADATA.tables
+        return {name: [tuple(row) for row in connection.execute(select(tables[name]))] for name in tables}
+
+
+def test_no_column_of_an_append_only_table_changes_and_no_row_goes(full) -> None:
+    before = contents(full)
+    for table in APPEND_ONLY:
+        assert before[table], f"{table} is empty: nothing would be refused"
+        refused(full, f'DELETE FROM "{table}"')
+        for column in METADATA.tables[table].columns:
+            refused(full, f'UPDATE "{table}" SET "{column.name}" = {other_value(column)}')
+    assert contents(full) == before
+
+
+def test_of_other_guarded_tables_only_the_named_columns_change(full) -> None:
+    before = contents(full)
+    for table, changeable in CHANGEABLE.items():
+        assert before[table], f"{table} is empty: nothing would be refused"
+        refused(full, f'DELETE FROM "{table}"')
+        for column in METADATA.tables[table].columns:
+            if column.name not in changeable:
+                refused(full, f'UPDATE "{table}" SET "{column.name}" = {other_value(column)}')
+    assert contents(full) == before
+    with full.store.writing() as connection:
+        connection.execute(text("UPDATE flag SET state = 'confirmed'"))
+        connection.execute(text("UPDATE run SET state = 'done', why_stopped = 'x'"))
+
+
+def test_replacing_a_row_is_refused_too(sqlite_case) -> None:
+    columns = "id, response_id, kind, value, imported_at"
+    values = "1, 1, 'thumbs', 0, '2026-01-01 00:00:00'"
+    refused(filled(sqlite_case), f"INSERT OR REPLACE INTO user_feedback ({columns}) VALUES ({values})")
+
+
+@pytest.mark.postgres
+def test_truncating_is_refused_too(postgres_case) -> None:
+    case = filled(postgres_case)
+    for table in (*APPEND_ONLY, *CHANGEABLE):
+        refused(case, f'TRUNCATE "{table}" CASCADE')
+
+
+def test_texts_go_only_after_an_event_names_their_response(full) -> None:
+    for table, columns in FORGETTABLE.items():
+        for column in columns:
+            if contents(full)[table][0][list(METADATA.tables[table].columns.keys()).index(column)] is not None:
+                refused(full, f'UPDATE "{table}" SET "{column}" = {blank(column)}')
+    with full.store.writing() as connection:
+        record_event(connection, "forget", "me", response_id=1)
+    for table, columns in FORGETTABLE.items():
+        blanks = ", ".join(f'"{column}" = {blank(column)}' for column in columns)
+        with full.store.writing() as connection:
+            assert connection.execute(text(f'UPDATE "{table}" SET {blanks}')).rowcount == 1
+    rows = contents(full)
+    assert "answer of a" not in str(rows)
+    assert rows["judgment"][0]
+
+
+def test_a_forgotten_response_keeps_everything_but_its_texts(full) -> None:
+    with full.store.writing() as connection:
+        record_event(connection, "forget", "me", response_id=1)
+    refused(full, "UPDATE response SET content_hash = 'x', answer = NULL")
+    refused(full, "UPDATE response SET answer = 'something else'")
+    refused(full, "UPDATE judgment SET groundedness = NULL")
+    refused(full, "DELETE FROM response")
+
+
+def test_another_response_is_not_forgotten_with_it(full) -> None:
+    other = full.answer("b")
+    with full.store.writing() as connection:
+        record_event(connection, "forget", "me", response_id=1)
+    refused(full, f"UPDATE response SET answer = NULL WHERE id = {other}")
+
+
+def test_laying_the_guards_again_changes_nothing(full) -> None:
+    with full.store.writing() as connection:
+        install_guards(connection)
+    refused(full, "DELETE FROM judgment")
+
+
+def blank(column: str) -> str:
+    return "'{}'" if column == "extra" else "NULL"
+
+
+def other_value(column: Column[Any]) -> str:
+    """A value of the column's type that is surely another one."""
+    if isinstance(column.type, JSON | JsonTuple):
+        return "'{\"other\": 1}'"
+    if isinstance(column.type, Utc):
+        return "'1999-01-01 00:00:00'"
+    if isinstance(column.type, Boolean):
+        return "true"
+    return "'other'" if isinstance(column.type, String) else "77"

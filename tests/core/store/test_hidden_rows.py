@@ -1,0 +1,267 @@
+"""No function of the store that reads through a connection gives a blind reviewer anything of a hidden row."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy.exc import DBAPIError
+
+import judgeboard.store
+from judgeboard.domain import Decision, FlagState, JudgeVersion, QueueOrder
+from judgeboard.errors import JudgeboardError
+from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter
+from judgeboard.store.export import EXPORTS
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.queue_items import item_by_id
+from judgeboard.store.queues import queue_by_id
+from judgeboard.store.refinements import RefineSelection, ReflectSelection
+from judgeboard.store.runs import Selection, ask_mode, get_run
+from judgeboard.store.suites import StoredSuiteRun
+from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE
+from marked_answer import NOW, found_in, mark_answer
+from queue_case import QueueCase
+
+ITEM = QUEUE_ITEM
+
+OF_WRITERS = {
+    *(
+        "actor",
+        "answers",
+        "at",
+        "batch_id",
+        "by",
+        "columns",
+        "counts",
+        "executor_id",
+        "file",
+        "flag",
+        "flags",
+        "grades",
+        "hashed",
+    ),
+    *("host", "importer", "items", "job", "job_id", "known_ids", "made", "new", "origins", "pairs", "states"),
+    *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
+    *("reviews", "spec", "token", "wanted", "why", "withdrawn"),
+}
+"""Parameters of functions that write, or that take what another function of the store has read."""
+MISSING = object()
+OF_STATEMENTS = {"query", "row_filter", "table", "which", "order"}
+"""Parameters of functions that make or run a statement of their caller's."""
+
+
+def store_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every public function of the store whose first parameter is a connection."""
+    for found in pkgutil.walk_packages(judgeboard.store.__path__, "judgeboard.store."):
+        if ".migrations" in found.name:
+            continue
+        module = importlib.import_module(found.name)
+        for name, function in vars(module).items():
+            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != found.name:
+                continue
+            parameters = list(inspect.signature(function).parameters.values())
+            if parameters and parameters[0].annotation is Connection:
+                yield f"{found.name.removeprefix('judgeboard.store.')}.{name}", function
+
+
+def arguments(queues: QueueCase) -> dict[Any, Any]:
+    """What the parameters are given, by name, or by name and type where one name means two things."""
+    answer = mark_answer(queues.store, queues.ada)
+    queues.queue(
+        blind_judge=True,
+        blind_people=True,
+        assigned=(queues.mara,),
+        where=RowFilter(ids=("marked",)),
+        order=QueueOrder.OLDEST,
+    )
+    where = RowFilter()
+    one = answer.response_id
+    with queues.store.reading() as connection:
+        (queue, item, versions) = (
+            queue_by_id(connection, 1),
+            item_by_id(connection, 1),
+            {version.id: version for version in list_versions(connection)},
+        )
+        run = get_run(connection, answer.run_id)
+        judgments = tuple(connection.execute(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one)).scalars())
+    rag, nli = answer.versions["rag"], answer.versions["nli"]
+    return {
+        "address": "rag",
+        "after_id": 0,
+        "aspect": "overall",
+        "audited_id": rag,
+        "candidate": "mark-candidate",
+        "column": RESPONSE.c.generator_model,
+        "comment_id": 1,
+        "comparison_id": 1,
+        "count": 5,
+        "days": [NOW.date()],
+        "decisions": (Decision.CONFIRM, None),
+        "did": "judged",
+        "dimension": "mark-review_score-dimension",
+        "dimensions": ("plain-dimension",),
+        "downwards": True,
+        "external_ids": ("marked",),
+        "fingerprint": versions[rag].fingerprint,
+        "flag_id": answer.flag_id,
+        "flag_ids": (answer.flag_id,),
+        ("given", RowFilter): where,
+        ("given", EventFilter): EventFilter(),
+        "grade": "quality",
+        ("ids", np.ndarray): np.array([answer.plain_id]),
+        ("response_ids", np.ndarray): np.array([answer.plain_id]),
+        "ids": (one,),
+        "item": item,
+        "item_id": item.id,
+        "item_ids": (item.id,),
+        "judge": "rag",
+        "judgment_id": judgments[0],
+        "judgment_ids": judgments,
+        "key": "value",
+        "keys": [("log", "marked")],
+        "kind": "decide",
+        "lease_id": 1,
+        "limit": 50,
+        "lock": False,
+        "method": {},
+        "model": None,
+        "most": 50,
+        "name": "rag",
+        "named": "marked",
+        "names": ("Ada",),
+        "new_version_id": nli,
+        "now": NOW,
+        "number": 1,
+        "of_pairs": False,
+        "old_version_id": rag,
+        "origin": "local",
+        "pair_id": answer.pair_id,
+        "pair_ids": (answer.pair_id,),
+        "position": 0.0,
+        "primary_judge": "rag",
+        "queries": ("question of marked?",),
+        "query_types": ("QA",),
+        "values": ("QA",),
+        ("column", str): "query_type",
+        "question": {},
+        "queue": queue,
+        "queue_id": queue.id,
+        "queue_ids": (queue.id,),
+        "repeats": 1,
+        "request_key": "mark-review-",
+        ("response_id", ColumnElement): RESPONSE.c.id,
+        "response_id": one,
+        "response_ids": [one, answer.plain_id],
+        "review_id": 1,
+        "reviewer_id": queues.ada.id,
+        "reviewer_ids": (queues.ada.id,),
+        "rule": "plain-flag-rule",
+        "rules": ("plain-flag-rule",),
+        "run": run,
+        ("run", StoredSuiteRun): SimpleNamespace(id=1, run_id=answer.run_id, version_id=rag),
+        ("subject", ColumnElement): ITEM.c.response_id == one,
+        ("ids", set): {one},
+        "run_id": answer.run_id,
+        "run_ids": (answer.run_id,),
+        ("selection", RefineSelection): RefineSelection(where, 9_999, 5, 3),
+        ("selection", ReflectSelection): ReflectSelection(rag, where, 4, 0, ("QA",), False, 9_999, ()),
+        ("selection", Selection): Selection(where, ask_mode("all"), None, 9_999),
+        "score": "groundedness",
+        "sha256": "mark",
+        "sort": "newest",
+        "source": "log",
+        "sources": ("log",),
+        "subject": "s",
+        "suite_run_id": 1,
+        "suite_run_ids": (1,),
+        "supreme_id": answer.versions["high"],
+        "taken_at": NOW,
+        "threshold": 0.5,
+        "today": NOW.date(),
+        "until": NOW + timedelta(minutes=5),
+        "up_to": 9_999,
+        "usable": tuple(versions.values()),
+        "version": versions[rag],
+        ("version", JudgeVersion): JudgeVersion("new", "rag"),
+        "version_id": rag,
+        "version_ids": (rag, nli),
+        "viewer": queues.mara.id,
+        "what": "judge",
+        "where": where,
+        "words": "mark",
+        "flag_state": FlagState.OPEN,
+    }
+
+
+def arguments_of(
+    name: str, function: Callable[..., Any], values: dict[Any, Any]
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """The arguments of a call, none where only writers take one of them."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    if {parameter.name for parameter in parameters if parameter.default is parameter.empty} & (
+        OF_WRITERS | OF_STATEMENTS
+    ):
+        return None
+    positional, named = [], {}
+    for parameter in parameters:
+        if parameter.default is not parameter.empty or parameter.kind is parameter.VAR_POSITIONAL:
+            continue
+        type_ = getattr(parameter.annotation, "__origin__", parameter.annotation)
+        value = values.get((parameter.name, type_), values.get(parameter.name, MISSING))
+        assert value is not MISSING, f"{name} needs a value for {parameter.name} ({type_})"
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            named[parameter.name] = value
+        else:
+            positional.append(value)
+    return positional, named
+
+
+def marks(store: Store, viewer: int | None, ask: Callable[[Connection], Any]) -> set[str] | None:
+    """The markers in what a function gives, None where it writes."""
+    with Seen(store, viewer).reading() as connection:
+        try:
+            told = ask(connection)
+            return found_in(list(told) if inspect.isgenerator(told) else told)
+        except JudgeboardError as error:
+            return found_in(str(error))
+        except DBAPIError:
+            return None
+        except ValueError as error:
+            if "hidden rows" not in str(error):
+                raise
+            return None
+
+
+def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
+    values = arguments(queues)
+    calls = {
+        name: (function, given)
+        for name, function in store_functions()
+        if (given := arguments_of(name, function, values))
+    }
+    calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in EXPORTS.items()}
+    leaks, telling = {}, set()
+    for name, (function, (positional, named)) in calls.items():
+        ask = partial(_call, function, positional, named)
+        found = marks(queues.store, queues.mara.id, ask)
+        if found:
+            leaks[name] = found
+        if found is not None and marks(queues.store, None, ask):
+            telling.add(name)
+    assert leaks == {}
+    # Many give something of the marked answer to whoever may see it, else this would prove little.
+    assert len(calls) > 300
+    assert len(telling) > 50
+
+
+def _call(function: Callable[..., Any], positional: list[Any], named: dict[str, Any], connection: Connection) -> Any:
+    return function(connection, *positional, **named)

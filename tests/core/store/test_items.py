@@ -1,0 +1,138 @@
+"""One answer with all that was said of it."""
+
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import text
+
+from judgeboard.domain import Claim, ClaimStatus, Decision, Feedback, FeedbackKind, Grade, Label, Status
+from judgeboard.errors import NotFound
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide, grade
+from judgeboard.store.events import record_event
+from judgeboard.store.items import Item, load_item, response_of_flag
+
+ASKED = datetime(2026, 3, 12, 8, tzinfo=UTC)
+
+
+def loaded(case, response_id: int) -> Item:
+    with case.store.reading() as connection:
+        return load_item(connection, response_id)
+
+
+def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
+    claim = Claim("60 m", ClaimStatus.CONTRADICTED, "60 m", 1, "70 m", 4, 8, 0, 4)
+    response_id = case.answer(
+        passages=("70 m", ""),
+        query_type="QA",
+        generator_model="llama",
+        asked_at=ASKED,
+        metadata={"user": 7},
+        feedback=(
+            Feedback(FeedbackKind.STARS, 5),
+            Feedback(FeedbackKind.THUMBS, 0, user="u", at=ASKED),
+        ),
+    )
+    rag, nli, newer = case.version("rag"), case.version("nli"), case.version("rag", n=2)
+    case.say(rag, response_id, groundedness=0.9, quality=4)
+    case.say(nli, response_id, label=Label.GROUNDED)
+    case.say(newer, response_id, groundedness=0.3, quality=2, reasoning="no", claims=(claim,), raw="{}")
+    case.say(newer, response_id, Status.ERROR, error="timeout")
+    item = loaded(case, response_id)
+    assert (item.source, item.external_id, item.query_type, item.kind) == ("log", "a", "QA", "log")
+    assert (item.query, item.answer, item.passages) == ("query", "answer of a", ("70 m", ""))
+    assert (item.generator_model, item.asked_at, item.extra) == ("llama", ASKED, {"user": 7})
+    assert [said.words for said in item.feedback] == ["thumbs down", "5 stars"]
+    assert (item.feedback[0].user, item.feedback[0].at) == ("u", ASKED)
+    assert [(one.version_title, one.status) for one in item.judgments] == [
+        ("rag v2", "error"),
+        ("rag v2", "ok"),
+        ("nli v1", "ok"),
+        ("rag v1", "ok"),
+    ]
+    assert item.primary_judge == "rag"
+    assert [one.version_title for one in item.currents] == ["rag v2", "nli v1"]
+    assert item.currents[0].claims == (claim,)
+    assert (item.currents[0].reasoning, item.currents[0].raw, item.currents[1].label) == ("no", "{}", "grounded")
+    assert item.judgments[0].error == "timeout"
+    assert item.forgotten_at is None
+
+
+def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
+    response_id = case.answer(feedback=(Feedback(FeedbackKind.THUMBS, 1),))
+    case.say(case.version(), response_id, groundedness=0.25, quality=1)
+    item = loaded(case, response_id)
+    assert {flag.rule: flag.why for flag in item.flags} == {
+        "low_groundedness": "Groundedness 0.25 is below 0.5.",
+        "low_quality": "Quality 1 is 2 or lower.",
+        "feedback_gap": "The user gave thumbs up (4), the judge gave quality 1: difference 3.",
+    }
+    assert item.flag is not None
+    assert item.flag.rule == "feedback_gap"
+    mara = ensure_reviewer(case.store, "page", "Mara")
+    for flag in item.flags:
+        decide(case.store, flag_id=flag.id, reviewer=mara, decision=Decision.CONFIRM, request_key=f"decide {flag.id}")
+    decided = loaded(case, response_id)
+    assert decided.flag is None
+    assert {flag.state for flag in decided.flags} == {"confirmed"}
+
+
+def test_reviews_name_their_reviewer_and_say_whether_they_stand(case) -> None:
+    response_id = case.answer()
+    mara, jon = (ensure_reviewer(case.store, "page", name) for name in ("Mara", "Jon"))
+    spans = ({"start": 0, "end": 3},)
+    first = grade(case.store, response_id=response_id, reviewer=mara, grade=Grade(quality=1), request_key="1")
+    second = grade(
+        case.store, response_id=response_id, reviewer=mara, grade=Grade(quality=2, spans=spans), request_key="2"
+    )
+    third = grade(case.store, response_id=response_id, reviewer=jon, grade=Grade(note="n"), request_key="3")
+    undo(case.store, review_id=third, reviewer=jon, request_key="4")
+    reviews = loaded(case, response_id).reviews
+    assert [(one.reviewer, one.id, one.stands) for one in reviews] == [
+        ("Jon", third + 1, False),
+        ("Jon", third, False),
+        ("Mara", second, True),
+        ("Mara", first, False),
+    ]
+    assert [one.decision for one in reviews] == ["withdrawn", None, None, None]
+    assert (reviews[2].spans, reviews[2].replaces, reviews[3].replaces) == (spans, first, None)
+
+
+def test_a_judge_that_only_failed_has_no_current_verdict(case) -> None:
+    response_id = case.answer()
+    case.say(case.version(), response_id, Status.UNPARSABLE, raw="85", error="groundedness 85 is above 1")
+    item = loaded(case, response_id)
+    assert item.currents == ()
+    assert (item.judgments[0].status, item.judgments[0].raw) == ("unparsable", "85")
+
+
+def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case) -> None:
+    item = loaded(case, case.answer())
+    assert (item.feedback, item.judgments, item.flags, item.reviews, item.flag) == ((), (), (), (), None)
+    assert item.passages is None, "no passages in the log are not an empty list"
+    assert item.primary_judge is None
+
+
+def test_an_answer_where_nothing_was_found_has_an_empty_list(case) -> None:
+    assert loaded(case, case.answer(passages=())).passages == ()
+
+
+def test_a_forgotten_answer_says_when(case) -> None:
+    response_id = case.answer()
+    with case.store.writing() as connection:
+        record_event(connection, "forget", "test", response_id=response_id, now=ASKED)
+        connection.execute(text("UPDATE response SET query = NULL, answer = NULL"))
+    item = loaded(case, response_id)
+    assert (item.answer, item.forgotten_at) == (None, ASKED)
+
+
+def test_what_is_not_there_is_said(case) -> None:
+    response_id = case.answer()
+    case.say(case.version(), response_id, groundedness=0.1)
+    with case.store.reading() as connection:
+        assert response_of_flag(connection, case.flag_rows(response_id)[0]["id"]) == response_id
+        with pytest.raises(NotFound, match="No answer with this id: 99"):
+            load_item(connection, 99)
+        with pytest.raises(NotFound, match="No flag with this id: 99"):
+            response_of_flag(connection, 99)

@@ -1,0 +1,139 @@
+"""What waits, how the judge does day by day, where the two signals collide."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from sqlalchemy import insert
+
+from judgeboard.domain import Decision, Feedback, FeedbackKind, Label, ResponseKind, Status
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
+from judgeboard.store.open_flags import queue_page
+from judgeboard.store.overview import overview, quadrant
+from judgeboard.store.response_pages import response_page
+from judgeboard.store.tables import FLAG
+from reviewed_log import made_log
+
+TODAY = date(2026, 3, 9)
+
+
+def at(days_ago: int, hour: int = 12) -> datetime:
+    return datetime(2026, 3, 9, hour, tzinfo=UTC) - timedelta(days=days_ago)
+
+
+def flag(case, days_ago: int, state: str = "open") -> int:
+    """A flag raised so many days ago, on an answer of its own."""
+    number = len(case.answers)
+    response_id = case.answer(f"answer {number}")
+    row = {
+        "response_id": response_id,
+        "query_type": "QA",
+        "source": "log",
+        "rule": "low_quality",
+        "raise_key": "low_quality:x",
+        "severity": 0.5,
+        "params": {},
+        "details": {},
+        "state": state,
+        "created_at": at(days_ago),
+    }
+    with case.store.writing() as connection:
+        inserted = connection.execute(insert(FLAG).returning(FLAG.c.id), row)
+        return inserted.scalar_one()
+
+
+def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
+    mara, jon = (ensure_reviewer(case.store, "page", name) for name in ("Mara", "Jon"))
+    old, early, late = flag(case, 30), flag(case, 5), flag(case, 1)
+    flag(case, 30)
+    flag(case, 2, "superseded")
+    presses = [
+        (old, mara, Decision.CONFIRM, at(3)),
+        (early, jon, Decision.DISMISS, at(3)),
+        (late, mara, Decision.CONFIRM, at(0)),
+    ]
+    done = [
+        decide(case.store, flag_id=id_, reviewer=by, decision=said, request_key=f"{id_}", now=when)
+        for id_, by, said, when in presses
+    ]
+    with case.store.reading() as connection:
+        found = overview(connection, mara.id, TODAY)
+    assert [day.day for day in found.days] == [TODAY - timedelta(days=back) for back in range(6, -1, -1)]
+    assert [day.raised for day in found.days] == [0, 1, 0, 0, 0, 1, 0]
+    assert [day.decided for day in found.days] == [0, 0, 0, 2, 0, 0, 1]
+    assert [day.decided_by_me for day in found.days] == [0, 0, 0, 1, 0, 0, 1]
+    assert [day.confirmed for day in found.days] == [0, 0, 0, 1, 0, 0, 1]
+    assert [day.waiting for day in found.days] == [2, 3, 3, 1, 1, 2, 1]
+    assert (found.waiting, found.decided_today, found.decided_today_by_me) == (1, 1, 1)
+    assert (found.confirmed.value, found.confirmed.n, found.confirmed.unit) == (pytest.approx(2 / 3), 3, "flag")
+    assert [one.flag_id for one in found.last_decisions] == [late, old]
+    assert (found.last_decisions[0].decision, found.last_decisions[0].rule) == ("confirm", "low_quality")
+
+    undo(case.store, review_id=done[2].review_id, reviewer=mara, request_key="undo", now=at(0, 13))
+    with case.store.reading() as connection:
+        found = overview(connection, mara.id, TODAY)
+    assert (found.waiting, found.decided_today, found.days[-1].waiting) == (2, 0, 2)
+    assert [one.flag_id for one in found.last_decisions] == [old]
+
+
+def test_nobody_has_no_decisions_of_their_own(case) -> None:
+    mara = ensure_reviewer(case.store, "page", "Mara")
+    decide(case.store, flag_id=flag(case, 1), reviewer=mara, decision=Decision.CONFIRM, request_key="k", now=at(0))
+    with case.store.reading() as connection:
+        found = overview(connection, None, TODAY)
+    assert (found.decided_today, found.decided_today_by_me, found.last_decisions) == (1, 0, ())
+
+
+def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
+    version = case.version()
+    for number, (status, cost) in enumerate(
+        [(Status.OK, 100), (Status.OK, None), (Status.UNPARSABLE, 50), (Status.REFUSED, None), (Status.ERROR, None)]
+    ):
+        case.say(version, case.answer(f"a{number}"), status, cost_micro=cost)
+    case.say(case.version("nli"), 1, groundedness=1.0, cost_micro=9_999)
+    with case.store.reading() as connection:
+        found = overview(connection, None, datetime.now(UTC).date())
+    assert found.judge == "rag"
+    judged = found.judged_in_all
+    assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (5, 2, 1, 1, 1)
+    assert (judged.cost_micro, judged.unpriced) == (150, 3)
+
+
+def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
+    case.say(case.version(), case.answer(), groundedness=1.0)
+    with case.store.reading() as connection:
+        judged = overview(connection, None, datetime.now(UTC).date()).judged_in_all
+    assert (judged.asked, judged.cost_micro, judged.unpriced) == (1, None, 1)
+
+
+def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
+    with store.reading() as connection:
+        found = overview(connection, None, TODAY)
+    assert (found.waiting, found.judge, found.quadrant) == (0, None, {})
+    assert found.confirmed.value is None
+    assert found.confirmed.reason
+    assert found.judged_in_all.asked == 0
+
+
+def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
+    made_log(store)
+    with store.reading() as connection:
+        cells = quadrant(connection)
+        for judge in JUDGE_SIDES:
+            for user in USER_SIDES:
+                where = RowFilter(judge_side=judge, user=user)
+                assert response_page(connection, where).total == cells.get((judge, user), 0), describe(where)
+        assert sum(cells.values()) == response_page(connection, RowFilter()).total
+        assert queue_page(connection, RowFilter()).total == overview(connection, None, TODAY).waiting
+
+
+def test_the_quadrant_leaves_made_answers_out(case) -> None:
+    up = (Feedback(FeedbackKind.THUMBS, 1),)
+    case.say(case.version(), case.answer("low", feedback=up), label=Label.HALLUCINATED)
+    case.answer("unjudged", feedback=up)
+    case.answer("made", kind=ResponseKind.CONTROL, feedback=up)
+    with case.store.reading() as connection:
+        assert quadrant(connection) == {("low", "up"): 1, ("none", "up"): 1}

@@ -1,0 +1,121 @@
+"""Pairs add once, with their answers as responses that stay out of the log."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from judgeboard.domain import Pair, Preference, Response, ResponseKind
+from judgeboard.errors import BadInput
+from judgeboard.store.pairs import StoredPairs, load_pairs, pair_ids, pairs_named, store_pairs
+from judgeboard.store.tables import RESPONSE
+
+
+def pair(name: str = "p", **more: Any) -> Pair:
+    return Pair("bench", name, "which?", **({"answer_a": "left", "answer_b": "right"} | more))
+
+
+def add(case, *pairs: Pair) -> StoredPairs:
+    with case.store.writing() as connection:
+        return store_pairs(connection, pairs)
+
+
+def item(case, pair_id: int | None):
+    with case.store.reading() as connection:
+        (one,) = load_pairs(connection, [pair_id or 0])
+    return one
+
+
+def test_a_pair_is_stored_with_both_answers(case) -> None:
+    given = pair(query_type="math", options=("x", "y"), reference="x", model_a="m1", model_b="m2", gold=Preference.B)
+    one = item(case, add(case, given).new[0])
+    assert (one.question, one.answer_a, one.answer_b, one.model_a, one.model_b) == (
+        *("which?", "left", "right"),
+        *("m1", "m2"),
+    )
+    assert (one.query_type, one.options, one.reference, one.gold) == ("math", ("x", "y"), "x", Preference.B)
+
+
+def test_its_answers_are_no_part_of_the_log(case) -> None:
+    add(case, pair())
+    with case.store.reading() as connection:
+        stored = select(RESPONSE.c.kind, RESPONSE.c.source, RESPONSE.c.external_id).order_by(RESPONSE.c.id)
+        assert [tuple(row) for row in connection.execute(stored)] == [
+            (ResponseKind.PAIR_SIDE, "bench", "pair:p:a"),
+            (ResponseKind.PAIR_SIDE, "bench", "pair:p:b"),
+        ]
+    assert case.flag_rows(1) == []
+
+
+def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(case) -> None:
+    first = add(case, pair(), pair(), pair("q"))
+    again = add(case, pair(), pair("q"))
+    assert (len(first.new), first.unchanged, first.conflicts) == (2, 1, [])
+    assert (again.new, again.unchanged, again.ids) == ([], 2, [first.ids[0], first.ids[2]])
+
+
+@pytest.mark.parametrize(
+    ("other", "field"),
+    [
+        ({"answer_b": "wrong"}, "answer_a"),
+        ({"reference": "x"}, "question"),
+        ({"options": ("x",)}, "question"),
+        ({"gold": Preference.A}, "gold"),
+    ],
+)
+def test_other_content_is_a_conflict_and_changes_nothing(case, other: dict[str, Any], field: str) -> None:
+    before = item(case, add(case, pair()).new[0])
+    result = add(case, pair("fine"), pair(**other))
+    assert [(clash.index, clash.field) for clash in result.conflicts] == [(1, field)]
+    assert result.ids[1] is None
+    assert item(case, before.id) == before
+
+
+def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(case) -> None:
+    logged = case.answer("one")
+    case.answer("two")
+    pair_id = add(
+        case, pair(answer_a="answer of one", response_a="one", response_b="two", answer_b="something else")
+    ).new[0]
+    one = item(case, pair_id)
+    with case.store.reading() as connection:
+        query = select(RESPONSE.c.derived_from).where(RESPONSE.c.id.in_([one.response_a_id, one.response_b_id]))
+        assert list(connection.execute(query.order_by(RESPONSE.c.id)).scalars()) == [logged, None]
+
+
+def test_a_pair_of_two_stored_answers_copies_neither(case) -> None:
+    sides = case.answer("one"), case.answer("two")
+    one = item(case, add(case, replace(pair(), sides=sides)).new[0])
+    assert (one.response_a_id, one.response_b_id) == sides
+    assert one.answer_a == "answer of one"
+
+
+def test_a_question_without_answers_joins_the_pair_that_has_them(case) -> None:
+    whole = add(case, pair()).new
+    result = add(case, pair(answer_a=None, answer_b=None), pair("alone", answer_a=None, answer_b=None))
+    assert (result.ids[0], result.unchanged) == (whole[0], 1)
+    alone = item(case, result.ids[1])
+    assert (alone.answer_a, alone.response_a_id, alone.question) == (None, None, "which?")
+    assert add(case, pair("alone")).conflicts[0].reason == "'alone' is stored without answers"
+
+
+def test_an_id_that_a_logged_answer_has_is_refused(case) -> None:
+    case.add(Response("bench", "pair:p:b", "which?", "mine"))
+    (clash,) = add(case, pair()).conflicts
+    assert "pair:p:b" in clash.reason
+
+
+def test_text_that_not_both_engines_can_hold_is_refused(case) -> None:
+    with pytest.raises(BadInput, match=r"answer_a of pair 'p' contains NUL"):
+        add(case, pair(answer_a="a\0"))
+
+
+def test_pairs_are_found_by_name_and_walked_by_id(case) -> None:
+    ids = add(case, *(pair(f"p{n}", query_type="odd" if n % 2 else "even") for n in range(5))).new
+    add(case, pair("sampled", answer_a=None, answer_b=None), Pair("other", "p1", "?"))
+    with case.store.reading() as connection:
+        assert pair_ids(connection, source="bench", with_answers=True) == ids
+        assert pair_ids(connection, query_type="odd") == [ids[1], ids[3]]
+        assert pair_ids(connection, after=ids[1], up_to=ids[3], limit=9) == ids[2:4]
+        assert [named.source for named in pairs_named(connection, ["p1", "nobody"])["p1"]] == ["bench", "other"]

@@ -1,0 +1,386 @@
+"""Queues are live: what matches joins as it comes, what stops matching leaves, a sample is drawn from what is alike."""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from judgeboard.agreement.ratings import AnswerRatings
+from judgeboard.domain import Grade
+from judgeboard.errors import DecisionRefused
+from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.leases import release, skip
+from judgeboard.store.engine import open_store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.queue_filling import wanted
+from judgeboard.store.settings import set_setting
+from query_plans import statements_of
+from queue_case import CONFIRM, DISMISS, queue_case
+
+
+def waiting(queues) -> list[int]:
+    return [item["response_id"] for item in queues.items() if item["state"] == "open"]
+
+
+def test_a_flag_joins_the_queues_it_matches_in_its_own_transaction(queues) -> None:
+    queues.queue("all")
+    queues.queue("qa", where=RowFilter(query_types=("QA",), rules=("low_groundedness",)))
+    queues.queue("bad", where=RowFilter(max_score=0.2))
+    (qa,) = queues.flagged(0.1)
+    (other,) = queues.flagged(0.4, query_type="Summary")
+    queues.flagged(0.9)
+    joined = {(item["queue_id"], item["response_id"]) for item in queues.items()}
+    assert joined == {(1, qa), (2, qa), (3, qa), (1, other)}
+
+
+def test_what_stops_matching_leaves_and_may_come_back(queues) -> None:
+    (answer,) = queues.flagged(0.1)
+    queues.queue()
+    queues.judge(answer, 0.9)  # the reason is gone: the flag is superseded
+    assert (queues.flag_states(), queues.item_states(), queues.leases()) == (["superseded"], ["left"], [])
+    queues.judge(answer, 0.2)
+    assert (queues.flag_states(), queues.item_states()) == (["superseded", "open"], ["open"])
+    assert queues.held(queues.mara).response_id == answer
+
+
+def test_what_is_held_stays_until_it_is_given_back(queues) -> None:
+    (answer,) = queues.flagged(0.1)
+    queues.queue()
+    held = queues.held(queues.mara)
+    queues.judge(answer, 0.9)
+    assert queues.item_states() == ["open"]
+    release(queues.store, held.token, queues.mara, now=queues.now)
+    assert queues.item_states() == ["left"]
+
+
+def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues) -> None:
+    queues.flagged(0.1)
+    queues.queue(where=RowFilter(graded=False))
+    flag_id = queues.flags()[0]["id"]
+    graded = Grade(quality=1)
+    decide(queues.store, flag_id=flag_id, reviewer=queues.mara, decision=CONFIRM, grade=graded, request_key="elsewhere")
+    assert (queues.item_states(), queues.flag_states()) == (["left"], ["confirmed"])
+
+
+def test_who_held_too_long_what_left_its_queue_is_told_that(queues) -> None:
+    [answer] = queues.flagged(0.1)
+    queues.queue()
+    held = queues.held(queues.mara)
+    queues.later(minutes=11)
+    queues.judge(answer, 0.9)
+    with pytest.raises(DecisionRefused, match=r"has left its queue since then\. Your note is kept"):
+        queues.say(held, queues.mara, note="typed for minutes")
+
+
+def test_what_somebody_reviewed_stays(queues) -> None:
+    (answer,) = queues.flagged(0.1)
+    queues.queue(needed=2)
+    queues.review(queues.mara)
+    queues.judge(answer, 0.9)
+    assert queues.item_states() == ["open"]
+    queues.review(queues.jon)
+    assert (queues.item_states(), queues.flag_states()) == (["agreed"], ["superseded"])
+
+
+def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queues) -> None:
+    (answer,) = queues.flagged(0.1)
+    queues.queue()
+    done = queues.review(queues.mara)
+    queues.judge(answer, 0.2, version=2)
+    assert (queues.flag_states(), queues.item_states()) == (["confirmed", "open"], ["agreed", "open"])
+    queues.undo(done.review_id, queues.mara)
+    assert queues.item_states() == ["left", "open"]  # it waits once
+    assert queues.held(queues.mara).response_id == answer
+
+
+def test_a_worse_flag_moves_an_answer_forward(queues) -> None:
+    first, second = queues.flagged(0.3, 0.4)
+    queues.queue()
+    queues.judge(second, 0.95, judge="nli")
+    assert queues.held(queues.mara).response_id == second
+    assert queues.held(queues.jon).response_id == first
+
+
+def test_orders_made_from_scores_and_none(queues) -> None:
+    stable, apart, unstable = queues.flagged(0.1, 0.2, 0.3)
+    queues.judge(apart, 0.9, judge="nli")
+    queues.judge(unstable, 0.4)
+    queues.judge(unstable, 0.1)
+    queues.queue("apart", order="disagreement")
+    queues.queue("shaky", order="instability")
+    queues.queue("drawn", order="random", seed="x")
+    assert queues.held(queues.mara, "apart").response_id == apart
+    assert queues.held(queues.mara, "shaky").response_id == unstable
+    places = [item["position"] for item in queues.items() if item["queue_id"] == 3]
+    assert len(set(places)) == 3
+    assert all(0 <= place < 1 for place in places)
+    assert stable in waiting(queues)
+
+
+def test_oldest_first_goes_by_the_day_asked(queues) -> None:
+    young = queues.add("young", asked_at=datetime(2026, 2, 2, tzinfo=UTC))[0]
+    undated = queues.add("undated")[0]
+    old = queues.add("old", asked_at=datetime(2026, 1, 2, tzinfo=UTC))[0]
+    for response_id in (young, undated, old):
+        queues.judge(response_id, 0.1)
+    queues.queue(order="oldest")
+    assert [queues.held(who).response_id for who in (queues.mara, queues.jon, queues.ada)] == [old, young, undated]
+
+
+def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues) -> None:
+    queues.queue("before", needed=3, overlap=0.5, seed="s")
+    queues.flagged(*[0.1] * 40)
+    queues.queue("after", needed=3, overlap=0.5, seed="s")
+    before, after = (
+        {item["response_id"]: item["reviews_needed"] for item in queues.items() if item["queue_id"] == queue}
+        for queue in (1, 2)
+    )
+    assert before == after
+    assert set(before.values()) == {1, 3}
+    assert 8 <= sum(needed == 3 for needed in before.values()) <= 32
+
+
+def drawn_case(queues, share: float = 1.0) -> None:
+    with queues.store.writing() as connection:
+        set_setting(connection, "random_share", share, "test")
+
+
+def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(queues) -> None:
+    flagged = queues.flagged(0.1, 0.2, 0.3, 0.4)
+    drawn_case(queues)
+    alike = queues.add("r1", "r2")
+    queues.add("r3", query_type="Summary")
+    made = queues.queue(sampling_rate=0.5)
+    assert (made.joined, made.sampled, made.short) == (6, 2, 2)
+    sampled = [item["response_id"] for item in queues.items() if item["sampled"]]
+    assert sorted(sampled) == alike
+    assert sorted(set(waiting(queues)) - set(sampled)) == flagged
+
+
+def test_a_mix_keeps_up_with_what_joins(queues) -> None:
+    drawn_case(queues)
+    drawn = queues.add(*(f"r{number}" for number in range(10)))
+    drawn_case(queues, 0.0)
+    queues.flagged(0.1)
+    queues.queue(sampling_rate=0.5)
+    assert len(waiting(queues)) == 2
+    queues.flagged(0.1, 0.2)
+    items = queues.items()
+    assert sum(item["sampled"] for item in items) == 3
+    assert {item["response_id"] for item in items if item["sampled"]} <= set(drawn)
+    assert {item["position"] for item in items if item["sampled"]} <= {
+        item["position"] for item in items if not item["sampled"]
+    }
+
+
+@pytest.mark.parametrize("drawn", [0, 40])
+def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn) -> None:
+    drawn_case(queues)
+    queues.add(*(f"r{number}" for number in range(drawn)))
+    drawn_case(queues, 0.0)
+    queues.flagged(*[0.1] * 20)
+    queues.queue(sampling_rate=0.5, needed=2)
+    with statements_of(queues.store) as sent:
+        for _ in range(3):
+            queues.review(queues.mara)
+        skip(queues.store, queues.held(queues.mara).token, queues.mara, now=queues.now)
+    assert sent
+    assert [one for one in sent if "count(" in one] == []
+
+
+def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(queues) -> None:
+    queues.flagged(0.1, 0.2)
+    assert queues.queue(sampling_rate=0.5).short == 2
+    drawn_case(queues)
+    queues.add("r1")
+    assert sum(item["sampled"] for item in queues.items()) == 1
+
+
+def test_what_is_drawn_does_not_stand_where_something_is_served_again(queues) -> None:
+    queues.flagged(0.1)
+    queues.queue(sampling_rate=0.9, repeat_rate=0.999)
+    queues.review(queues.mara)
+    queues.later(days=8)
+    again = queues.held(queues.mara)
+    drawn_case(queues)
+    queues.add(*(f"r{number}" for number in range(9)))
+    assert sum(item["sampled"] for item in queues.items()) == 9
+    first = next(item["position"] for item in queues.items() if item["id"] == again.item_id)
+    assert [item["id"] for item in queues.items() if item["position"] == first] == [again.item_id]
+
+
+def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(queues) -> None:
+    drawn_case(queues)
+    queues.add(*(f"r{number}" for number in range(20)))
+    drawn_case(queues, 0.0)
+    queues.flagged(0.1)
+    queues.queue(sampling_rate=0.5)
+    answers = queues.add(*(f"s{number}" for number in range(8)))
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda answer: queues.judge(answer, 0.1), answers))
+    queues.flagged(0.1)
+    assert sum(item["sampled"] for item in queues.items()) == 10
+
+
+def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(queues) -> None:
+    drawn_case(queues)
+    queues.add("r1")
+    queues.queue()
+    assert [item["sampled"] for item in queues.items()] == [False]
+
+
+@pytest.mark.parametrize(("share", "others", "expected"), [(0.1, 9, 1), (0.5, 4, 4), (0.0, 100, 0), (0.9, 1, 9)])
+def test_how_many_make_up_a_mix(share, others, expected) -> None:
+    assert wanted(share, others) == expected
+
+
+def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(queues) -> None:
+    queues.flagged(0.1)
+    queues.queue(repeat_rate=0.999)
+    queues.review(queues.mara, CONFIRM)
+    assert queues.take(queues.mara) is None
+    queues.later(days=8)
+    queues.flagged(0.2)
+    again = queues.held(queues.mara)
+    assert again.response_id == queues.items()[0]["response_id"]
+    queues.say(again, queues.mara, decision=None, groundedness=0.5)
+    assert queues.flag_states() == ["confirmed", "open"]
+    assert queues.take(queues.jon).response_id != again.response_id
+
+
+def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with_themselves_alone(queues) -> None:
+    [answer] = queues.flagged(0.1)
+    queues.queue(repeat_rate=0.999, blind_judge=True, order="oldest")
+    queues.review(queues.mara, CONFIRM, groundedness=0.2)
+    queues.later(days=8)
+    queues.review(queues.mara, DISMISS, groundedness=0.9)
+    with queues.store.reading() as connection:
+        ratings = AnswerRatings(connection, "groundedness")
+        assert ratings.people().ratings.values.tolist() == [[0.2]]
+        twice = ratings.rated_twice()
+    assert (twice.ids.tolist(), twice.first.tolist(), twice.second.tolist()) == ([answer], [0.2], [0.9])
+
+
+def test_what_is_served_again_and_taken_back_is_there_again(queues) -> None:
+    queues.flagged(0.1)
+    queues.queue(needed=2, repeat_rate=0.999)
+    queues.review(queues.mara, CONFIRM)
+    queues.later(days=8)
+    again = queues.review(queues.mara, DISMISS)
+    queues.undo(again.review_id, queues.mara)
+    assert queues.item_states() == ["open", "open"]
+    assert queues.held(queues.mara).item_id == again.item_id
+
+
+def again_case(queues, answers: int) -> None:
+    """Mara reviewed so many answers eight days ago, each of which is to be served to her again."""
+    queues.flagged(*[0.1] * answers)
+    queues.queue(repeat_rate=0.999)
+    for _ in range(answers):
+        queues.review(queues.mara)
+    queues.later(days=8)
+    queues.flagged(0.1, 0.2)
+
+
+def served_again(queues) -> int:
+    return sum(item["repeat_for"] is not None for item in queues.items())
+
+
+def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(queues) -> None:
+    again_case(queues, 3)
+    first = queues.held(queues.mara)
+    ahead = queues.held(queues.mara, "q", first.token)
+    assert served_again(queues) == 1
+    release(queues.store, first.token, queues.mara, now=queues.now)
+    release(queues.store, ahead.token, queues.mara, now=queues.now)
+    first = queues.held(queues.mara)
+    assert served_again(queues) == 1
+    queues.later(seconds=1)
+    skip(queues.store, first.token, queues.mara, now=queues.now)
+    assert queues.held(queues.mara).item_id == ahead.item_id
+    assert served_again(queues) == 1
+    queues.later(seconds=1)
+    queues.review(queues.mara)  # of what the week brought: the next draw lays the next
+    assert queues.held(queues.mara).response_id != first.response_id
+    assert served_again(queues) == 2
+
+
+def test_one_answer_is_served_again_once(queues) -> None:
+    again_case(queues, 1)
+    for _ in range(3):
+        queues.review(queues.mara)
+    queues.later(days=8)
+    for _ in range(2):
+        queues.review(queues.mara)
+    assert queues.take(queues.mara) is None
+    again = [item["response_id"] for item in queues.items() if item["repeat_for"] is not None]
+    assert len(again) == len(set(again)) == 3
+
+
+def test_what_one_took_back_is_not_served_again(queues) -> None:
+    queues.flagged(0.1)
+    queues.queue(repeat_rate=0.999)
+    first = queues.review(queues.mara)
+    queues.undo(first.review_id, queues.mara)
+    queues.later(days=8)
+    assert queues.held(queues.mara).item_id == first.item_id
+    assert served_again(queues) == 0
+
+
+def test_the_last_word_on_a_split_is_not_served_again(queues) -> None:
+    queues.flagged(0.1)
+    queues.queue(needed=2, repeat_rate=0.999)
+    split = queues.review(queues.mara, CONFIRM)
+    queues.review(queues.jon, DISMISS)
+    queues.adjudicate(split.item_id)
+    queues.later(days=8)
+    assert queues.take(queues.lead) is None
+
+
+ACTIONS = st.lists(
+    st.tuples(st.sampled_from(["judge", "review", "decide", "undo", "skip"]), st.integers(0, 3), st.booleans()),
+    max_size=12,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(actions=ACTIONS, needed=st.integers(1, 3))
+def test_whatever_happens_every_open_flag_waits_once(sqlite_template, tmp_path, actions, needed) -> None:
+    """Every open flag is in the queue, each waiting item has the places it needs, and no flag is closed too early."""
+    path = tmp_path / "live.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    queues = queue_case(store)
+    queues.keys = count(1)
+    answers = queues.flagged(0.1, 0.2, 0.3, 0.9)
+    queues.queue(needed=needed)
+    people = (queues.mara, queues.jon, queues.ada, queues.lead)
+    done: list[tuple[int, object]] = []
+    for what, number, good in actions:
+        who = people[number]
+        if what == "judge":
+            queues.judge(answers[number], 0.9 if good else 0.1)
+        elif what == "review" and (held := queues.take(who)) is not None:
+            done.append((queues.say(held, who, CONFIRM).review_id, who))
+        elif what == "skip" and (held := queues.take(who)) is not None:
+            skip(store, held.token, who, now=queues.now)
+        elif what == "decide":
+            flags = [flag["id"] for flag in queues.flags() if flag["state"] == "open"]
+            if flags:
+                queues.decide(flags[number % len(flags)], who)
+        elif what == "undo" and done:
+            queues.undo(*done.pop())
+    open_flags = {flag["response_id"] for flag in queues.flags() if flag["state"] == "open"}
+    items = queues.items()
+    assert open_flags <= {item["response_id"] for item in items if item["state"] == "open"}
+    for item in items:
+        places = [place for place in queues.leases() if place["queue_item_id"] == item["id"]]
+        free = sum(not place["done"] for place in places)
+        used = sum(place["done"] for place in places)
+        assert free == (needed - used if item["state"] == "open" else 0)
+    store.close()
+    path.unlink()

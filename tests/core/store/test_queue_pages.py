@@ -1,0 +1,222 @@
+"""Pages of the queue by key: every order forwards and backwards, places, neighbours, what a reviewer put aside."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import Decision
+from judgeboard.errors import BadInput
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.decisions import decide
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.listing import LinePage
+from judgeboard.store.open_flags import ORDERS, QueueLine, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.response_pages import ORDERS as RESPONSE_ORDERS
+from judgeboard.store.response_pages import response_page
+from reviewed_log import ReviewedLog, made_log
+
+LIMIT = 7
+FILTERS = [RowFilter(), RowFilter(query_types=("QA",)), RowFilter(text="anchor")]
+
+
+@pytest.fixture
+def filled(store: Store) -> ReviewedLog:
+    return made_log(store)
+
+
+def page(case: ReviewedLog, *args: Any, **options: Any) -> LinePage[QueueLine]:
+    with case.store.reading() as connection:
+        return queue_page(connection, *args, **options)
+
+
+def sort_key(order: str, flag: dict[str, Any]) -> tuple[float, int]:
+    score = 2 if flag["groundedness"] is None else flag["groundedness"]
+    day = 9_999_999 if flag["asked_day"] is None else flag["asked_day"]
+    return {
+        "worst": (-flag["severity"], flag["id"]),
+        "lowest": (score, flag["id"]),
+        "oldest": (day, flag["id"]),
+        "newest": (-flag["id"], 0),
+    }[order]
+
+
+def test_pages_follow_each_other_both_ways_in_every_order(filled: ReviewedLog) -> None:
+    for where in FILTERS:
+        whole = {line.flag_id for line in page(filled, where, limit=1000).lines}
+        flags = [flag for flag in filled.open_flags() if flag["id"] in whole]
+        for order in ORDERS:
+            expected = [flag["id"] for flag in sorted(flags, key=lambda flag: sort_key(order, flag))]
+            turned, found = [page(filled, where, order, limit=LIMIT)], []
+            while turned[-1].next_key is not None:
+                turned.append(page(filled, where, order, after=turned[-1].next_key, limit=LIMIT))
+            for one in turned:
+                assert (one.total, one.first) == (len(expected), len(found) + 1)
+                found += [line.flag_id for line in one.lines]
+            assert found == expected
+            assert turned[0].previous_key is None
+            for before, one in itertools.pairwise(turned):
+                assert page(filled, where, order, before=one.previous_key, limit=LIMIT) == before
+
+
+def test_answers_are_paged_in_the_same_way(filled: ReviewedLog) -> None:
+    with filled.store.reading() as connection:
+        for order in RESPONSE_ORDERS:
+            whole = response_page(connection, RowFilter(), order, limit=1000)
+            turned = [response_page(connection, RowFilter(), order, limit=LIMIT)]
+            while turned[-1].next_key is not None:
+                turned.append(response_page(connection, RowFilter(), order, after=turned[-1].next_key, limit=LIMIT))
+            assert [line for one in turned for line in one.lines] == list(whole.lines)
+            assert [one.first for one in turned] == list(range(1, whole.total + 1, LIMIT))
+            last = turned[-1]
+            assert response_page(connection, RowFilter(), order, before=last.previous_key, limit=LIMIT) == turned[-2]
+
+
+def test_a_line_says_why_and_what_everybody_said(filled: ReviewedLog) -> None:
+    answers = {row["id"]: row for row in filled.responses()}
+    feedback = filled.latest_feedback()
+    flags = {flag["id"]: flag for flag in filled.open_flags()}
+    for line in page(filled, RowFilter(), limit=1000).lines:
+        flag, answer = flags[line.flag_id], answers[line.response_id]
+        assert (line.rule, line.severity, line.quality) == (flag["rule"], flag["severity"], flag["quality"])
+        assert (line.external_id, line.question, line.answer) == (
+            answer["external_id"],
+            answer["query"],
+            answer["answer"],
+        )
+        assert line.asked_at == answer["asked_at"]
+        assert (line.user_feedback is None) == (line.response_id not in feedback)
+        assert line.why.endswith(".")
+
+
+def test_a_drawn_answer_shows_the_scores_that_came_after_it(case) -> None:
+    case.set("random_share", 1)
+    response_id = case.answer("drawn")
+    with case.store.reading() as connection:
+        (before,) = queue_page(connection, RowFilter()).lines
+    case.say(case.version(), response_id, groundedness=0.9, quality=4)
+    with case.store.reading() as connection:
+        (after,) = queue_page(connection, RowFilter()).lines
+    assert (before.rule, before.groundedness, before.quality) == ("random_sample", None, None)
+    assert (after.flag_id, after.groundedness, after.quality) == (before.flag_id, 0.9, 4)
+
+
+def test_long_texts_are_cut(case) -> None:
+    version = case.version()
+    response_id = case.answer("long", generator_model="m" * 10)
+    case.say(version, response_id, groundedness=0.1)
+    with case.store.reading() as connection:
+        (line,) = queue_page(connection, RowFilter()).lines
+    assert line.answer == "answer of long"
+    assert line.why == "Groundedness 0.1 is below 0.5."
+
+
+def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:
+    first = page(filled, RowFilter(), limit=LIMIT)
+    second = page(filled, RowFilter(), after=first.next_key, limit=LIMIT)
+    last_key = page(filled, RowFilter(), limit=1000).lines[-1]
+    behind = f"worst:{last_key.severity!r}:{last_key.flag_id}"
+    assert page(filled, RowFilter(), after=behind, limit=LIMIT).next_key is None
+    assert len(page(filled, RowFilter(), after=behind, limit=LIMIT).lines) == LIMIT
+    for line in first.lines[:3]:
+        decide(
+            filled.store,
+            flag_id=line.flag_id,
+            reviewer=filled.reviewers[0],
+            decision=Decision.CONFIRM,
+            request_key=f"k{line.flag_id}",
+        )
+    shorter = page(filled, RowFilter(), before=second.previous_key, limit=LIMIT)
+    assert (shorter.first, len(shorter.lines)) == (1, LIMIT)
+    assert page(filled, RowFilter(), "newest", after=first.next_key).first == 1, "a key of another order"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "worst",
+        "worst:x:1",
+        "worst:nan:1",
+        "worst:0.5:-1",
+        "worst:inf:3",
+        "1:2:3:4",
+        "oldest:99999999999999999999:1",
+    ],
+)
+def test_a_key_that_names_no_page_is_refused(sqlite_store: Store, key: str) -> None:
+    with sqlite_store.reading() as connection, pytest.raises(BadInput, match="first page"):
+        queue_page(connection, RowFilter(), after=key)
+
+
+def test_orders_that_do_not_exist_are_refused(sqlite_store: Store) -> None:
+    with sqlite_store.reading() as connection:
+        with pytest.raises(BadInput, match="worst, lowest, oldest, newest"):
+            queue_page(connection, RowFilter(), "best")
+        with pytest.raises(BadInput, match="newest, lowest"):
+            response_page(connection, RowFilter(), "best")
+
+
+def test_an_empty_queue_is_a_page_without_lines(store: Store) -> None:
+    with store.reading() as connection:
+        assert queue_page(connection, RowFilter()) == LinePage((), 0, 0, None, None)
+        assert response_page(connection, RowFilter()).lines == ()
+        assert open_counts(connection) == []
+        assert neighbours(connection, RowFilter(), "worst", 1) is None
+
+
+def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
+    with filled.store.reading() as connection:
+        for where in FILTERS:
+            for order in ORDERS:
+                ids = [line.flag_id for line in queue_page(connection, where, order, limit=1000).lines]
+                for place in {0, 1, len(ids) // 2, len(ids) - 1}:
+                    found = neighbours(connection, where, order, ids[place])
+                    assert found is not None
+                    assert found.listed
+                    assert (found.position, found.total) == (place + 1, len(ids))
+                    assert found.previous == (ids[place - 1] if place else None)
+                    assert found.next == (ids[place + 1] if place + 1 < len(ids) else None)
+
+
+def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedLog) -> None:
+    with filled.store.reading() as connection:
+        ids = [line.flag_id for line in queue_page(connection, RowFilter(), limit=1000).lines]
+    decide(filled.store, flag_id=ids[5], reviewer=filled.reviewers[0], decision=Decision.DISMISS, request_key="decided")
+    with filled.store.reading() as connection:
+        found = neighbours(connection, RowFilter(), "worst", ids[5])
+    assert found is not None
+    assert not found.listed
+    assert (found.position, found.total, found.previous, found.next) == (6, len(ids) - 1, ids[4], ids[6])
+
+
+def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedLog) -> None:
+    mara, jon, _ = filled.reviewers
+    before = [line.flag_id for line in page(filled, RowFilter(), limit=1000, reviewer_id=mara.id).lines]
+    others = page(filled, RowFilter(), limit=1000, reviewer_id=jon.id)
+    unsure = decide(filled.store, flag_id=before[2], reviewer=mara, decision=Decision.UNSURE, request_key="not sure")
+    for where in (RowFilter(), RowFilter(graded=False)):
+        mine = page(filled, where, limit=1000, reviewer_id=mara.id)
+        assert before[2] not in {line.flag_id for line in mine.lines}
+        assert mine.total == len(mine.lines)
+    with filled.store.reading() as connection:
+        beside = neighbours(connection, RowFilter(), "worst", before[2], mara.id)
+    assert beside is not None
+    assert (beside.previous, beside.next, beside.listed) == (before[1], before[3], False)
+    assert page(filled, RowFilter(), limit=1000, reviewer_id=jon.id) == others
+    undo(filled.store, review_id=unsure.review_id, reviewer=mara, request_key="sure again")
+    again = page(filled, RowFilter(), limit=1000, reviewer_id=mara.id)
+    assert [line.flag_id for line in again.lines] == before
+
+
+def test_counts_and_choices_are_those_of_open_flags(filled: ReviewedLog) -> None:
+    flags = filled.open_flags()
+    with filled.store.reading() as connection:
+        counts, facets = open_counts(connection), queue_facets(connection)
+    pairs = [(flag["rule"], flag["query_type"]) for flag in flags]
+    assert counts == sorted((rule, kind, pairs.count((rule, kind))) for rule, kind in set(pairs))
+    assert facets.rules == tuple(sorted({flag["rule"] for flag in flags}))
+    assert facets.query_types == tuple(sorted({flag["query_type"] for flag in flags}))
+    assert facets.sources == tuple(sorted({flag["source"] for flag in flags}))
+    assert facets.judges == tuple(sorted({flag["judge_name"] for flag in flags if flag["judge_name"]}))

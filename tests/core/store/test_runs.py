@@ -1,0 +1,240 @@
+"""Runs: what they select, how they go on, what they count."""
+
+import pytest
+from sqlalchemy import event
+
+from judgeboard.domain import ResponseKind, RunState, Status, Verdict
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.runs import (
+    AskMode,
+    Counts,
+    SelectedAsk,
+    StoredRun,
+    finish_run,
+    get_run,
+    list_runs,
+    run_counts,
+    select_asks,
+    start_import_run,
+    start_or_continue_run,
+)
+from judgeboard.store.storing import store_judgments
+
+OK = Verdict(Status.OK, groundedness=0.9, cost_micro=7, prompt_tokens=10, completion_tokens=2)
+ERROR = Verdict(Status.ERROR)
+
+
+@pytest.fixture
+def version(case):
+    return case.version()
+
+
+def start(case, version, **options) -> StoredRun:
+    with case.store.writing() as connection:
+        return start_or_continue_run(connection, version, actor="test", **options)
+
+
+def finish(case, run: StoredRun, state: RunState = RunState.DONE, why: str | None = None) -> None:
+    with case.store.writing() as connection:
+        finish_run(connection, run.id, state, why_stopped=why)
+
+
+def asks(case, run: StoredRun, *, after_id: int = 0, limit: int = 100) -> list[tuple[int, int]]:
+    with case.store.reading() as connection:
+        selected = select_asks(connection, run, after_id=after_id, limit=limit)
+    assert all(isinstance(each, SelectedAsk) for each in selected)
+    return [(each.response_id, each.ask) for each in selected]
+
+
+def add(case, version, run: StoredRun, verdicts: dict[tuple[int, int], Verdict]) -> None:
+    items = [NewJudgment(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()]
+    with case.store.writing() as connection:
+        store_judgments(connection, version, run.id, items)
+
+
+def test_a_plain_run_asks_what_this_version_was_never_asked(case, version) -> None:
+    a, b, c = (case.answer(name) for name in "abc")
+    first = start(case, version, where=RowFilter(ids=("a",)))
+    add(case, version, first, {(a, 0): ERROR})
+    finish(case, first)
+    run = start(case, version)
+    assert (run.selected, run.state, run.version_title) == (2, RunState.RUNNING, "rag v1")
+    assert asks(case, run) == [(b, 0), (c, 0)]
+    assert asks(case, run, after_id=b, limit=1) == [(c, 0)]
+    other = case.version(t=1)
+    assert asks(case, start(case, other)) == [(a, 0), (b, 0), (c, 0)]
+
+
+def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, version) -> None:
+    a, b = case.answer("a"), case.answer("b")
+    run = start(case, version)
+    add(case, version, run, {(a, 0): OK})
+    finish(case, run, RunState.INTERRUPTED, "Ctrl-C")
+    again = start(case, version)
+    assert (again.id, again.state, again.why_stopped, again.finished_at) == (run.id, RunState.RUNNING, None, None)
+    assert (again.selected, asks(case, again)) == (2, [(b, 0)])
+    c = case.answer("c")
+    grown = start(case, version)
+    assert grown.id != run.id
+    assert asks(case, grown) == [(b, 0), (c, 0)]
+    assert asks(case, run) == [(b, 0)]  # behind its frontier nothing is its own
+
+
+def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(case, version) -> None:
+    a, b = case.answer("a"), case.answer("b")
+    case.say(version, a, groundedness=0.1)
+    run = start(case, version, mode=AskMode.ALL, kind="rejudge")
+    assert asks(case, run) == [(a, 1), (b, 0)]
+    add(case, version, run, {(a, 1): OK})
+    finish(case, run, RunState.STOPPED, "the cost limit is reached")
+    case.answer("c")
+    again = start(case, version, mode=AskMode.ALL, kind="rejudge")
+    assert (again.id, asks(case, again)) == (run.id, [(b, 0)])
+    finish(case, again)
+    anew = start(case, version, mode=AskMode.ALL, kind="rejudge")
+    assert (anew.id != run.id, [ask for _, ask in asks(case, anew)]) == (True, [2, 0, 0])
+
+
+def test_failed_asks_those_whose_latest_is_not_ok_once(case, version) -> None:
+    ids = {name: case.answer(name) for name in ("ok", "failed", "mended", "broken", "unasked")}
+    for name, statuses in {
+        "ok": [Status.OK],
+        "failed": [Status.ERROR],
+        "mended": [Status.ERROR, Status.OK],
+        "broken": [Status.OK, Status.REFUSED],
+    }.items():
+        for status in statuses:
+            case.say(version, ids[name], status)
+    run = start(case, version, mode=AskMode.FAILED)
+    assert asks(case, run) == [(ids["failed"], 1), (ids["broken"], 2)]
+    assert run.selected == 2
+    add(case, version, run, {(ids["failed"], 1): ERROR})
+    assert asks(case, run) == [(ids["broken"], 2)]  # what failed again waits for the next run
+    finish(case, run)
+    assert [response for response, _ in asks(case, start(case, version, mode=AskMode.FAILED))] == [
+        ids["failed"],
+        ids["broken"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "other", [{"mode": AskMode.ALL}, {"where": RowFilter(query_types=("sql",))}, {"limit": 3}, {"kind": "rejudge"}]
+)
+def test_another_selection_is_another_run(case, version, other) -> None:
+    case.answer("a", query_type="sql")
+    run = start(case, version)
+    assert start(case, version, **other).id != run.id
+    assert start(case, version).id == run.id
+
+
+def test_a_finished_run_is_not_continued(case, version) -> None:
+    case.answer()
+    run = start(case, version)
+    finish(case, run)
+    assert start(case, version).id != run.id
+
+
+def test_a_limit_is_part_of_the_selection(case, version) -> None:
+    for name in "abc":
+        case.answer(name)
+    run = start(case, version, limit=2)
+    assert (run.selected, run.selection.limit) == (2, 2)
+    assert start(case, version, limit=9).selected == 3
+
+
+def test_a_limit_is_kept_by_whoever_continues_the_run(case, version) -> None:
+    a, b, c = (case.answer(name) for name in "abc")
+    run = start(case, version, limit=2)
+    assert asks(case, run) == [(a, 0), (b, 0)]
+    add(case, version, run, {(a, 0): OK})
+    case.answer("d")
+    again = start(case, version, limit=2)
+    assert (again.id, asks(case, again)) == (run.id, [(b, 0)])
+    finish(case, run)
+    assert asks(case, start(case, version, limit=2))[:2] == [(b, 0), (c, 0)]
+
+
+def test_who_finds_a_run_running_may_begin_at_its_other_end(case, version) -> None:
+    ids = [case.answer(name) for name in "abcd"]
+    run = start(case, version)
+    assert not run.shared
+    other = start(case, version)
+    assert (other.id, other.shared) == (run.id, True)
+    with case.store.reading() as connection:
+        first = select_asks(connection, other, downwards=True, limit=3)
+        rest = select_asks(connection, other, downwards=True, after_id=first[-1].response_id, limit=3)
+    assert [each.response_id for each in (*first, *rest)] == ids[::-1]
+    finish(case, run, RunState.INTERRUPTED, "Ctrl-C")
+    assert not start(case, version).shared
+
+
+def test_the_filter_narrows_what_is_asked(case, version) -> None:
+    case.answer("a", query_type="QA")
+    sql = case.answer("b", query_type="sql")
+    run = start(case, version, where=RowFilter(query_types=("sql",)))
+    assert (run.selected, asks(case, run)) == (1, [(sql, 0)])
+    assert run.selection.where == RowFilter(query_types=("sql",))
+
+
+def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version) -> None:
+    ids = [case.answer(name) for name in "abcd"]
+    run, empty = start(case, version), start(case, case.version(t=1))
+    add(case, version, run, {(id_, 0): verdict for id_, verdict in zip(ids, [OK, OK, ERROR], strict=False)})
+    with case.store.reading() as connection:
+        counts = run_counts(connection, [run.id, empty.id])
+    assert counts[run.id] == Counts(ok=2, error=1, cost_micro=14, unpriced=1, prompt_tokens=20, completion_tokens=4)
+    assert (counts[run.id].asked, counts[empty.id]) == (3, Counts())
+    assert counts[empty.id].cost_micro is None
+
+
+def test_runs_are_listed_newest_first(case, version) -> None:
+    case.answer()
+    ids = [start(case, version, limit=number).id for number in range(1, 5)]
+    with case.store.writing() as connection:
+        ids.append(start_import_run(connection, version, "test").id)
+    with case.store.reading() as connection:
+        newest = list_runs(connection, limit=2)
+        older = list_runs(connection, before_id=newest[-1].id)
+        imported = get_run(connection, ids[-1])
+        assert select_asks(connection, imported, limit=10) == []
+    assert [run.id for run in (*newest, *older)] == ids[::-1]
+    assert (imported.kind, imported.selection) == ("import", None)
+
+
+def test_an_unknown_run_or_mode_is_said(case, version) -> None:
+    with case.store.reading() as connection, pytest.raises(NotFound, match="no run 9"):
+        get_run(connection, 9)
+    with pytest.raises(BadInput, match="plain, failed or all"):
+        start(case, version, mode="some")
+
+
+@pytest.mark.parametrize("mode", AskMode)
+def test_the_next_asks_are_found_without_sorting_the_log(sqlite_case, mode: str) -> None:
+    sqlite_case.answer()
+    run = start(sqlite_case, sqlite_case.version(), mode=mode)
+    plans = []
+
+    def explain(connection, cursor, statement, parameters, _context, _many) -> None:
+        if statement.startswith("SELECT response.id"):
+            plans.append([row[3] for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)])
+
+    event.listen(sqlite_case.store.engine, "before_cursor_execute", explain)
+    asks(sqlite_case, run)
+    [plan] = plans
+    assert plan[0].startswith("SEARCH response USING INDEX ix_response_kind (kind=? AND id")
+
+
+def test_made_answers_are_asked_only_where_their_kind_is_named(case, version) -> None:
+    log = case.answer("a")
+    control = case.answer("b", kind=ResponseKind.CONTROL, derived_from=log)
+    candidate = case.answer("c", kind=ResponseKind.CANDIDATE)
+    assert asks(case, start(case, version)) == [(log, 0)]
+    both = start(case, version, where=RowFilter(kinds=("control", "log")))
+    assert asks(case, both) == [(log, 0), (control, 0)]
+    picked = start(case, version, where=RowFilter(kinds=("control",), response_ids=(log, control, candidate)))
+    assert asks(case, picked) == [(control, 0)]
+    case.say(version, control, groundedness=0.2)
+    low = RowFilter(kinds=("control",), judge_version=version.id, max_score=0.5)
+    assert asks(case, start(case, version, mode=AskMode.ALL, where=low)) == [(control, 1)]

@@ -1,0 +1,174 @@
+"""Queues with flagged answers, three reviewers and a lead, and what they do, one line each."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from sqlalchemy import Table
+
+from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.leases import LeasedItem, next_item
+from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal
+from judgeboard.reviews.queues import CreatedQueue, QueueRules, create_queue
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
+from review_case import rows_of
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+CONFIRM, DISMISS, UNSURE = Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE
+
+
+@dataclass
+class QueueCase:
+    """Answers a0, a1, … judged with falling groundedness; ``low`` many of them are flagged."""
+
+    store: Store
+    mara: Reviewer
+    jon: Reviewer
+    ada: Reviewer
+    lead: Reviewer
+    now: datetime = NOW
+    keys: Any = field(default_factory=count)
+
+    def add(self, *names: str, query_type: str = "QA", **fields: Any) -> list[int]:
+        with self.store.writing() as connection:
+            result = store_responses(
+                connection,
+                [Response("log", name, "q?", f"answer {name}", ("p",), query_type, **fields) for name in names],
+            )
+        return result.new
+
+    def judge(self, response_id: int, groundedness: float | None, *, judge: str = "rag", version: int = 1) -> None:
+        """One more verdict of a judge; raises a flag where it is low."""
+        with self.store.writing() as connection:
+            stored = ensure_version(connection, JudgeVersion(judge, "rag", params={"n": version}))
+            verdict = Verdict(Status.OK, groundedness=groundedness)
+            store_judgments(connection, stored, None, [NewJudgment(response_id, next(self.keys), 0, verdict)], self.now)
+
+    def flagged(self, *scores: float, query_type: str = "QA") -> list[int]:
+        """Store one answer per score and have it judged; below 0.5 it is flagged."""
+        names = [f"a{next(self.keys)}" for _ in scores]
+        ids = self.add(*names, query_type=query_type)
+        for response_id, score in zip(ids, scores, strict=True):
+            self.judge(response_id, score)
+        return ids
+
+    def queue(self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any) -> CreatedQueue:
+        return create_queue(
+            self.store,
+            QueueRules(name, rules.pop("where", RowFilter()), **rules),
+            by=self.lead,
+            assigned=assigned,
+            now=self.now,
+        )
+
+    def take(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem | None:
+        return next_item(self.store, name, who, holding=holding, now=self.now)
+
+    def held(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem:
+        held = self.take(who, name, *holding)
+        assert held is not None
+        return held
+
+    def say(self, held: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **given: Any) -> DecidedItem:
+        key = given.pop("request_key", f"key {next(self.keys)}")
+        return decide_item(
+            self.store,
+            held.token,
+            reviewer=who,
+            decision=decision,
+            grade=Grade(**given),
+            request_key=key,
+            now=self.now,
+        )
+
+    def review(self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **given: Any) -> DecidedItem:
+        """Take the next item and decide it."""
+        return self.say(self.held(who, name), who, decision, **given)
+
+    def reveal(self, decided: DecidedItem, who: Reviewer, decision: Decision | None = None, **given: Any) -> int:
+        """Look at the judge after a blind review, and say what one thinks now."""
+        reveal(self.store, decided.review_id, reviewer=who, now=self.now)
+        return answer_reveal(
+            self.store,
+            decided.review_id,
+            reviewer=who,
+            grade=Grade(**given),
+            decision=decision,
+            request_key=f"key {next(self.keys)}",
+            now=self.now,
+        )
+
+    def adjudicate(self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **given: Any) -> int:
+        return adjudicate(
+            self.store,
+            item_id,
+            by=given.pop("by", self.lead),
+            decision=decision,
+            grade=Grade(note=note, **given),
+            request_key=f"key {next(self.keys)}",
+            now=self.now,
+        ).review_id
+
+    def undo(self, review_id: int, who: Reviewer) -> None:
+        undo(self.store, review_id=review_id, reviewer=who, request_key=f"key {next(self.keys)}", now=self.now)
+
+    def decide(self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM) -> None:
+        """Decide a flag outside any queue."""
+        key = f"key {next(self.keys)}"
+        decide(self.store, flag_id=flag_id, reviewer=who, decision=decision, request_key=key, now=self.now)
+
+    def later(self, **by: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(**by)
+
+    def rows(self, table: type[Table]) -> list[dict[str, Any]]:
+        return rows_of(self.store, table)
+
+    def flags(self) -> list[dict[str, Any]]:
+        return self.rows(FLAG)
+
+    def flag_states(self) -> list[str]:
+        return [flag["state"] for flag in self.flags()]
+
+    def items(self) -> list[dict[str, Any]]:
+        return self.rows(QUEUE_ITEM)
+
+    def item_states(self) -> list[str]:
+        return [item["state"] for item in self.items()]
+
+    def leases(self) -> list[dict[str, Any]]:
+        return self.rows(LEASE)
+
+    def reviews(self) -> list[dict[str, Any]]:
+        return self.rows(REVIEW)
+
+
+def queue_case(store: Store) -> QueueCase:
+    with store.writing() as connection:
+        set_setting(connection, "random_share", 0, "test")
+    people = (ensure_reviewer(store, "page", name) for name in ("Mara", "Jon", "Ada", "Lead"))
+    return QueueCase(store, *people)
+
+
+def race_case(store: Store, items: int) -> None:
+    """A queue of so many flagged answers."""
+    case = queue_case(store)
+    with store.writing() as connection:
+        result = store_responses(
+            connection, [Response("log", f"a{number}", "q?", "an answer") for number in range(items)]
+        )
+        version = ensure_version(connection, JudgeVersion("rag", "rag"))
+        verdict = Verdict(Status.OK, groundedness=0.1)
+        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, verdict) for id_ in result.new])
+    assert case.queue("race").joined == items

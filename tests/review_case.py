@@ -1,0 +1,94 @@
+"""A flagged answer, and what two reviewers do to it, one line each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+from sqlalchemy import Table, select
+
+from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
+from judgeboard.reviews.changes import Undone, undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import Decided, decide, grade
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import EVENT, FLAG, REVIEW
+
+NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
+ANSWER = "The rope is 60 m long."
+MAKING = {"set_setting", "first_seen"}
+
+
+@dataclass
+class ReviewCase:
+    """A database with one answer, ragtruth-12260, that the rule of low groundedness flagged."""
+
+    store: Store
+    mara: Reviewer
+    jon: Reviewer
+    response_id: int
+    keys: Iterator[int] = field(default_factory=count)
+
+    def judge(self, groundedness: float, version: int = 1) -> int:
+        """One more verdict; raises a flag where it is low."""
+        with self.store.writing() as connection:
+            stored = ensure_version(connection, JudgeVersion("rag", "rag", params={"n": version}))
+            verdict = Verdict(Status.OK, groundedness=groundedness)
+            store_judgments(connection, stored, None, [NewJudgment(self.response_id, next(self.keys), 0, verdict)])
+        return self.flags()[-1]["id"]
+
+    def decide(self, flag_id: int, by: Reviewer, decision: Decision, **given: Any) -> Decided:
+        given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given
+        return decide(self.store, flag_id=flag_id, reviewer=by, decision=decision, **given)
+
+    def grade(self, by: Reviewer, **given: Any) -> int:
+        options = {name: given.pop(name) for name in ("request_key", "judgment_seen_id", "seconds") if name in given}
+        options = {"request_key": f"key {next(self.keys)}", "now": NOW} | options
+        return grade(self.store, response_id=self.response_id, reviewer=by, grade=Grade(**given), **options)
+
+    def undo(self, review_id: int, by: Reviewer, **given: Any) -> Undone:
+        given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given
+        return undo(self.store, review_id=review_id, reviewer=by, **given)
+
+    def rows(self, table: Table) -> list[dict[str, Any]]:
+        return rows_of(self.store, table)
+
+    def flags(self) -> list[dict[str, Any]]:
+        return self.rows(FLAG)
+
+    def state(self, flag_id: int) -> str:
+        return next(flag["state"] for flag in self.flags() if flag["id"] == flag_id)
+
+    def reviews(self) -> list[dict[str, Any]]:
+        return self.rows(REVIEW)
+
+    def standing(self) -> list[dict[str, Any]]:
+        rows = self.reviews()
+        replaced = {row["replaces"] for row in rows}
+        return [row for row in rows if row["id"] not in replaced and row["decision"] != "withdrawn"]
+
+    def events(self) -> list[tuple[str, str]]:
+        """What was done, without what made it."""
+        return [(row["kind"], row["actor"]) for row in self.rows(EVENT) if row["kind"] not in MAKING]
+
+
+def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
+    """Every row of a table by id."""
+    with store.reading() as connection:
+        found = connection.execute(select(table).order_by(table.c.id)).mappings()
+        return [dict(row) for row in found]
+
+
+def flagged_case(store: Store) -> ReviewCase:
+    with store.writing() as connection:
+        set_setting(connection, "random_share", 0, "test")
+        response = Response("log", "ragtruth-12260", "How long is the rope?", ANSWER, passages=("60 m",))
+        (response_id,) = store_responses(connection, [response]).new
+    people = (ensure_reviewer(store, "page", name) for name in ("Mara", "Jon"))
+    return ReviewCase(store, *people, response_id)
