@@ -19,7 +19,7 @@ from judgeboard.methods.self_reference_report import (
     self_reference_page,
 )
 from judgeboard.methods.self_reference_scores import CategoryScores
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import PairHead, StoredOrder, StoredTry
 from judgeboard.store.judge_versions import StoredVersion, get_version
