@@ -29,7 +29,7 @@ LINE = OwnReview(
     [
         ({"overall": Preference.A}, Shown.AB, "The left answer is better"),
         ({"overall": Preference.A}, Shown.BA, "The right answer is better"),
-        ({"overall": Preference.TIE}, Shown.BA, "Neither is better"),
+        ({"overall": Preference.TIE}, Shown.BA, "A tie"),
         ({"overall": Preference.B}, None, "B"),
         ({}, Shown.AB, "Noted"),
         (
@@ -62,6 +62,6 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     assert not page.exception
     assert "1 preference, newest first." in "".join(TAGS.sub("", node.proto.body) for node in page.get("html"))
     rows = page.dataframe[0].value
-    assert list(rows["Review"]) == ["Neither is better"]
+    assert list(rows["Review"]) == ["A tie"]
     assert list(rows["Pair"]) == [f"pair {pair_id}"]
     assert "p0" not in rows.to_string()

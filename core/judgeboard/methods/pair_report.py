@@ -329,7 +329,7 @@ class Revealed:
     external_id: str
     model_left: str | None
     model_right: str | None
-    said: tuple[comparisons.LatestComparison, ...]
+    latest_comparisons: tuple[comparisons.LatestComparison, ...]
     gold: Preference | None
     votes: preferences.Votes | None
 
@@ -365,9 +365,9 @@ class PairScreen:
     @property
     def seen_id(self) -> int | None:
         """The visible comparison: in the person's order if it exists, else in the other one."""
-        if self.revealed is None or not self.revealed.said:
+        if self.revealed is None or not self.revealed.latest_comparisons:
             return None
-        return min(self.revealed.said, key=lambda said: said.shown is not self.shown).comparison_id
+        return min(self.revealed.latest_comparisons, key=lambda each: each.shown is not self.shown).comparison_id
 
     def side(self, preference: Preference) -> str:
         """Return the side of a stored answer on this screen: left, right or tie."""
@@ -400,16 +400,16 @@ def pair_screen(
     left, right = _in_order(order, pair.answer_a, pair.answer_b)
     spoken = preferences.saw_hidden_parts(connection, pair_id, reviewer_id)
     may_see = spoken or verdict_seen
-    said = (
+    latest = (
         tuple(_of_aspect(each, aspect) for each in comparisons.latest_comparisons(connection, version_id, pair_id))
         if may_see and version_id is not None
         else ()
     )
     revealed = None
-    if spoken or said:
+    if spoken or latest:
         model_left, model_right = _in_order(order, pair.model_a, pair.model_b)
         votes = preferences.votes_by_pair(preferences.load_preferences(connection, [pair_id], aspect=aspect))
-        revealed = Revealed(pair.external_id, model_left, model_right, said, pair.gold, votes.get((pair_id, aspect)))
+        revealed = Revealed(pair.external_id, model_left, model_right, latest, pair.gold, votes.get((pair_id, aspect)))
     return PairScreen(
         pair_id=pair.id,
         aspect=aspect,
@@ -435,16 +435,16 @@ def _latest(given: list[preferences.CurrentPreference], *, blind: bool) -> Prefe
     return next((each.preference for each in reversed(given) if each.blind is blind), None)
 
 
-def _of_aspect(said: comparisons.LatestComparison, aspect: str) -> comparisons.LatestComparison:
+def _of_aspect(comparison: comparisons.LatestComparison, aspect: str) -> comparisons.LatestComparison:
     """Keep the reasons for this aspect, if each aspect has a line of its own."""
-    if said.reasoning is None or len(said.preferences) < 2:
-        return said
-    names = "|".join(re.escape(name) for name in said.preferences)
-    parts = re.split(rf"^({names}): ", said.reasoning, flags=re.MULTILINE)
+    if comparison.reasoning is None or len(comparison.preferences) < 2:
+        return comparison
+    names = "|".join(re.escape(name) for name in comparison.preferences)
+    parts = re.split(rf"^({names}): ", comparison.reasoning, flags=re.MULTILINE)
     if len(parts) == 1:  # recorded elsewhere, in a form of its own
-        return said
+        return comparison
     reasons = dict(zip(parts[1::2], parts[2::2], strict=True))
-    return said._replace(reasoning=reasons.get(aspect, "").rstrip("\n") or None)
+    return comparison._replace(reasoning=reasons.get(aspect, "").rstrip("\n") or None)
 
 
 class PairWalk:

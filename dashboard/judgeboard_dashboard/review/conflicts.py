@@ -8,13 +8,14 @@ from judgeboard.domain import ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.conflicts import Conflict, ConflictPage, load_conflict, open_conflicts, own_conflicts
+from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.review.decisions import ConflictActions, conflict_rows
+from judgeboard_dashboard.review.decisions import SIDES, ConflictActions, conflict_rows
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.fields import queue_grades
 from judgeboard_dashboard.review.queues import Place
@@ -36,12 +37,11 @@ from judgeboard_dashboard.widgets.navigation import start_button
 from judgeboard_dashboard.widgets.tables import one_line, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, short, when
 
-STAGES = {
+STAGE_NOTES = {
     Stage.BLIND: "blind",
     Stage.REVEALED: "after seeing the judge, does not count",
     Stage.ADJUDICATION: "adjudication",
 }
-SIDES = {Preference.A.value: "the left answer", Preference.B.value: "the right answer", Preference.TIE.value: "a tie"}
 STATES = {ItemState.CONFLICT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
 MOST = 200
 COLUMNS = (
@@ -114,11 +114,11 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     take_input(session)
     session.goal = None
     with reading() as connection:
-        split = load_conflict(connection, item_id, reviewer)
-        item = None if split.item.response_id is None else load_item(connection, split.item.response_id)
+        conflict = load_conflict(connection, item_id, reviewer)
+        item = None if conflict.item.response_id is None else load_item(connection, conflict.item.response_id)
         rubric = None if item is None else load_rubric_scores(connection, item.response_id)
         threshold = thresholds(connection).low_groundedness
-    adjudication, pair = split.adjudication, split.pair
+    adjudication, pair = conflict.adjudication, conflict.pair
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
     texts = () if item is None else item_texts(item)
     texts += () if pair is None else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
@@ -128,20 +128,20 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         reviewer=reviewer,
         row=row,
         request_key=session.request_key(row),
-        subject=split.item.response_id or -(split.item.pair_id or 0),
+        subject=conflict.item.response_id or -(conflict.item.pair_id or 0),
         name=item.external_id if item is not None else "" if pair is None else pair.external_id,
         seconds=appear(row, texts),
         judgment=None if item is None else primary_verdict(item),
         threshold=threshold,
-        split=split,
+        conflict=conflict,
         queue=queue,
     )
     own = adjudication is not None and adjudication.reviewer_id == reviewer.id
-    state = "Adjudicated" if split.item.state is ItemState.ADJUDICATED else "Conflict"
+    state = "Adjudicated" if conflict.item.state is ItemState.ADJUDICATED else "Conflict"
     head_line(
         actions,
         f"{state} {actions.name}",
-        tag("span", tag("b", state), f" in “{split.queue.name}”"),
+        tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [item.query_type if item is not None else None if pair is None else pair.query_type],
         [
             undo_choice(None, actions.undo if own else None),
@@ -154,14 +154,14 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             actions,
             item,
             lambda claims: tag(
-                "div", reviews_block(split), signals_pane(item, claims, threshold, rubric), cls="jb-both"
+                "div", reviews_block(conflict), signals_pane(item, claims, threshold, rubric), cls="jb-both"
             ),
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):
-            show(reviews_block(split))
+            show(reviews_block(conflict))
             show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b))
-    if not may(reviewer, Action.ADJUDICATE) or split.item.state is not ItemState.CONFLICT:
+    if not may(reviewer, Action.ADJUDICATE) or conflict.item.state is not ItemState.CONFLICT:
         return
     bar(
         actions,
@@ -169,26 +169,28 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         decision_choices(actions.decide, flag=True, unsure=False)
         if pair is None
         else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
-        grades=partial(queue_grades, actions, split.queue.grades) if pair is None else None,
+        grades=partial(queue_grades, actions, conflict.queue.grades) if pair is None else None,
         note=("Reason (M)", "Required: the reason for your decision"),
     )
 
 
-def reviews_block(split: Conflict) -> Html:
+def reviews_block(conflict: Conflict) -> Html:
     """Return a card for each review with its grades, note, name and time; then who skipped the item."""
-    differ = f"differ on {' and '.join(split.differ_on)}" if split.differ_on else ""
+    differ = f"differ on {' and '.join(conflict.differ_on)}" if conflict.differ_on else ""
     label = tag("div", "Reviews", tag("span", differ), cls="jb-label")
-    cards = [_card(review) for review in split.reviews]
+    cards = [_card(review) for review in conflict.reviews]
     skips = [
         tag("div", f"Skipped {when(skip.at)}{f': {skip.reason}' if skip.reason else ''}", cls="jb-cap")
-        for skip in split.skips
+        for skip in conflict.skips
     ]
     return tag("div", tag("div", label, tag("div", *cards, cls="jb-reviews"), *skips, cls="jb-block"), cls="jb-pane")
 
 
 def _card(review: QueueReview) -> Html:
-    stage = "" if review.stage is None else STAGES[review.stage]
-    decision = DECIDED.get(review.decision or "") or SIDES.get(review.decision or "")
+    stage = "" if review.stage is None else STAGE_NOTES[review.stage]
+    decision = DECIDED.get(review.decision or "")
+    if review.decision in set(Preference):
+        decision = SIDES[shown_side(Preference(review.decision), Shown.AB)]
     grades = {
         "Groundedness": None if review.groundedness is None else short(review.groundedness),
         "Quality": None if review.quality is None else f"{review.quality} / 4",

@@ -29,7 +29,7 @@ from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_o
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
-SAVED_SIDE = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
+SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
 NO_REASON = "Not saved: enter a reason first (M)."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
@@ -297,7 +297,7 @@ class QueueActions(Actions):
             work.undoable.append(Done(decided.review_id, self.subject, draft, item_id=decided.item_id))
             if isinstance(decision, Preference):
                 pair = self.leased.pair
-                return f"Saved: {SAVED_SIDE[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
+                return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
             if decided.reveal:
                 reveal(self.store, decided.review_id, reviewer=reviewer)
                 revealed = read_item(self.store, self.leased.lease, reviewer)
@@ -375,7 +375,7 @@ class QueueActions(Actions):
 class ConflictActions(Actions):
     """The keys of a conflict, of an answer or a pair; ``queue`` names the queue whose conflicts are gone through."""
 
-    split: Conflict
+    conflict: Conflict
     queue: str | None
 
     def undo(self) -> None:
@@ -385,9 +385,9 @@ class ConflictActions(Actions):
     def next(self) -> None:
         """Go to the next conflict; after the last comes the first."""
         with self.store.reading() as connection:
-            lines = open_conflicts(connection, self.queue, after=self.split.item.id, limit=1).lines
+            lines = open_conflicts(connection, self.queue, after=self.conflict.item.id, limit=1).lines
             lines = lines or open_conflicts(connection, self.queue, limit=1).lines
-        others = [line.item.item_id for line in lines if line.item.item_id != self.split.item.id]
+        others = [line.item.item_id for line in lines if line.item.item_id != self.conflict.item.id]
         self.go(conflict_rows(self.queue, others[0] if others else None))
 
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
@@ -400,7 +400,7 @@ class ConflictActions(Actions):
         def write() -> str:
             adjudicate(
                 self.store,
-                self.split.item.id,
+                self.conflict.item.id,
                 by=reviewer,
                 decision=decision,
                 grade=grades,
@@ -413,7 +413,7 @@ class ConflictActions(Actions):
         self.stored(write)
 
     def _undo(self, lead: Reviewer) -> None:
-        adjudication = self.split.adjudication
+        adjudication = self.conflict.adjudication
         if adjudication is None:
             return
         if not undone(self.store, self.session, lead, adjudication.id, secrets.token_urlsafe(12)):

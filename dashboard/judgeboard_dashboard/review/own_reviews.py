@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from sqlalchemy import Connection
 
 from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.review.decisions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
-from judgeboard_dashboard.review.pairs import SIDES, stored_words
+from judgeboard_dashboard.review.pairs import stored_words
 from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, Place, go
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
@@ -31,7 +33,7 @@ class ReviewList:
     pairs: bool
     noun: str
     hint: str
-    empty: tuple[str, str]
+    when_empty: tuple[str, str]
     columns: Sequence[ColumnOf]
     rows: Callable[[OwnReview], Rows]
 
@@ -59,7 +61,7 @@ def own_reviews(place: Place) -> None:
         session.say("")
     turned = place_in(reviews.page, {})
 
-    def read(connection: Any, after: Any, before: Any, limit: int) -> LinePage[OwnReview]:
+    def read(connection: Connection, after: str | None, before: str | None, limit: int) -> LinePage[OwnReview]:
         return own_reviews_page(connection, reviewer.id, pairs=reviews.pairs, after=after, before=before, limit=limit)
 
     def export() -> Table:
@@ -69,7 +71,7 @@ def own_reviews(place: Place) -> None:
     with reading() as connection:
         page = read(connection, turned.after, turned.before, PAGE_SIZE)
     if not page.total:
-        empty(*reviews.empty)
+        empty(*reviews.when_empty)
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
     key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
@@ -122,7 +124,10 @@ ANSWERS = ReviewList(
     pairs=False,
     noun="review",
     hint="Click one to change it or to undo it.",
-    empty=("You have not reviewed any answers yet.", "Your decisions and grades are listed here. You can change them."),
+    when_empty=(
+        "You have not reviewed any answers yet.",
+        "Your decisions and grades are listed here. You can change them.",
+    ),
     columns=(
         (Column("When", width=100), lambda line: when(line.at)),
         (Column("Review", width=165, help="The first review, given blind, is the one that counts"), review_words),
@@ -148,7 +153,7 @@ PAIRS = ReviewList(
     pairs=True,
     noun="preference",
     hint="Click one to open its pair.",
-    empty=("You have not reviewed any pairs yet.", "Your preferences are listed here."),
+    when_empty=("You have not reviewed any pairs yet.", "Your preferences are listed here."),
     columns=(
         (Column("When", width=100), lambda line: when(line.at)),
         (Column("Review", width=185, help="Left and right are the sides that you saw"), preference_words),

@@ -23,7 +23,7 @@ from judgeboard.store.pairs import LastRows, last_rows
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.review.decisions import PairActions
+from judgeboard_dashboard.review.decisions import SIDES, PairActions
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.screen import appear, bar, head_line, move, side_choices, take_input
 from judgeboard_dashboard.review.texts import pair_block
@@ -39,7 +39,6 @@ LISTED = {
     Listed.UNMEASURED: "Unmeasured",
     Listed.UNJUDGED: "Not judged by people",
 }
-SIDES = {"left": "the left answer is better", "right": "the right answer is better", "tie": "neither is better"}
 
 
 def stored_words(preference: Preference | None) -> str | None:
@@ -257,16 +256,16 @@ def _question(screen: PairScreen) -> str:
 
 def reveal_block(screen: PairScreen, revealed: Revealed, judge: str | None) -> Html:
     """Return what was hidden, in terms of the left and the right answer; ``judge`` is the title of its version."""
-    after = "You, having seen the judge" if revealed.said else "You, after the reveal"
+    after = "You, having seen the judge" if revealed.latest_comparisons else "You, after the reveal"
     facts = {
         "You": _side(screen, screen.own) or "No blind preference",
         after: _side(screen, screen.overruled),
         "Judge": judge,
         **{
             f"Judge, {_first(screen, comparison)} answer shown first": _verdict(screen, comparison)
-            for comparison in revealed.said
+            for comparison in revealed.latest_comparisons
         },
-        "Together": _together(screen, revealed.said) if revealed.said else None,
+        "Together": _together(screen, revealed.latest_comparisons) if revealed.latest_comparisons else None,
         "Gold": _side(screen, revealed.gold),
         "People": _people(screen),
         "Left answer by": revealed.model_left or UNKNOWN,
@@ -278,7 +277,7 @@ def reveal_block(screen: PairScreen, revealed: Revealed, judge: str | None) -> H
         for name, value in facts.items()
         if value is not None
     ]
-    reasons = [_reason(screen, comparison) for comparison in revealed.said]
+    reasons = [_reason(screen, comparison) for comparison in revealed.latest_comparisons]
     return tag("div", tag("div", *lines, cls="jb-facts"), *reasons, cls="jb-revealed")
 
 

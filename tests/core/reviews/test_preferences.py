@@ -106,7 +106,7 @@ def test_of_several_aspects_the_reasons_of_this_one_are_shown(sqlite_store: Stor
                 connection, pair_id, aspect=aspect, reviewer_id=mara.id, version_id=version.id, verdict_seen=True
             )
         assert seen.revealed is not None
-        found[aspect] = seen.revealed.said[0].reasoning
+        found[aspect] = seen.revealed.latest_comparisons[0].reasoning
     assert found == {"overall": "Right.\nAll of it.", "style": "Wordy."}
 
 
@@ -181,7 +181,10 @@ def test_nothing_of_judge_or_models_is_read_before_the_decision(sqlite_store: St
     assert after is not None
     assert {after.model_left, after.model_right} == {"alpha", "beta"}
     assert (after.model_left == "alpha") is (before.shown is Shown.AB)
-    assert [(said.shown, said.status) for said in after.said] == [(Shown.AB, "ok"), (Shown.BA, "unparsable")]
+    assert [(each.shown, each.status) for each in after.latest_comparisons] == [
+        (Shown.AB, "ok"),
+        (Shown.BA, "unparsable"),
+    ]
     assert (after.gold, after.votes.people if after.votes else None) == (A, 2)
 
 
