@@ -127,8 +127,6 @@ class ComparisonPage:
     comparison: Comparison
     shown: tuple[Compared, ...]
     texts: Mapping[int, PairTexts]
-    old_titles: tuple[str, ...]
-    new_titles: tuple[str, ...]
 
 
 def run_comparison(connection: Connection, run_id: int, *, offset: int = 0, limit: int = 50) -> ComparisonPage:
@@ -161,8 +159,6 @@ def _page(connection: Connection, pairs: list[VerdictPair], offset: int, limit: 
         comparison,
         shown,
         pair_texts(connection, [row.pair for row in shown]),
-        old,
-        new,
     )
 
 

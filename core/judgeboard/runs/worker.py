@@ -247,8 +247,8 @@ def _give_up_step(job_id: str) -> dict[str, Any]:
 
 @DBOS.workflow(name="job")
 def _job(job_id: str) -> dict[str, Any]:
-    # One step: the run itself remembers every row, so done again it goes on; and only a whole run knows the reply
-    # format that the endpoint takes and what has been spent.
+    # A job is one step, because only a whole run knows the reply format of the endpoint and the money spent. A
+    # repeated step continues: every judgment is stored.
     try:
         return _rejudge_step(job_id)
     except Exception:
@@ -265,16 +265,10 @@ class Worker:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._closing = threading.Event()
-        self._right: TakingRight | None = None
         self._handed_over: set[str] = set()
         self._engine_runs = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="judgeboard-jobs", daemon=True)
-
-    @property
-    def takes_jobs(self) -> bool:
-        """Whether this process has the right to take jobs at present."""
-        return self._right is not None
 
     def start(self) -> None:
         """Begin; returns at once."""
@@ -313,10 +307,8 @@ class Worker:
         try:
             with self._store.writing() as connection:
                 register_worker(connection, right.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
-            self._right = right
             self._poll(right)
         finally:
-            self._right = None
             # Closed first: what is cut off below is then left as pending, and taken up again.
             self._stop_engine()
             _workplace.closed.set()

@@ -132,7 +132,6 @@ class Item:
     generator_model: str | None
     extra: dict[str, Any]
     asked_at: datetime | None
-    imported_at: datetime
     forgotten_at: datetime | None
     primary_judge: str | None
     feedback: tuple[ItemFeedback, ...]

@@ -2,11 +2,12 @@
 
 import io
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, until, working
@@ -16,6 +17,7 @@ from judgeboard.runs.jobs import job_progress
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import get_job, live_workers, record_heartbeat
+from judgeboard.store.tables import WORKER
 
 StartWorker = Callable[[Store], WorkerProcess]
 
@@ -87,12 +89,12 @@ def test_one_process_at_a_time_takes_the_jobs_of_a_file(
 ) -> None:
     first = worker_process(sqlite_log)
     until(lambda: living(sqlite_log), "the first worker")
-    with working(sqlite_log) as second:
+    with working(sqlite_log):
         ended(sqlite_log, ask(sqlite_log, rag(endpoint)))
-        assert not second.takes_jobs
+        assert worker_pids(sqlite_log) == [first.process.pid]
         first.kill()
-        until(lambda: second.takes_jobs, "the second worker's turn")
         assert ended(sqlite_log, ask(sqlite_log, {"kind": "lexical"})).ok == ANSWERS
+        assert worker_pids(sqlite_log) == [os.getpid()]
     assert set(endpoint.asked.values()) == {1}
 
 
@@ -142,6 +144,11 @@ def agreement_of(store: Store, judge: str) -> list[VersionAgreement]:
 def living(store: Store) -> set[str]:
     with store.reading() as connection:
         return live_workers(connection, datetime.now(UTC))
+
+
+def worker_pids(store: Store) -> list[int]:
+    with store.reading() as connection:
+        return list(connection.scalars(select(WORKER.c.pid)))
 
 
 def time_passes(store: Store) -> None:
