@@ -9,8 +9,8 @@ from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds, percent
 NAME = "random_sample"
 
 
-def draw(seed: str, source: str, external_id: str) -> float:
-    """Return a number from 0 to below 1 that depends on nothing but its arguments: a second run draws the same."""
+def sampling_number(seed: str, source: str, external_id: str) -> float:
+    """Return a number from 0 to below 1 that depends only on the arguments, so that a second run samples the same."""
     # JSON-free and unambiguous: the lengths keep ("a", "bc") from being ("ab", "c").
     text = f"{len(seed)}:{seed}{len(source)}:{source}{external_id}"
     # 53 bits: every value is a float exactly, and none rounds up to 1.
@@ -18,9 +18,8 @@ def draw(seed: str, source: str, external_id: str) -> float:
 
 
 def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
-    """The draw falls below the share, which is stored as the flag's inclusion probability."""
-    drawn = draw(thresholds.random_seed, signals.source, signals.external_id)
-    if drawn >= thresholds.random_share:
+    """The sampling number is below the share, which is stored as the inclusion probability of the flag."""
+    if sampling_number(thresholds.random_seed, signals.source, signals.external_id) >= thresholds.random_share:
         return None
     params = {"share": thresholds.random_share, "seed": thresholds.random_seed}
     return Reason(NAME, 0.0, params=params, inclusion_probability=thresholds.random_share)

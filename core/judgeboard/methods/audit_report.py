@@ -14,7 +14,7 @@ from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
-from judgeboard.flags.random_sample import draw
+from judgeboard.flags.random_sample import sampling_number
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import AnyArray, BoolArray
 from judgeboard.stats.estimates import percent, unmeasured
@@ -43,7 +43,11 @@ class AuditSample:
     def drawn(self, judgments: list[audits.AuditedJudgment]) -> list[audits.AuditedJudgment]:
         """Return the judgments in the sample."""
         seed = str(self.seed)
-        return [judgment for judgment in judgments if draw(seed, judgment.source, judgment.external_id) < self.share]
+        return [
+            judgment
+            for judgment in judgments
+            if sampling_number(seed, judgment.source, judgment.external_id) < self.share
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as JSON values."""

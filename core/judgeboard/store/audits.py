@@ -12,7 +12,7 @@ from judgeboard.flags import supreme_disagrees
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import update_flags
-from judgeboard.store.judgments import dimension_scores, read_responses, read_states, step_columns
+from judgeboard.store.judgments import dimension_scores, read_responses, read_states, step_values
 from judgeboard.store.settings import rules_in_force
 from judgeboard.store.statements import CURRENT_OF_VERSION, batches, insert_or_skip, record_of
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
@@ -177,7 +177,7 @@ def _row(supreme_id: int, run_id: int | None, review: NewJudgmentReview, now: da
         "ask": review.ask,
         "correct": review.correct,
         "inclusion_probability": review.probability,
-        **step_columns(review.record, run_id, now),
+        **step_values(review.record, run_id, now),
     }
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.store.judge_versions import StoredVersion, list_versions
-from judgeboard.store.judgments import step_columns
+from judgeboard.store.judgments import step_values
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import COMPARISON, COMPARISON_SCORE, PAIR, RESPONSE, SAMPLE
 from judgeboard.text import storable_or_none
@@ -207,7 +207,7 @@ def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime
         "shown": item.shown,
         "ask": item.ask,
         "reasoning": storable_or_none(item.reasoning),
-        **step_columns(item.record, run_id, now),
+        **step_values(item.record, run_id, now),
     }
 
 
@@ -450,7 +450,7 @@ def _sample_row(version_id: int, run_id: int | None, item: NewSample, now: datet
         "number": item.number,
         "ask": item.ask,
         "answer": storable_or_none(item.answer),
-        **step_columns(item.record, run_id, now),
+        **step_values(item.record, run_id, now),
     }
 
 

@@ -91,7 +91,7 @@ def graded_reviews(connection: Connection, dimension: str | None = None) -> Grad
 
 
 def grade_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns of ``Grades``, as numbers, which are read faster than texts, with the score last if any."""
+    """Return the columns of ``Grades``, the score last. All are numbers because texts are slower to read."""
     label = case(*((table.label == name, literal(code)) for code, name in enumerate(LABELS) if name), else_=literal(0))
     columns = (label, table.groundedness, func.coalesce(table.quality, 0))
     return columns if score is None else (*columns, score)

@@ -158,11 +158,11 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
         **{name: getattr(verdict, name) for name in ("groundedness", "quality", "label")},
         "reasoning": storable_or_none(verdict.reasoning),
         "claims": None if verdict.claims is None else [_json(claim, _CLAIM) for claim in verdict.claims],
-        **step_columns(verdict, run_id, now),
+        **step_values(verdict, run_id, now),
     }
 
 
-def step_columns(record: StepRecord | Verdict, run_id: int | None, now: datetime) -> dict[str, Any]:
+def step_values(record: StepRecord, run_id: int | None, now: datetime) -> dict[str, Any]:
     """Return the values of the step columns (`tables.step_columns`) of a row."""
     texts = ("raw", "model_reported", "error")
     values = ("status", "prompt_tokens", "completion_tokens", "cost_micro", "latency_ms", "reply_format")

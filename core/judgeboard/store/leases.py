@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, in
 from judgeboard.store.statements import columns_of
 from judgeboard.store.tables import LEASE, QUEUE, SKIP
 
-PLACE = LEASE.alias("place")
+UNUSED = LEASE.alias("unused")
 
 OFFLINE = "offline-"  # begins the token of a lease that somebody has in a bundle
 
@@ -46,15 +46,15 @@ def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) ->
 
 def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
     """Bring the unused leases of an item to ``wanted``; a lease that a reviewer has is the last to go."""
-    places = leases_at(connection, item["id"])
-    waiting = [place for place in places if not place.done]
-    held = [place for place in waiting if place.until is not None and place.until > now]
-    free = [place for place in waiting if place not in held]
-    spare = len(waiting) - wanted
+    leases = leases_at(connection, item["id"])
+    unused = [lease for lease in leases if not lease.done]
+    active = [lease for lease in unused if lease.until is not None and lease.until > now]
+    free = [lease for lease in unused if lease not in active]
+    spare = len(unused) - wanted
     if spare > 0:
-        gone = [place.id for place in [*reversed(free), *reversed(held)][:spare]]
-        connection.execute(delete(LEASE).where(LEASE.c.id.in_(gone)))
-    first = max((place.slot for place in places), default=-1) + 1
+        removed = [lease.id for lease in [*reversed(free), *reversed(active)][:spare]]
+        connection.execute(delete(LEASE).where(LEASE.c.id.in_(removed)))
+    first = max((lease.slot for lease in leases), default=-1) + 1
     rows = [_new_lease(item, slot) for slot in range(first, first - spare)]
     if rows:
         connection.execute(insert(LEASE), rows)
@@ -188,21 +188,21 @@ def skips_of(connection: Connection, item_id: int) -> list[Skipped]:
 def own_progress(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> tuple[int, int]:
     """Return the items that a person did in a queue, and those that are left for them at this moment.
 
-    Left are the items with a place that waits and nobody else holds, less what they did or skipped. It reads every
-    waiting place: a page asks once, when somebody begins.
+    Left are the items with an unused lease that nobody else has, without those that the person did or skipped. All
+    unused leases are read: a page asks once, when somebody begins.
     """
     mine = exists().where(
-        LEASE.c.queue_item_id == PLACE.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
+        LEASE.c.queue_item_id == UNUSED.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
+    skipped = exists().where(SKIP.c.queue_item_id == UNUSED.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
     done = select(func.count()).where(
         LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    left = select(func.count(PLACE.c.queue_item_id.distinct())).where(
-        PLACE.c.queue_id == queue_id,
-        PLACE.c.done.is_(False),
-        or_(PLACE.c.until.is_(None), PLACE.c.until <= now, PLACE.c.reviewer_id == reviewer_id),
-        or_(PLACE.c.repeat_for.is_(None), PLACE.c.repeat_for == reviewer_id),
+    left = select(func.count(UNUSED.c.queue_item_id.distinct())).where(
+        UNUSED.c.queue_id == queue_id,
+        UNUSED.c.done.is_(False),
+        or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id),
+        or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
         ~mine,
         ~skipped,
     )

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, or_, select
 
 from judgeboard.domain import FlagState, ItemState, Stage
-from judgeboard.flags.random_sample import draw
-from judgeboard.store.leases import PLACE, Lease, assign_lease, release_lease
+from judgeboard.flags.random_sample import sampling_number
+from judgeboard.store.leases import UNUSED, Lease, assign_lease, release_lease
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import NewItem, insert_items, item_by_id
 from judgeboard.store.queues import Queue
@@ -27,7 +27,7 @@ def add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: date
     done = connection.execute(
         select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
     ).scalar_one()
-    if draw(f"{queue.seed}:again", str(reviewer_id), str(done)) >= queue.repeat_rate:
+    if sampling_number(f"{queue.seed}:again", str(reviewer_id), str(done)) >= queue.repeat_rate:
         return None
     if _still_waits(connection, queue, reviewer_id):
         return None
@@ -77,8 +77,8 @@ def _still_waits(connection: Connection, queue: Queue, reviewer_id: int) -> bool
     return connection.execute(select(laid)).scalar_one()
 
 
-# As the index of waiting places says it: SQLite uses a partial index only for its own words.
-_WAITING: ColumnElement[bool] = literal_column("NOT place.done")
+# SQLite uses the partial index of unused leases only if the condition is written as in the index.
+_WAITING: ColumnElement[bool] = literal_column("NOT unused.done")
 
 
 def take_lease(
@@ -90,20 +90,20 @@ def take_lease(
     """
     other = LEASE.alias("other")
     mine = exists().where(
-        other.c.queue_item_id == PLACE.c.queue_item_id, other.c.reviewer_id == reviewer_id, other.c.id != PLACE.c.id
+        other.c.queue_item_id == UNUSED.c.queue_item_id, other.c.reviewer_id == reviewer_id, other.c.id != UNUSED.c.id
     )
-    skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
+    skipped = exists().where(SKIP.c.queue_item_id == UNUSED.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
     free = (
-        select(PLACE.c.id)
+        select(UNUSED.c.id)
         .where(
-            PLACE.c.queue_id == queue_id,
+            UNUSED.c.queue_id == queue_id,
             _WAITING,
-            or_(PLACE.c.until.is_(None), PLACE.c.until <= now),
-            or_(PLACE.c.repeat_for.is_(None), PLACE.c.repeat_for == reviewer_id),
+            or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now),
+            or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
             ~mine,
             ~skipped,
         )
-        .order_by(PLACE.c.position, PLACE.c.queue_item_id, PLACE.c.slot)
+        .order_by(UNUSED.c.position, UNUSED.c.queue_item_id, UNUSED.c.slot)
     )
     return _take_first(connection, free, reviewer_id, token, now, until)
 
@@ -114,15 +114,15 @@ def take_lease_at(
     """Lease an item that a reviewer asks for; None if it left, is served to another, or has no lease for them."""
     used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     free = (
-        select(PLACE.c.id)
+        select(UNUSED.c.id)
         .where(
-            PLACE.c.queue_item_id == item_id,
-            PLACE.c.done.is_(False),
-            or_(PLACE.c.until.is_(None), PLACE.c.until <= now, PLACE.c.reviewer_id == reviewer_id),
-            or_(PLACE.c.repeat_for.is_(None), PLACE.c.repeat_for == reviewer_id),
+            UNUSED.c.queue_item_id == item_id,
+            UNUSED.c.done.is_(False),
+            or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id),
+            or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
             ~used,
         )
-        .order_by(PLACE.c.reviewer_id.is_distinct_from(reviewer_id), PLACE.c.slot)
+        .order_by(UNUSED.c.reviewer_id.is_distinct_from(reviewer_id), UNUSED.c.slot)
     )
     return _take_first(connection, free, reviewer_id, token, now, until)
 

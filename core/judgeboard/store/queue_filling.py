@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, sel
 from judgeboard.domain import FlagState, ItemState, QueueOrder, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.random_sample import NAME as RANDOM_SAMPLE
-from judgeboard.flags.random_sample import draw
+from judgeboard.flags.random_sample import sampling_number
 from judgeboard.store.filter_conditions import flag_conditions, value_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queue_items import (
@@ -83,7 +83,7 @@ def fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Adde
     new = [
         NewItem(
             pair_id=id_,
-            position=float(id_) if queue.sort is QueueOrder.OLDEST else draw(f"{queue.seed}:order", *key),
+            position=float(id_) if queue.sort is QueueOrder.OLDEST else sampling_number(f"{queue.seed}:order", *key),
             reviews_needed=reviews_needed(queue, *key),
         )
         for id_, *key in connection.execute(query)
@@ -135,7 +135,8 @@ def positions(connection: Connection, queue: Queue, answers: Iterable[Matching])
             return {answer.response_id: UNDATED if answer.asked_day is None else answer.asked_day for answer in answers}
         case QueueOrder.RANDOM:
             return {
-                answer.response_id: draw(f"{queue.seed}:order", answer.source, answer.external_id) for answer in answers
+                answer.response_id: sampling_number(f"{queue.seed}:order", answer.source, answer.external_id)
+                for answer in answers
             }
         case QueueOrder.DISAGREEMENT:
             spread = _spread(connection, answers, CURRENT, CURRENT.c.is_current.is_(True))
@@ -147,7 +148,7 @@ def positions(connection: Connection, queue: Queue, answers: Iterable[Matching])
 
 def reviews_needed(queue: Queue, source: str, external_id: str) -> int:
     """Return how many reviews an answer or a pair needs in a queue; seed and id decide whether it is in the overlap."""
-    in_overlap = draw(f"{queue.seed}:overlap", source, external_id) < queue.overlap
+    in_overlap = sampling_number(f"{queue.seed}:overlap", source, external_id) < queue.overlap
     return queue.reviews_needed if in_overlap else 1
 
 
@@ -182,7 +183,7 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     candidates = [answer for answer in answers if answer.response_id not in known]
     if not candidates:
         return 0, missing
-    candidates.sort(key=lambda answer: draw(f"{queue.seed}:sample", answer.source, answer.external_id))
+    candidates.sort(key=lambda answer: sampling_number(f"{queue.seed}:sample", answer.source, answer.external_id))
     free = lock_free_responses(connection, [answer.response_id for answer in candidates[:missing]]) - _in_queue(
         connection, queue
     )
@@ -192,7 +193,7 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     places = connection.execute(in_order).scalars().all()
     new = []
     for answer in chosen:
-        place = places[int(draw(f"{queue.seed}:place", answer.source, answer.external_id) * len(places))]
+        place = places[int(sampling_number(f"{queue.seed}:place", answer.source, answer.external_id) * len(places))]
         new.append(_new_item(queue, answer, place, sampled=True))
     if new:
         insert_items(connection, queue.id, new, now)

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from judgeboard.domain import Response, Status, StepRecord
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judgments import step_columns
+from judgeboard.store.judgments import step_values
 from judgeboard.store.responses import Origin, key_of, next_by_id, read_origins
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of
 from judgeboard.store.storing import store_responses
@@ -58,7 +58,7 @@ def store_generations(connection: Connection, run_id: int, new: Sequence[NewGene
             "number": one.number,
             "model": one.model,
             "response_id": None if one.made is None else ids.get(key_of(one.made)),
-            **step_columns(one.record, run_id, now),
+            **step_values(one.record, run_id, now),
         }
         for one in new
     ]

@@ -1,11 +1,11 @@
-"""Filters the rows that a connection reads, and names the index that SQLite reads them by, where SQL is compiled.
+"""While SQL is compiled, leaves out hidden rows and adds the index hints for SQLite.
 
-SQLAlchemy compiles every statement through one compiler. On a connection with a row filter this compiler writes each
-table in a FROM clause as a subquery of the rows that may be read: in joins, aliases, subqueries and common table
-expressions alike. What it cannot see through (SQL given as text, statements that write) is refused.
+SQLAlchemy compiles every statement through one compiler. On a connection with a row filter, the compiler replaces each
+table in a FROM clause by a subquery of its visible rows. It does so in joins, aliases, subqueries and common table
+expressions. SQL given as text and statements that write cannot be filtered, so they are refused.
 
-Without statistics SQLite assumes that any equality selects few rows, but a page must be read in its own order whatever
-else is asked for. PostgreSQL keeps statistics and takes no index hints.
+SQLite has no statistics here and assumes that every equality selects few rows. A hint makes it read a page in the order
+of the page. PostgreSQL keeps statistics and takes no index hints.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,10 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 Query = TypeVar("Query", bound=Executable)
 
-RowFilter = Callable[[str], Select[Any] | None]
-"""Gives, by the name of a table, the query of its rows that may be read; None where all may be.
+HiddenRowsFilter = Callable[[str], Select[Any] | None]
+"""Returns the query of the visible rows of a table, by its name; None if all are visible.
 
-It raises ValueError for a table that it does not know.
+It raises ValueError for an unknown table.
 """
 
 _KEYWORDS = frozenset({"MATERIALIZED", "NOT MATERIALIZED"})  # prefixes of a common table expression
@@ -32,7 +32,7 @@ class _RowFilterCompiler(SQLCompiler):
     _in_filter = False
 
     def _rows_left(self, table: FromClause) -> Select[Any] | None:
-        row_filter: RowFilter | None = self.execution_options.get(_FILTER)
+        row_filter: HiddenRowsFilter | None = self.execution_options.get(_FILTER)
         if row_filter is None or self._in_filter or not hasattr(table, "name"):
             return None
         return row_filter(table.name)
@@ -81,7 +81,7 @@ def prepare_compiler(engine: Engine) -> None:
     engine.dialect.statement_compiler = type(compiler.__name__, (_RowFilterCompiler, compiler), {})
 
 
-def filter_rows(connection: Connection, row_filter: RowFilter) -> None:
+def filter_rows(connection: Connection, row_filter: HiddenRowsFilter) -> None:
     """Let a connection from here on read what the filter leaves of each table, and refuse all but queries."""
 
     def with_filter(_on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any) -> Any:

@@ -1,6 +1,6 @@
 """The random sample: a fixed share, the same on every run, and a larger share holds the smaller one."""
 
-from judgeboard.flags.random_sample import RULE, draw
+from judgeboard.flags.random_sample import RULE, sampling_number
 from judgeboard.flags.rule import Signals, Thresholds
 
 ANSWERS = [Signals("log", f"answer-{number}", "QA") for number in range(20_000)]
@@ -25,8 +25,8 @@ def test_a_second_run_draws_the_same_and_a_larger_share_more() -> None:
 
 def test_the_draw_is_the_same_for_ever() -> None:
     # A change of these numbers would draw a second sample on every stored log.
-    assert [round(draw("judgeboard", "log", name), 6) for name in ("a", "b")] == [0.684274, 0.912533]
-    assert draw("s", "a", "bc") != draw("s", "ab", "c")
+    assert [round(sampling_number("judgeboard", "log", name), 6) for name in ("a", "b")] == [0.684274, 0.912533]
+    assert sampling_number("s", "a", "bc") != sampling_number("s", "ab", "c")
 
 
 def test_its_probability_is_stored() -> None:

@@ -37,7 +37,7 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
 from judgeboard.store.grades import GradeOf, insert_grades
-from judgeboard.store.judgments import NewJudgment, step_columns
+from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
@@ -96,7 +96,7 @@ class Story:
             "reasoning": f"right about {SECRET}",
             "inclusion_probability": 1.0,
         }
-        connection.execute(insert(JUDGMENT_REVIEW), audit | step_columns(SAID, self.run, NOW))
+        connection.execute(insert(JUDGMENT_REVIEW), audit | step_values(SAID, self.run, NOW))
 
     def _grade(self, connection: Any) -> None:
         grade = Grade(quality=2, spans=({"text": SECRET},), note=SECRET, corrected_answer=f"no, {SECRET}")
