@@ -171,42 +171,16 @@ def select_attempt(
     *,
     run_id: int,
     subject: str,
-    number: int,
+    number: int | None,
     reviewer: Reviewer,
     request_key: str,
     now: datetime | None = None,
 ) -> int:
     """Store that a person selects an attempt and return the row's id; it replaces the person's earlier selection.
 
-    Number 0 is the logged answer. A repeated ``request_key`` stores nothing new. Raises NotAllowed, NotFound or
-    BadInput.
+    Number 0 is the logged answer, None withdraws the selection. A repeated ``request_key`` stores nothing new. Raises
+    NotAllowed, NotFound, BadInput or DecisionRefused.
     """
-    return _store_selection(store, run_id, subject, number, reviewer, request_key, now)
-
-
-def deselect_attempt(
-    store: Store, *, run_id: int, subject: str, reviewer: Reviewer, request_key: str, now: datetime | None = None
-) -> int:
-    """Store that a person withdraws their selection and return the row's id; raises DecisionRefused without one."""
-    return _store_selection(store, run_id, subject, None, reviewer, request_key, now)
-
-
-def selected_attempt(store: Store, run_id: int, subject: str, reviewer: Reviewer) -> int | None:
-    """Return the number of the attempt that a person has selected; None if there is none."""
-    with store.reading() as connection:
-        own = _own_selection(connection, run_id, subject, reviewer)
-    return None if own is None else own.number
-
-
-def _store_selection(
-    store: Store,
-    run_id: int,
-    subject: str,
-    number: int | None,
-    reviewer: Reviewer,
-    request_key: str,
-    now: datetime | None,
-) -> int:
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         attempts = refinements.lock_attempts(connection, run_id, subject)
@@ -219,21 +193,39 @@ def _store_selection(
                 raise BadInput("this request key belongs to another request: each request needs its own key")
             return stored.id
         before = _own_selection(connection, run_id, subject, reviewer)
-        if number is None and before is None:
+        if number is not None:
+            selected, change = number, {"number": number}
+        elif before is not None:
+            selected, change = before.number, {"undone": before.id}
+        else:
             raise DecisionRefused("You have not selected an attempt here. There is nothing to undo.")
-        selected = before.number if number is None and before is not None else number or 0
         row = refinements.SelectedAttempt(
             0, run_id, subject, selected, reviewer.id, reviewer.name, withdrawn=number is None, at=at
         )
         row_id = refinements.insert_selected(
             connection, row, replaces=None if before is None else before.id, request_key=key
         )
-        details = {"selected_attempt": row_id, "run": run_id}
-        details |= {"number": selected} if number is not None or before is None else {"undone": before.id}
+        details = {"selected_attempt": row_id, "run": run_id} | change
         about = attempts.get(0) or next(iter(attempts.values()), None)
         event = "deselect_attempt" if number is None else "select_attempt"
         record_event(connection, event, reviewer.name, response_id=about, details=details, now=at)
         return row_id
+
+
+def deselect_attempt(
+    store: Store, *, run_id: int, subject: str, reviewer: Reviewer, request_key: str, now: datetime | None = None
+) -> int:
+    """Store that a person withdraws their selection and return the row's id; raises DecisionRefused without one."""
+    return select_attempt(
+        store, run_id=run_id, subject=subject, number=None, reviewer=reviewer, request_key=request_key, now=now
+    )
+
+
+def selected_attempt(store: Store, run_id: int, subject: str, reviewer: Reviewer) -> int | None:
+    """Return the number of the attempt that a person has selected; None if there is none."""
+    with store.reading() as connection:
+        own = _own_selection(connection, run_id, subject, reviewer)
+    return None if own is None else own.number
 
 
 def _own_selection(
