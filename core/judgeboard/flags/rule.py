@@ -246,7 +246,7 @@ def reconcile(reasons: Sequence[Reason], flags: Sequence[RaisedFlag], rules: Ite
 
 
 HALF_STEP = 5e-10
-"""For arrays and SQL, which compare without rounding first: below ``threshold - HALF_STEP`` is below it `rounded`."""
+"""Arrays and SQL do not use `rounded`. Instead they compare a value with ``threshold - HALF_STEP``."""
 
 
 def rounded(value: float) -> float:

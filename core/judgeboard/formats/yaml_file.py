@@ -37,7 +37,7 @@ Text = Annotated[str, Strict(), AfterValidator(_text)]
 """A text that is not blank and can be stored."""
 
 Number = Annotated[float, Strict()]
-"""A finite number; ``true`` is not 1, "1" neither."""
+"""A finite number; ``true`` and ``"1"`` are refused."""
 
 Place = tuple[int | str, ...]
 """Where a value stands in a file: the names of fields and the positions in lists that lead to it."""

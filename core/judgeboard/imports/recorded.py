@@ -37,7 +37,7 @@ def recorded_version(connection: Connection, judge: RecordedJudge, now: datetime
 
 
 class RecordedImport(ImportKind[Record]):
-    """A kind whose records are of judges: one run per judge version and file, begun with the first new record."""
+    """Imports records of judges: each judge version of a file has one run, which starts with its first new record."""
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)

@@ -142,7 +142,7 @@ def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
 
 @lru_cache(maxsize=32)
 def _indexed(passages: tuple[str, ...]) -> _Index:
-    # Kept: every press draws the item anew, and the answers of several assistants stand on the same passages.
+    # Cached: every key press shows the item again, and several assistants often answer from the same passages.
     places = tuple(
         _Place(number, start, end, word_keys(passage[start:end]))
         for number, passage in enumerate(passages, start=1)

@@ -51,7 +51,7 @@ class Overlap:
 
 @lru_cache(maxsize=64)
 def _passage_keys(passages: tuple[str, ...]) -> frozenset[str]:
-    # The answers of several assistants to one query stand on the same passages.
+    # Cached: several assistants often answer a question from the same passages.
     return frozenset().union(*map(word_keys, passages))
 
 

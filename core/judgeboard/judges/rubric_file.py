@@ -17,7 +17,7 @@ LEVELS = (1, 2, 3, 4, 5)
 SCALE = "1-5"
 OVERALL = "overall"
 EXPECTED = "expected "
-"""Begins the name under which a mean over levels is stored beside the score of a dimension: no dimension's own."""
+"""Prefix of the name under which the expected score of a dimension is stored. No dimension's name starts with it."""
 
 MOST_WEIGHT = 1e6  # far beyond use; sums of larger ones would overflow
 _NAME = re.compile(r"[^\W_][\w -]{0,59}")

@@ -74,7 +74,7 @@ def is_same(original: str, new: str) -> bool:
 
 
 def outcome_of(before: float | None, after: float | None) -> Outcome:
-    """Return which answer is kept: the new one only if its groundedness is higher. None is a missing groundedness."""
+    """Return the outcome by the groundedness of both answers (None if missing): only a better new one is kept."""
     if after is None or before is None:
         return Outcome.SECOND_FAILED
     return Outcome.KEPT_NEW if after > before else Outcome.KEPT_ORIGINAL
@@ -185,12 +185,12 @@ async def reflect_pending_async(
     rebuild_messages: bool = False,
     **options: Unpack[RunOptions],
 ) -> ReflectSummary:
-    """Make bad answers of the log anew once, judge the new ones, and store which of the two is better grounded.
+    """Generate a second answer for each bad answer of the log, judge it, and store which one is better grounded.
 
-    An answer without a judgment of this version is judged first. With ``rebuild_messages`` the generator gets query and
-    passages if no messages were logged; without, such answers are skipped. An unfinished run of the same command
-    continues, with the answers that were logged at its start. Answers with an outcome by the same judge version and
-    generator are skipped, whatever rule and filter were; failed calls are repeated. Both models are closed at the end.
+    An answer without a judgment of this version is judged first. An answer without logged messages is skipped; with
+    ``rebuild_messages`` the generator gets its query and passages instead. An unfinished run of the same command
+    continues with the answers that were logged at its start. Answers with an outcome by the same judge version and
+    generator are skipped, under any rule and filter. Failed calls are repeated. Both models are closed at the end.
     ``options`` are fields of `RunOptions`.
     """
     method = _ReflectMethod(

@@ -49,7 +49,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line whose review was refused, and why; ``kept`` if its grade or note is stored without a decision."""
+    """A line with a refused review; ``kept`` means that its grade or note is stored without the decision."""
 
     line: int
     item: int

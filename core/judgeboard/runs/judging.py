@@ -55,9 +55,10 @@ class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingSummary(RunAccount):
-    """The account of a run that asks a judge once about each answer, or repeat of one; not_reached = selected - asked.
+    """The account of a run that asks a judge once about each answer, or once for each repeat of an answer.
 
-    ``judge`` is the title of the judge version. ``run_id`` is None where nothing was to ask.
+    ``not_reached`` is ``selected`` minus the asks made. ``judge`` is the title of the judge version. ``run_id`` is None
+    if there was nothing to ask.
     """
 
     judge: str
@@ -159,7 +160,16 @@ judge_pending = blocking(judge_pending_async)
 
 
 _FOR_A_MODEL = (
-    *("model", "provider", "base_url", "replies", "prices", "max_output", "timeout_s", "domain", "claims", "logprobs"),
+    "model",
+    "provider",
+    "base_url",
+    "replies",
+    "prices",
+    "max_output",
+    "timeout_s",
+    "domain",
+    "claims",
+    "logprobs",
 )
 # What only some kinds read.
 _FOR_KINDS = {

@@ -95,10 +95,10 @@ DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAccount(AskCounts):
-    """The steps of a run, earlier parts of a continued one included; not_reached is what it did not get to.
+    """The counts of a run, including its earlier parts; ``not_reached`` counts what it has not asked.
 
-    ``run_id`` is None where nothing was to ask or a recording was read. ``cost`` is in the price file's currency, None
-    where any call's cost is unknown.
+    ``run_id`` is None if there was nothing to ask or a recording was read. ``cost`` is in the currency of the price
+    file, or None if the cost of any call is unknown.
     """
 
     run_id: int | None = None
@@ -114,7 +114,7 @@ class RunAccount(AskCounts):
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 some are errors, 2 stopped, 130 Ctrl-C: as every command that asks."""
+        """The exit code of every command that asks: 0 done, 1 some calls failed, 2 stopped, 130 Ctrl-C."""
         if self.state is RunState.INTERRUPTED or self.why_stopped == INTERRUPTED:
             return CTRL_C
         if self.state is RunState.STOPPED:
@@ -226,7 +226,7 @@ class Method(ABC, Generic[T, S, R]):
         return self.judge.endpoint_host
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        """Return what there is to ask; None where there is nothing, and no unfinished run is to be continued."""
+        """Return what there is to ask; None if there is nothing and no unfinished run to continue."""
         raise NotImplementedError
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun | None:
@@ -324,12 +324,12 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
     """Run a method: continue its unfinished run of the same question, or begin a new one, and return its result.
 
-    Every step is stored at the latest 50 ms after it came. A command that finds nothing to ask leaves nothing behind,
-    not even the judge version. The models are closed at the end.
+    Every step is stored within 50 ms of its arrival. If there is nothing to ask, nothing is stored, not even the judge
+    version. The models are closed at the end.
 
     Raises:
         UnknownPrice: A cost limit is given and a model has no price.
-        BadInput: The judge version is retired, or the method refuses what it is to ask.
+        BadInput: The judge version is retired, or the method cannot ask what is selected.
     """
     actor, max_cost = options.get("actor", "library"), options.get("max_cost")
     try:

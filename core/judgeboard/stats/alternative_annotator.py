@@ -19,7 +19,11 @@ Measure = Literal["label", "score"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Part of the items: where the judge is compared with each person, and which of them is as near to the others."""
+    """The comparison of a judge with each person, on part of the items.
+
+    ``compared``, ``judge_wins`` and ``person_wins`` are by item and person. The judge or the person wins if they are at
+    least as near to the other people; both win if they are equally near.
+    """
 
     people: Ratings
     compared: BoolArray

@@ -21,10 +21,10 @@ _DIGITS = 9  # values are the same that differ by float noise alone
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedMeasure:
-    """One measure of the items at ``rows``, which have a value in every repeat; ``same`` tells which have equal ones.
+    """One measure of the items that have a value in every repeat.
 
-    ``incomplete`` items have a value in some repeats only. ``spread`` is the mean of an item's highest minus lowest
-    value.
+    ``rows`` are the positions of these items; ``same`` marks those whose values are equal. ``incomplete`` counts items
+    with values in some repeats only. ``spread`` is the mean difference between an item's highest and lowest value.
     """
 
     measure: str

@@ -232,7 +232,10 @@ def _turn(page: str, place: Place) -> None:
 
 
 def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | None = None) -> list[Line]:
-    """Return the lines of all pages, or at least ``most`` lines; ``read`` gets a key (None first) and a size."""
+    """Return the lines of all pages, or of the first pages that have ``most`` lines together.
+
+    ``read`` gets the key of a page (None for the first) and its size.
+    """
     lines: list[Line] = []
     key: str | None = None
     while most is None or len(lines) < most:
