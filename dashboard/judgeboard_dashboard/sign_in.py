@@ -19,13 +19,9 @@ NEEDED = ("client_id", "client_secret", "server_metadata_url")
 
 
 class SignIn(NamedTuple):
-    """The configuration of sign-in.
+    """The configuration of sign-in, or its ``fault``; a provider None is the only one.
 
-    Attributes:
-        asked: whether people must sign in.
-        providers: names of the providers; None is the only one.
-        host: the host name to which the provider sends browsers back.
-        fault: what is wrong with the configuration.
+    ``host`` is the host name to which the provider sends browsers back.
     """
 
     asked: bool

@@ -80,12 +80,7 @@ class PairwiseJudge(ModelJudge):
         self.version = self._version(name, PAIRWISE, "a, b or tie", domain=domain, aspects=list(self.aspects))
 
     async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
-        """Ask which answer of ``pair`` is better.
-
-        Args:
-            pair: A stored pair with both its answers.
-            shown: The order in which the answers are shown.
-            reference: An answer that the judge sees as the correct one.
+        """Ask which answer of ``pair`` is better; the judge sees ``reference`` as the correct answer.
 
         Raises:
             EndpointRefused: No call can succeed before the key, the address or the model name is corrected.

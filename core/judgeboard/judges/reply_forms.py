@@ -112,9 +112,7 @@ def list_of(fields: Mapping[str, Any]) -> Any:
 class Form:
     """The form of a reply in JSON: an object with exactly these fields, whose values are never converted.
 
-    Args:
-        fields: Name to type, in the order in which a model should write them.
-        optional: Whether fields may be missing.
+    ``fields`` are name to type, in the order in which a model should write them; with ``optional`` they may be missing.
     """
 
     def __init__(self, fields: Mapping[str, Any], *, optional: bool = False) -> None:
@@ -226,11 +224,8 @@ def expected_scores(
 ) -> tuple[DimensionScore, ...]:
     """Return the expected score of each integer that a model gave, where the token probabilities allow it.
 
-    Args:
-        tokens: The tokens of the reply; None where the endpoint gave none.
-        scores: For each score its dimension, the integer, and a pattern of the text before it in the reply.
-        low: The scale's lowest level.
-        high: Its highest, 9 at most.
+    ``scores`` has for each score its dimension, the integer, and a pattern of the text before it in the reply. The
+    scale goes from ``low`` to ``high``, 9 at most.
     """
     if not tokens:
         return ()

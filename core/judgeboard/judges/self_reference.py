@@ -136,16 +136,10 @@ class SelfReferenceJudge(ModelJudge):
         max_output: int = DEFAULT_MAX_OUTPUT,
         solve_output: int = DEFAULT_SOLVE_OUTPUT,
     ) -> None:
-        """Make a judge of a model.
+        """Make a judge that takes ``k`` samples per question; the endpoint is closed with it.
 
-        Args:
-            endpoint: The model; closed with the judge.
-            k: Number of samples for each question.
-            name: Name of the judge.
-            temperature: Temperature of the samples, 0 to 2; verdicts use 0.
-            domain: The model's field of expertise, for the prompts.
-            max_output: Maximum number of tokens in a verdict.
-            solve_output: Maximum number of tokens in a sample.
+        ``temperature`` (0 to 2) is that of the samples; verdicts use 0. ``max_output`` is the maximum number of tokens
+        in a verdict, ``solve_output`` that in a sample.
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")

@@ -95,17 +95,10 @@ def decide_item(
     *blind*, unless its author had seen the judge before or could: they leased the answer in a queue that shows the
     judge, or the item had all its reviews before and is open again.
 
-    Args:
-        store: The open database.
-        token: The token of the lease.
-        reviewer: Who reviews.
-        decision: Of an answer: confirm, dismiss or unsure, or None for a grade alone. Of a pair: the preference, in
-            terms of the stored answers (`preference_at` translates a side).
-        grade: Label, scores and note; of a pair the note alone.
-        judgment_seen_id: The judgment that was on the screen, if the queue shows it.
-        seconds: How long the reviewer looked.
-        request_key: Unique to this request; the same key again stores nothing.
-        now: The time of the review (default: the present).
+    ``token`` is that of the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone;
+    on a pair it is the preference between the stored answers (`preference_at` translates a side). ``grade`` of a pair
+    is the note alone. ``judgment_seen_id`` is the judgment on the screen, if the queue shows it. The same
+    ``request_key`` again stores nothing.
 
     Raises:
         DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is

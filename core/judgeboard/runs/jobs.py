@@ -188,15 +188,9 @@ def request_rejudge(
 ) -> str:
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
 
-    Args:
-        store: The database; its workers run the job.
-        judge: ``kind`` and other fields of `JudgeOptions`: name, model, provider, base_url, max_output and more.
-        where: Which responses (default: all).
-        mode: ``all``, ``failed`` or ``plain``, as for `judge_pending`.
-        max_cost: Cost limit in dollars, 0 or more.
-        concurrency: Maximum number of calls in flight, 1 to 1024.
-        estimate: The estimate that the person saw.
-        actor: Who requests it. A reviewer can rejudge one answer, with a stored judge version at its usual address.
+    ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``failed`` or ``plain``, as for
+    `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate`` is the one that
+    the person saw. A reviewer can rejudge one answer, with a stored judge version at its usual address.
 
     Raises:
         NotAllowed: A reviewer requests more than one answer, or a new judge.
