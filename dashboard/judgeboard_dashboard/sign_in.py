@@ -61,7 +61,8 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
     providers: tuple[str | None, ...] = ((None,) if "client_id" in auth else ()) + named
     callback = str(auth.get("redirect_uri", ""))
     fault = None
-    if not providers or any(_lacks(auth if name is None else auth[name]) for name in providers):
+    parts = [auth if name is None else auth[name] for name in providers]
+    if not parts or any(not part.get(needed) for part in parts for needed in NEEDED):
         fault = f"[auth] in the secrets needs {', '.join(NEEDED)} for each provider"
     elif any("_" in name for name in named):
         fault = "the name of a provider in the secrets must not contain an underscore"
@@ -72,10 +73,6 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
     elif importlib.util.find_spec("authlib") is None or importlib.util.find_spec("httpx") is None:
         fault = "the packages for sign-in are not installed: pip install 'judgeboard[auth]'"
     return SignIn(True, providers, urlsplit(callback).hostname, fault)
-
-
-def _lacks(provider: Mapping[str, Any]) -> bool:
-    return any(not provider.get(name) for name in NEEDED)
 
 
 def claims() -> Mapping[str, Any]:

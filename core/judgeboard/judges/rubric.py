@@ -103,7 +103,7 @@ class RubricJudge(ModelJudge):
         super().__init__(endpoint, max_output)
         self._logprobs = logprobs
         self.rubric = rubric
-        self._schema = rubric_schema(rubric)
+        self._schema = Form(dict.fromkeys(rubric.weights, entry(_ENTRY))).schema  # reasons come before scores
         field = domain or rubric.domain or DEFAULT_DOMAIN
         self._instructions = _instructions(rubric, field)
         self.version = self._version(
@@ -131,11 +131,6 @@ class RubricJudge(ModelJudge):
         ]
         expected = expected_scores(asked.tokens, digits, low=min(LEVELS), high=max(LEVELS))
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
-
-
-def rubric_schema(rubric: Rubric) -> dict[str, Any]:
-    """Return the strict JSON schema of a verdict on ``rubric``; reasons come before scores."""
-    return Form(dict.fromkeys(rubric.weights, entry(_ENTRY))).schema
 
 
 def make_rubric_judge(options: JudgeOptions) -> RubricJudge:

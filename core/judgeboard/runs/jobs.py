@@ -46,6 +46,7 @@ from judgeboard.store.runs import (
     run_kind,
     unfinished_run,
 )
+from judgeboard.store.statements import record_of
 
 _ADDRESS = ("provider", "base_url")
 _PARAMS = ("max_output", "domain", "claims")
@@ -249,21 +250,17 @@ def job_progress(store: Store, job_id: str) -> JobProgress:
         served = bool(live_workers(connection, datetime.now(UTC)))
         state = _state(job, run, continued=continued, served=served)
     known = counts is not None and not counts.unpriced
-    return JobProgress(
-        id=job.id,
+    return record_of(
+        JobProgress,
+        job,
         state=state,
         why="a later job continued it" if continued else job.failed or (run.why_stopped if run else None),
-        actor=job.actor,
         where=from_dict(job.filter["where"]),
         mode=job.filter["mode"],
-        judge=job.judge,
         judge_title=run.version_title if run else None,
         version_id=run.version_id if run else None,
-        run_id=job.run_id,
-        created_at=job.created_at,
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,
-        estimate=job.estimate,
         selected=(run.selected or 0) if run else int(job.estimate.get("calls") or 0),
         cost_micro=(counts.cost_micro or 0) if counts and known else None,
         worker_alive=served,

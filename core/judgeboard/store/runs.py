@@ -140,7 +140,7 @@ def _conditions(
     if selection.mode is AskMode.FAILED:
         failed = select(JUDGMENT.c.response_id).where(JUDGMENT.c.judge_version_id == version_id, NOT_OK)
         latest = select(JUDGMENT.c.status).where(of_version, JUDGMENT.c.repeat == 0).order_by(JUDGMENT.c.id.desc())
-        conditions += [RESPONSE.c.id.in_(failed), _first(latest) != Status.OK.value]
+        conditions += [RESPONSE.c.id.in_(failed), latest.limit(1).scalar_subquery() != Status.OK.value]
     if run_id is not None:
         conditions.append(~exists().where(of_version, JUDGMENT.c.run_id == run_id))
     return conditions
@@ -153,10 +153,6 @@ def _next_ask(version_id: int, selection: Selection) -> ColumnElement[int]:
         JUDGMENT.c.response_id == RESPONSE.c.id, JUDGMENT.c.judge_version_id == version_id
     )
     return func.coalesce(asked.scalar_subquery() + 1, 0)
-
-
-def _first(query: Select[Any]) -> ColumnElement[Any]:
-    return query.limit(1).scalar_subquery()
 
 
 RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPED.value)
