@@ -404,7 +404,17 @@ def store_samples(
     )
     came_in: set[SampleKey] = set()
     for some in batches(items):
-        rows = [_sample_row(version.id, run_id, item, now) for item in some]
+        rows = [
+            {
+                "pair_id": item.pair_id,
+                "judge_version_id": version.id,
+                "number": item.number,
+                "ask": item.ask,
+                "answer": storable_or_none(item.answer),
+                **step_columns(item.record, run_id, now),
+            }
+            for item in some
+        ]
         came_in |= {SampleKey(*key) for key in connection.execute(statement, rows)}
     return came_in
 
@@ -439,17 +449,6 @@ def load_samples(
         answers_and_statuses = zip(*(by_number[number] for number in sorted(by_number)), strict=True)
         questions.append(SampledQuestion._make((version_id, pair_id, *pairs[pair_id], *answers_and_statuses)))
     return questions
-
-
-def _sample_row(version_id: int, run_id: int | None, item: NewSample, now: datetime) -> dict[str, Any]:
-    return {
-        "pair_id": item.pair_id,
-        "judge_version_id": version_id,
-        "number": item.number,
-        "ask": item.ask,
-        "answer": storable_or_none(item.answer),
-        **step_columns(item.record, run_id, now),
-    }
 
 
 @dataclass(slots=True)
