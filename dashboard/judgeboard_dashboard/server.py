@@ -151,8 +151,7 @@ def serve(
 def check_free(host: str, port: int) -> None:
     """Check that the server can listen on this address.
 
-    Raises:
-        BadInput: It cannot; the text names the option to change.
+    Raises BadInput, which names the option to change, if it cannot.
     """
     address = bind_address(host)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET

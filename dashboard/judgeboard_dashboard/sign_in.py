@@ -83,8 +83,7 @@ def claims() -> Mapping[str, Any]:
 def verified_address() -> str | None:
     """Return the verified e-mail address of the person, None before sign-in.
 
-    Raises:
-        BadInput: The provider sent no verified address.
+    Raises BadInput if the provider sent no verified address.
     """
     person = claims()
     if not person:

@@ -121,8 +121,7 @@ class ByteSource:
     def chunks(self) -> Iterator[bytes]:
         """Yield all bytes after decompression, once.
 
-        Raises:
-            Unreadable: The file breaks off or is damaged; everything before was yielded.
+        Raises Unreadable if the file breaks off or is damaged; everything before was yielded.
         """
         if self._head:
             yield bytes(self._head)

@@ -195,10 +195,7 @@ def annotate(answer: str, groundedness: float | None) -> Annotation:
     From 0.8 the answer stays as it is, from 0.6 a warning comes first, below a disclaimer, each followed by a blank
     line. ``groundedness`` None (no usable judgment) changes nothing. Thresholds are compared after rounding to 1e-9.
     Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026); the level and the blank line
-    after the warning are ours.
-
-    Raises:
-        ValueError: ``groundedness`` is not a number from 0 to 1.
+    after the warning are ours. Raises ValueError if ``groundedness`` is not from 0 to 1.
     """
     checked = checked_groundedness(groundedness)
     if checked is None:

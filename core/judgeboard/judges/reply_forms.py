@@ -130,8 +130,7 @@ class Form:
     def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Validate the object of a reply; one bad field makes the whole of it unusable.
 
-        Raises:
-            UnusableReply: With the reason, like "the field 'quality' is missing".
+        Raises UnusableReply with the reason, like "the field 'quality' is missing".
         """
         try:
             return self._adapter.validate_python(content)
@@ -187,8 +186,7 @@ CORRECT, INCORRECT = "correct 1", "incorrect 0"
 def parse_mark(text: str) -> bool:
     """Return whether a reply is ``correct 1``; white space around it is ignored.
 
-    Raises:
-        UnusableReply: It is neither ``correct 1`` nor ``incorrect 0``.
+    Raises UnusableReply if it is neither ``correct 1`` nor ``incorrect 0``.
     """
     mark = text.strip()
     if mark not in {CORRECT, INCORRECT}:

@@ -42,11 +42,9 @@ _ENTRY = {"reasoning": TEXT, "score": integer_field(LEVELS)}
 def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
     """Read and validate a reply; one bad field makes the whole reply unusable.
 
-    A dimension that is absent or null has no value, and the overall score is the weighted mean of the others. The
-    note names dimensions that the rubric does not have.
-
-    Raises:
-        UnusableReply: With the reason; also where no dimension was scored at all.
+    A dimension that is absent or null has no value, and the overall score is the weighted mean of the others. The note
+    names dimensions that the rubric does not have. Raises UnusableReply with the reason; also if no dimension was
+    scored at all.
     """
     reply = read_json_object(text)
     given = {name: each for name, each in reply.content.items() if name in rubric.weights and each is not None}

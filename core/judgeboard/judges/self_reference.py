@@ -94,8 +94,7 @@ class SelfSolver:
 def read_solution(text: str, options: Sequence[str]) -> str:
     """Return the answer of a reply: an option letter where there are options, else a text that is not empty.
 
-    Raises:
-        UnusableReply: With the reason, like "answer must be one of A, B, C, D, not 'Paris'".
+    Raises UnusableReply with the reason, like "answer must be one of A, B, C, D, not 'Paris'".
     """
     letters = letters_of(options)
     answer: str = _form(letters).read(read_json_object(text).content)["answer"].strip()

@@ -151,8 +151,7 @@ def decide_item(
 def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Preference:
     """Return which stored answer is at a side (left, tie, right) of the pair that a token is for.
 
-    Raises:
-        BadInput: It is no token, or its item is an answer.
+    Raises BadInput if it is no token, or its item is an answer.
     """
     with store.reading() as connection:
         item = item_by_id(connection, split_token(token)[0])
@@ -169,9 +168,8 @@ def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: 
 def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None) -> None:
     """Record that the author of a blind review is shown what was hidden; the first time counts.
 
-    Raises:
-        DecisionRefused: It is not the reviewer's own current blind review, or its queue hides the judge for good
-            (`may_reveal`).
+    Raises DecisionRefused if it is not the reviewer's own current blind review, or its queue hides the judge for good
+    (`may_reveal`).
     """
     at = now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:

@@ -167,10 +167,8 @@ def make_judge(kind: str, **chosen: Any) -> Judge:
     """Return a judge of this kind, a key of ``JUDGES``.
 
     What ``chosen`` (fields of `JudgeOptions`) leaves out or None comes from the environment, then from `JudgeOptions`.
-
-    Raises:
-        BadInput: The kind is unknown, or the options do not make such a judge (no model, no key, a model chosen for
-            a judge that asks none).
+    Raises BadInput if the kind is unknown, or the options do not make such a judge (no model, no key, a model chosen
+    for a judge that asks none).
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")

@@ -405,10 +405,6 @@ async def ask_run(
 
 
 def require_price(max_cost: float | None, *, priced: bool, model: str | None) -> None:
-    """Refuse a cost limit that could not be kept.
-
-    Raises:
-        UnknownPrice: A cost limit is given and the model has no price.
-    """
+    """Refuse a cost limit that could not be kept; raises UnknownPrice if the model has no price."""
     if max_cost is not None and not priced:
         raise UnknownPrice(f"--max-cost: no price is known for {model}. Give one with --prices FILE.")

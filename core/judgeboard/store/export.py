@@ -434,10 +434,8 @@ def export_tables(
 
     ``targets`` are by table (a key of `EXPORTS`): a path, which is replaced only when the whole file is written, or a
     binary stream, which stays open. ``format`` is ``jsonl`` or ``parquet``, both exact, or ``csv``, in which formulas
-    are defused. Rows that the ``viewer`` may not see are left out (default: export all rows).
-
-    Raises:
-        BadInput: The table or format is unknown, a file cannot be written, or it is the database itself.
+    are defused. Rows that the ``viewer`` may not see are left out (default: export all rows). Raises BadInput if the
+    table or format is unknown, a file cannot be written, or it is the database itself.
     """
     unknown = sorted(targets.keys() - EXPORTS.keys())
     if unknown:

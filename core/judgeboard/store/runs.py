@@ -209,10 +209,7 @@ def start_or_continue_run(
 
     A run over failed or all responses continues with its own responses. A plain run whose log has grown is not
     continued: the new run judges what it did not reach, and the new responses. A limit is stored as a frontier, so that
-    a continued run judges the same responses.
-
-    Raises:
-        BadInput: The judge version is retired.
+    a continued run judges the same responses. Raises BadInput if the judge version is retired.
     """
     selection = Selection(where or RowFilter(), ask_mode(mode), limit, last_response_id(connection))
 
@@ -241,10 +238,8 @@ def start_or_continue_method_run(
     """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
     ``question`` has the JSON values that fix the selection. Its frontier (``up_to``) is not compared: an unfinished run
-    continues up to its own frontier. ``selected`` is the number of steps, as far as it is known at the start.
-
-    Raises:
-        BadInput: The judge version is retired.
+    continues up to its own frontier. ``selected`` is the number of steps, as far as it is known at the start. Raises
+    BadInput if the judge version is retired.
     """
     return _start_or_continue(
         connection,
