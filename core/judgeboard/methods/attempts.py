@@ -102,6 +102,8 @@ def _sequence(
     attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
     if original is not None:
         attempts.insert(0, _original(original, kept=kept == 0))
+    # A selection would reveal an attempt that is hidden from this reader.
+    shown = {(key.run_id, key.subject, attempt.number) for attempt in attempts}
     return AttemptSequence(
         run_id=run.id,
         subject=key.subject,
@@ -110,7 +112,7 @@ def _sequence(
         at=run.started_at,
         attempts=tuple(attempts),
         passed=None if rule is None or not stored else rule.succeeds(stored[-1].rating),
-        selected=tuple(each for each in selections if (each.run_id, each.subject) == (key.run_id, key.subject)),
+        selected=tuple(each for each in selections if (each.run_id, each.subject, each.number) in shown),
     )
 
 
