@@ -30,6 +30,7 @@ def let_in() -> bool:
             address = verified_address()
             if address is not None:
                 current_reviewer()
+                demand(Action.SEE_PAGES)
                 return True
         except (BadInput, NotAllowed) as error:
             unverified = isinstance(error, BadInput)

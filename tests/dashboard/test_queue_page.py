@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Response
-from judgeboard.reports.tables import Column, Table, to_csv
+from judgeboard.reports.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 

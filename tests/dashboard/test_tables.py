@@ -1,6 +1,6 @@
 """Tables hold whatever a file may hold."""
 
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard_dashboard.widgets.tables import table_frame
 
 

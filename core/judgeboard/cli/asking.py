@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 address_options: Callable[[F], F] = decorator(
-    click.option("--provider", help="API of the endpoint: openai or anthropic (default: chosen by the model's name)."),
+    click.option(
+        "--provider", help="API of the endpoint, for example anthropic (default: chosen by the model's name)."
+    ),
     click.option(
         "--base-url",
         help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the provider's own address).",
@@ -80,7 +82,7 @@ few_shot_options: Callable[[F], F] = decorator(
 judge_options: Callable[[F], F] = decorator(
     click.option("--name", help="Name of the judge (default: its kind). Each judge name has its own version numbers."),
     model_options,
-    click.option("--domain", help="Field in which the judge is an expert, for its prompt: 'climbing knowledge'."),
+    click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."),
     click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages."),
 )
 stored_judge_options: Callable[[F], F] = decorator(

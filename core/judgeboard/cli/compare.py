@@ -67,7 +67,7 @@ def compare_command(
     """
     from judgeboard.methods.pair_report import measure_pairs
     from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
-    from judgeboard.reports.json_output import to_plain
+    from judgeboard.reports.output import to_plain
     from judgeboard.store.comparisons import versions_that_compared
     from judgeboard.store.judge_versions import choose_version
 

@@ -181,8 +181,8 @@ def stats_command() -> None:
 
     Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
     """
+    from judgeboard.reports.output import text_lines
     from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
-    from judgeboard.reports.tables import text_lines
 
     stats = measure(options.seen(options.open_store()))
     tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))

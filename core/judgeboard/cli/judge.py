@@ -112,7 +112,7 @@ def _show_repeats(store: "Store", judge: "Judge", summary: "JudgingSummary") -> 
     from judgeboard.cli.combined import repeats_lines
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats import repeats_report
-    from judgeboard.reports.json_output import to_plain
+    from judgeboard.reports.output import to_plain
 
     report = None
     if summary.ok:

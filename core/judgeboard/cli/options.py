@@ -173,7 +173,7 @@ def as_json() -> bool:
 
 def show_json(result: object) -> None:
     """Print a result as JSON."""
-    from judgeboard.reports.json_output import to_json
+    from judgeboard.reports.output import to_json
 
     click.echo(to_json(result))
 

@@ -143,7 +143,7 @@ class JudgeOptions:
     Attributes:
         name: Name of the judge (default: its kind).
         model: Name of the chat model at its endpoint.
-        provider: openai or anthropic (default: from the name of the model).
+        provider: Name in `llm.endpoint.PROVIDERS` (default: from the name of the model).
         base_url: Address of the endpoint, with its ``/v1`` (default: the provider's own).
         api_key: Not needed with ``base_url``: local servers take calls without a key.
         concurrency: Maximum number of calls in flight.

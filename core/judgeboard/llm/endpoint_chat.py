@@ -212,7 +212,8 @@ class EndpointChat:
             return Failed(called.failure, retries=self._retries(called.failure))
         error = read_error(called.body)
         reason = f"HTTP {called.status}: {_shown(error.message)}" if error.message else f"HTTP {called.status}"
-        if fix := _FIXES.get(402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status):
+        status = 402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status
+        if (fix := _FIXES.get(status)) and status not in RETRIES:
             raise EndpointRefused(self._none_served(called.status, reason, fix.format(key=self._provider.key_variable)))
         if error.content_refused:
             return Failed(reason, refused=True)

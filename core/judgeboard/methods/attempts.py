@@ -104,6 +104,8 @@ def _sequence(
     if original is not None:
         cost_micro = None if original.judging is None else original.judging.cost_micro
         attempts.insert(0, record_of(ShownAttempt, original, number=0, cost_micro=cost_micro, kept=kept == 0))
+    # A selection would reveal an attempt that is hidden from this reader.
+    shown = {(key.run_id, key.subject, attempt.number) for attempt in attempts}
     return AttemptSequence(
         run_id=run.id,
         subject=key.subject,
@@ -112,7 +114,7 @@ def _sequence(
         at=run.started_at,
         attempts=tuple(attempts),
         passed=None if rule is None or not stored else rule.succeeds(stored[-1].rating),
-        selected=tuple(each for each in selections if (each.run_id, each.subject) == (key.run_id, key.subject)),
+        selected=tuple(each for each in selections if (each.run_id, each.subject, each.number) in shown),
     )
 
 

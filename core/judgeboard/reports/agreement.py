@@ -22,8 +22,7 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
-from judgeboard.reports.json_output import to_json
-from judgeboard.reports.tables import Column, Table, text_lines, to_html
+from judgeboard.reports.output import Column, Table, text_lines, to_html, to_json
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth

@@ -10,7 +10,7 @@ from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.agreement import leading_statistics, statistics_table
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.overview import (

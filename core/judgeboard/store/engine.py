@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, P
 
 from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
 from judgeboard.settings import load_settings, masked
-from judgeboard.store.migrations import HEAD
+from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
 
 CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
@@ -243,17 +243,17 @@ def upgrade(store: Store) -> str | None:
     """Create or upgrade the schema in one transaction; return its previous revision.
 
     Raises:
-        SchemaMismatch: An older or newer Judgeboard created it.
+        SchemaMismatch: It is newer than this program, or too old to be upgraded.
         BadInput: The database reports an error.
     """
     from judgeboard.store.migrations.run import run_upgrade
 
     before = current_revision(store)
-    if before not in {None, HEAD}:
+    if before is not None and not OLDEST <= before <= HEAD:
         raise SchemaMismatch(_mismatch(store.engine.url, str(before)))
     try:
         with store.writing() as connection:
-            run_upgrade(connection)
+            run_upgrade(connection, new=before is None)
     except (OperationalError, ProgrammingError) as error:
         raise BadInput(f"cannot migrate {store.shown_url}: {error.orig}") from error
     return before
@@ -301,6 +301,11 @@ def _mismatch(url: URL, revision: str) -> str:
         return (
             f"{place} has schema revision {revision}, but this program supports revisions up to {HEAD}: "
             "a newer Judgeboard created this database, install that version"
+        )
+    if revision >= OLDEST:
+        return (
+            f"{place} has schema revision {revision}, but this program needs {HEAD}: "
+            f"make a backup and run `judgeboard migrate --db {place}`"
         )
     return (
         f"{place} has schema revision {revision}, but this program needs {HEAD}: export it with the version "

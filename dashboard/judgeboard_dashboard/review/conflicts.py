@@ -6,7 +6,7 @@ import streamlit as st
 
 from judgeboard.domain import ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.conflicts import Conflict, ConflictPage, load_conflict, open_conflicts, own_conflicts
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview

@@ -8,14 +8,16 @@ from functools import partial
 import streamlit as st
 
 from judgeboard.domain import Decision, Preference, Shown
+from judgeboard.people.permissions import Action, role_of, why_not
 from judgeboard.reviews.checks import longest_pause
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.decisions import Actions
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
-from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows
+from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
@@ -157,6 +159,9 @@ def bar(
     that can be given, ``form`` a form in place of the choices.
     """
     with st.bottom, st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
+        if not permitted(Action.REVIEW):
+            show(tag("div", why_not(Action.REVIEW, role_of(signed_in())), cls="jb-cap"))
+            return
         if grades is not None:
             grades()
         elif note is not None:

@@ -16,8 +16,7 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import Note
 from judgeboard.errors import NotFound
 from judgeboard.reports.agreement import OF_NAMES, figures_file, figures_table, report_page, report_results
-from judgeboard.reports.json_output import to_json
-from judgeboard.reports.tables import Table
+from judgeboard.reports.output import Table, to_json
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.judge_versions import list_versions, versions_asked_again

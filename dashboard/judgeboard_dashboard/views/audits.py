@@ -18,7 +18,7 @@ from judgeboard.methods.audit_report import (
     shown_audit,
     unmeasured_words,
 )
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item

@@ -20,7 +20,7 @@ from judgeboard.health.report import (
 from judgeboard.judges.kinds import OFFLINE
 from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import RepeatsReport, version_report
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard_dashboard.evidence import show, tag

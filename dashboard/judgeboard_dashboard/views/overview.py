@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import open_counts
 from judgeboard.store.overview import Overview

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.people.permissions import Action, may
-from judgeboard.reports.tables import Column, Format, Table
+from judgeboard.reports.output import Column, Format, Table
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import QueueLine, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag

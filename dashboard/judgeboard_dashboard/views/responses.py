@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgeboard.errors import JudgeboardError
 from judgeboard.flags.rules import RULES
-from judgeboard.reports.tables import Column, Format, Table
+from judgeboard.reports.output import Column, Format, Table
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage

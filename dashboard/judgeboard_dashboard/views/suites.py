@@ -16,7 +16,7 @@ from judgeboard.methods.suite_results import (
     score_words,
     suite_result,
 )
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import interval
 from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart

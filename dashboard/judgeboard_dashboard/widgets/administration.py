@@ -21,7 +21,7 @@ from judgeboard.people.roster import (
     restore_version,
     retire_version,
 )
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.settings import config_lines, load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events

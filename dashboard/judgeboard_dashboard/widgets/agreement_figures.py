@@ -32,7 +32,7 @@ from judgeboard.reports.agreement import (
     stand_in_words,
     statistics_table,
 )
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.ratings import SCALES, Human

@@ -13,7 +13,7 @@ from judgeboard.agreement.disagreement import Disagreement, DisagreementPage
 from judgeboard.agreement.notes import compared_with
 from judgeboard.domain import Stage, WhyDiffers
 from judgeboard.errors import JudgeboardError
-from judgeboard.reports.tables import Column, Format, Table
+from judgeboard.reports.output import Column, Format, Table
 from judgeboard.reviews.changes import explain_difference
 from judgeboard.stats.confusion import Confusion
 from judgeboard.store.reviewers import Reviewer

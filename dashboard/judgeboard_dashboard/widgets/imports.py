@@ -8,7 +8,7 @@ from judgeboard.domain import OVERALL, Preference, Rejected, Shown
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file, rejected_line
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.reports.tables import Column, Format, Table
+from judgeboard.reports.output import Column, Format, Table
 from judgeboard.store.engine import Store
 from judgeboard.text import as_utc
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, shortened, when

@@ -8,7 +8,7 @@ from typing import Literal
 
 import streamlit as st
 
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval, too_few
 from judgeboard.store.overview import JudgeDay, Overview
 from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, queue

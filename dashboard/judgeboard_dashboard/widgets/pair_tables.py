@@ -5,7 +5,7 @@ from typing import Any
 
 from judgeboard.domain import Estimate
 from judgeboard.methods.pair_report import ALL, PairGroup, PairLine, figures_of
-from judgeboard.reports.tables import UNKNOWN, Column, Table
+from judgeboard.reports.output import UNKNOWN, Column, Table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.comparisons import PairHead
 from judgeboard_dashboard.review.pairs import people_words, stored_words, verdict_words

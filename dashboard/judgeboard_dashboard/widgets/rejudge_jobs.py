@@ -10,7 +10,7 @@ from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, run_c
 from judgeboard.domain import Status
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, may
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage

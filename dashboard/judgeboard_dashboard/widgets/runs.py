@@ -9,7 +9,7 @@ import streamlit as st
 from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, request_rejudge
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version

@@ -19,7 +19,7 @@ from judgeboard.methods.self_reference_report import (
     self_reference_page,
 )
 from judgeboard.methods.self_reference_scores import CategoryScores
-from judgeboard.reports.tables import Column, Table
+from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import PairHead, StoredOrder, StoredTry
 from judgeboard.store.judge_versions import StoredVersion, get_version
@@ -101,7 +101,7 @@ def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRo
 SCORES = {1.0: "right", 0.5: "split", 0.0: "wrong", None: None}
 CORRECT = {True: "yes", False: "no", None: None}
 RIGHT_WHERE_ON = Column(
-    "Right where on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
+    "Right if on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
 )
 
 
@@ -151,7 +151,7 @@ def levels_table(report: SelfReferenceReport) -> Table:
 
 def sweep_table(report: SelfReferenceReport) -> Table:
     """Return condition C at every gate, the lowest first."""
-    columns = (Column("Gate from"), _share("C selective"), _share("Gate on"), RIGHT_WHERE_ON)
+    columns = (Column("Gate threshold"), _share("C selective"), _share("Gate on"), RIGHT_WHERE_ON)
     rows = (
         (
             f"{point.agree} of {report.k}",
@@ -194,7 +194,7 @@ def categories_file(report: SelfReferenceReport) -> Table:
 def _category_figures(category: CategoryScores) -> dict[str, Estimate]:
     return {
         "gate on": category.gate.on_rate,
-        "right where on": category.gate.precision,
+        "right if on": category.gate.precision,
         "A": category.without,
         "B": category.always,
         "C": category.selective,

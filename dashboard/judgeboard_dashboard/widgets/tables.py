@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate
-from judgeboard.reports.tables import Column, Table, cell_text, to_csv
+from judgeboard.reports.output import Column, Table, cell_text, to_csv
 from judgeboard.store.listing import LinePage
 from judgeboard.text import storable_or_none
 from judgeboard_dashboard.evidence import show, tag

@@ -26,7 +26,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Status
 from judgeboard.imports.importing import import_file
 from judgeboard.reports.agreement import report_page, report_results
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.stats.ratings import HUMANS, SCALES, Human

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.reports.agreement import report_page
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 
 HOSTILE = "</script><script>alert(1)</script>"
 

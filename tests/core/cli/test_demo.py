@@ -11,7 +11,7 @@ import pytest
 from judgeboard.cli.app import run
 from judgeboard.cli.demo import fill
 from judgeboard.imports.importing import ImportSummary, import_file
-from judgeboard.reports.json_output import to_json
+from judgeboard.reports.output import to_json
 from judgeboard.reports.stats import stats
 from judgeboard.store.engine import Store
 

@@ -10,7 +10,7 @@ import pytest
 from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
 from judgeboard.health.report import CHECKS, figure_words, health_sentence, report_on
 from judgeboard.methods.control_answers import CONTROL_KINDS
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.stats.both_orders import NONE, OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers

@@ -24,7 +24,7 @@ from judgeboard.llm.recording_endpoint import (
 from judgeboard.methods.audit import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.methods.audit_report import AuditReport, AuditSample
 from judgeboard.people.roster import raise_flags
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide

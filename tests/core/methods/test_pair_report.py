@@ -7,7 +7,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.models import shipped_models
 from judgeboard.health.reading import read_record
 from judgeboard.methods.pair_report import PairGroup, PairReport, group_lines, measure_pairs, outcome_words
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.stats.both_orders import UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store

@@ -12,7 +12,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, Scripte
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.refine_run import RefineSummary, refine_pending
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import Origin
 from judging_log import judgments, store_answers

@@ -17,7 +17,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always,
 from judgeboard.methods.suite_file import Case, Check, Suite
 from judgeboard.methods.suite_results import SuiteResult, suite_result
 from judgeboard.methods.suite_run import run_suite
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response

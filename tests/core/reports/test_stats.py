@@ -9,7 +9,7 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Decision, Estimate, Status
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.reports.stats import stats
 from judgeboard.store.engine import Store
 

@@ -10,7 +10,7 @@ from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
 from judgeboard.reports.agreement import figures_table, report_page
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.stats.estimates import measured
 from judgeboard.stats.pair_statistics import STATISTICS, Pairs, Statistic
 from judgeboard_dashboard.widgets.tables import table_frame

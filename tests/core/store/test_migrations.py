@@ -1,6 +1,7 @@
 """Migrations end at this program's tables, guards and search index; an older database is refused."""
 
 import re
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,9 +14,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, make_url, select, text
 
 from judgeboard.errors import MissingDatabase, SchemaMismatch
+from judgeboard.store import engine
 from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
-from judgeboard.store.migrations import HEAD
+from judgeboard.store.migrations import HEAD, run
 from judgeboard.store.migrations.run import alembic_config
 from judgeboard.store.tables import RESPONSE
 from judgeboard.store.triggers import install_guards, install_search
@@ -195,3 +197,36 @@ def a_response(external_id: str) -> dict[str, Any]:
         "evidence_group": 1,
         "imported_at": datetime(2026, 3, 1, tzinfo=UTC),
     }
+
+
+def test_a_new_revision_upgrades_a_database_with_its_rows(
+    empty: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade(empty)
+    with empty.writing() as connection:
+        connection.execute(insert(RESPONSE), [a_response("a")])
+    folder = tmp_path / "migrations"
+    shutil.copytree(Path(run.__file__).parent, folder)
+    (folder / "versions" / "0006_language.py").write_text(NEXT_REVISION)
+    monkeypatch.setattr(run, "__file__", str(folder / "run.py"))
+    monkeypatch.setattr(engine, "HEAD", "0006")
+
+    with pytest.raises(SchemaMismatch, match="run `judgeboard migrate --db "):
+        open_store(empty.engine.url.render_as_string(hide_password=False))
+    assert upgrade(empty) == "0005"
+    assert current_revision(empty) == "0006"
+    with empty.reading() as connection:
+        rows = connection.execute(text("SELECT external_id, language FROM response")).all()
+    assert [tuple(row) for row in rows] == [("a", None)]
+
+
+NEXT_REVISION = """
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision = "0006", "0005"
+
+
+def upgrade():
+    op.add_column("response", sa.Column("language", sa.String()))
+"""

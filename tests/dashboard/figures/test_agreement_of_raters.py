@@ -9,7 +9,7 @@ from judgeboard.agreement.cells import ALL, Cell, answers_in
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.domain import Label, Status, Verdict
 from judgeboard.reports.agreement import report_results
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments

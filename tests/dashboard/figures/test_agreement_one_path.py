@@ -12,7 +12,7 @@ from judgeboard.agreement.choice import By
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.result import headline_name, shown_statistics, statistic_name
 from judgeboard.domain import Estimate
-from judgeboard.reports.tables import Table
+from judgeboard.reports.output import Table
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.widgets import agreement_figures, tables

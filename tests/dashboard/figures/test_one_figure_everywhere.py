@@ -13,8 +13,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.methods.audit_report import done_audits, shown_audit
 from judgeboard.methods.pair_report import ComparedPairs
 from judgeboard.methods.self_reference_report import self_reference_page
-from judgeboard.reports.json_output import to_plain
-from judgeboard.reports.tables import Table
+from judgeboard.reports.output import Table, to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judgeboard_dashboard.widgets.pair_tables import groups_file

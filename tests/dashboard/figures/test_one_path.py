@@ -17,9 +17,8 @@ from judgeboard.cli.demo import fill
 from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
-from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.output import text_lines, to_csv, to_plain
 from judgeboard.reports.stats import agreement_table, measure
-from judgeboard.reports.tables import text_lines, to_csv
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Store, open_store
 from judgeboard.trends import MEASURES, trend

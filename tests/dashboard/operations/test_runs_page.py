@@ -12,7 +12,7 @@ from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import ScriptedReply, completion, failure, verdict
-from judgeboard.reports.tables import to_csv
+from judgeboard.reports.output import to_csv
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

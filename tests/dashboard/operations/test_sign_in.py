@@ -198,3 +198,17 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
     page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
     assert (job.actor, job.judge["name"], "base_url" in job.judge) == (ANN, "ours", False)
+
+
+def test_a_viewer_sees_an_item_and_no_button_that_decides(
+    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.VIEWER, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("item")
+    assert "Reviewing is for reviewers, leads and admins; you are a viewer" in said(page)
+    labels = {button.label for button in page.button}
+    assert not labels & {"Confirm", "Dismiss", "Unsure", "Yes", "No", "Rejudge this answer"}
+    add_person(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
+    who.update(email="bob@example.org")
+    assert {"Confirm", "Dismiss", "Unsure"} <= {button.label for button in open_signed_in("item").button}

@@ -1,3 +1,3 @@
-"""Alembic migrations; ``HEAD`` is the revision this program works with."""
+"""Alembic migrations: the program works with revision ``HEAD`` and upgrades databases from ``OLDEST`` on."""
 
-HEAD = "0005"
+OLDEST, HEAD = "0005", "0005"

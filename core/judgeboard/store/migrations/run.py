@@ -6,6 +6,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
+from judgeboard.store.columns import METADATA
 from judgeboard.store.triggers import install_guards, install_search
 
 
@@ -18,8 +19,15 @@ def alembic_config(connection: Connection) -> Config:
     return config
 
 
-def run_upgrade(connection: Connection) -> None:
-    """Upgrade to the newest revision in the caller's transaction and create all triggers anew."""
-    command.upgrade(alembic_config(connection), "head")
+def run_upgrade(connection: Connection, *, new: bool) -> None:
+    """Create the tables of a new database, or upgrade an older one, within the caller's transaction.
+
+    Triggers have no versions: they are created again after every upgrade.
+    """
+    if new:
+        METADATA.create_all(connection)
+        command.stamp(alembic_config(connection), "head")
+    else:
+        command.upgrade(alembic_config(connection), "head")
     install_guards(connection)
     install_search(connection)  # pg_trgm may have come with a newer server

@@ -11,7 +11,7 @@ import streamlit as st
 
 from judgeboard.agreement.page import TimePoint
 from judgeboard.domain import Estimate
-from judgeboard.reports.tables import Column, Format, Table
+from judgeboard.reports.output import Column, Format, Table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette

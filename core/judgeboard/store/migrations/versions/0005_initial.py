@@ -1,12 +1,7 @@
-"""The initial revision: the tables as their metadata describe them.
+"""The first revision: a new database is created from the tables' metadata and starts at the newest revision.
 
-Revisions 0001 to 0004 were those of databases made before the first release. From the first release on, every change of
-the tables is a revision of its own, and this one lists the tables as they were.
+Revisions 0001 to 0004 were made before the first release; their databases cannot be upgraded.
 """
-
-from alembic import op
-
-from judgeboard.store.columns import METADATA
 
 revision = "0005"
 down_revision = None
@@ -15,4 +10,4 @@ depends_on = None
 
 
 def upgrade() -> None:
-    METADATA.create_all(op.get_bind())
+    """Do nothing: no database has an earlier revision that can be upgraded."""

@@ -1,4 +1,4 @@
-"""Tables of figures: columns and rows described once, rendered for a terminal, as HTML and as CSV."""
+"""How results are written: as JSON, and as tables for a terminal, HTML and CSV."""
 
 import csv
 import io
@@ -8,6 +8,8 @@ from datetime import datetime
 from html import escape
 from typing import Any, Literal
 
+import orjson
+
 from judgeboard.domain import Estimate
 from judgeboard.formats.csv import defused
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
@@ -15,8 +17,25 @@ from judgeboard.text import iso_z
 
 Format = Literal["text", "count", "integer", "number", "share", "time", "estimate", "share estimate"]
 
+_JSON = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z
 RIGHT_ALIGNED = frozenset({"count", "integer", "number", "share"})
 UNKNOWN = "–"
+
+
+def to_json(result: object) -> str:
+    """Return ``result`` as indented JSON text; NaN becomes null, fields that begin with an underscore are omitted."""
+    return orjson.dumps(result, default=_json_value, option=_JSON).decode()
+
+
+def to_plain(result: object) -> Any:
+    """Return ``result`` as JSON values (dicts, lists, numbers)."""
+    return orjson.loads(to_json(result))
+
+
+def _json_value(value: object) -> Any:
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 @dataclass(frozen=True, slots=True)
