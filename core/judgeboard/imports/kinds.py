@@ -126,12 +126,14 @@ class ImportKind(ABC, Generic[Record]):
         needed: Required fields; they tell the kind of a row.
         left_over: How a column that is no field is handled, in words.
         brings_answers: Whether rows have answers or questions of their own; other kinds refer to stored ones.
+        batch_id: The import batch of the records that are stored next.
     """
 
     columns: ClassVar[ColumnNames]
     needed: ClassVar[tuple[str, ...]]
     left_over: ClassVar[str] = "not stored"
     brings_answers: ClassVar[bool] = False
+    batch_id: int
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         self.source = source
@@ -153,7 +155,7 @@ class ImportKind(ABC, Generic[Record]):
         """Return the record of a row; raise Unusable where a field is missing or has a wrong value."""
 
     @abstractmethod
-    def store(self, connection: "Connection", records: Sequence[Record], batch_id: int, now: datetime) -> Stored:
+    def store(self, connection: "Connection", records: Sequence[Record], now: datetime) -> Stored:
         """Store the new records of a batch in the caller's transaction."""
 
     def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open
@@ -189,12 +191,13 @@ class RowOutcomes:
         self.problems.setdefault(index, Problem(index, field_, reason, conflict=conflict))
 
     def find(
-        self, what: str, names: Mapping[int, tuple[str, str | None]], named: Mapping[str, Sequence[Found]]
+        self, what: str, field_: str, names: Mapping[int, tuple[str, str | None]], named: Mapping[str, Sequence[Found]]
     ) -> dict[int, Found]:
         """Return the stored response or pair of each row; refuse a row with none or with several.
 
         Args:
             what: response or pair.
+            field_: The field that has the external id.
             names: External id and source (None: any) by the row's index.
             named: Stored responses or pairs by external id.
         """
@@ -209,7 +212,7 @@ class RowOutcomes:
             if candidates:
                 sources = " and ".join(repr(each.source) for each in candidates)
                 reason = f"{external_id!r} is in the sources {sources}: choose one with --source"
-            self.refuse(index, f"{what}_id", reason)
+            self.refuse(index, field_, reason)
         return matches
 
     def stored(self) -> Stored:

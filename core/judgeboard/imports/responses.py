@@ -103,9 +103,9 @@ class ResponseImport(ImportKind[Response]):
             raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
         return response
 
-    def store(self, connection: Connection, records: Sequence[Response], batch_id: int, now: datetime) -> Stored:
+    def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
         """Store responses that are new, and feedback that is new on known ones."""
-        stored = store_responses(connection, records, batch_id, now)
+        stored = store_responses(connection, records, self.batch_id, now)
         result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
         kept = find_contents(connection, [key_of(records[conflict.index]) for conflict in stored.conflicts])
         for conflict in stored.conflicts:
