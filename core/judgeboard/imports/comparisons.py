@@ -113,7 +113,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         return rows.stored()
 
     def as_row(self, record: ImportedComparison) -> dict[str, Any]:
-        """Return a comparison as an import takes it again."""
+        """Return the main values of a comparison."""
         return {
             "pair_id": record.pair_id,
             "source": record.source,

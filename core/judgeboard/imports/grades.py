@@ -128,7 +128,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         return stored
 
     def as_row(self, record: ImportedGrade | ImportedPreference) -> dict[str, Any]:
-        """Return a grade or preference as an import takes it again."""
+        """Return the main values of a grade or preference."""
         if isinstance(record, ImportedGrade):
             grade = {name: value for name, value in asdict(record.grade).items() if name not in NOT_IMPORTED}
             return {

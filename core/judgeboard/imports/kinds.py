@@ -164,7 +164,7 @@ class ImportKind(ABC, Generic[Record]):
 
     @abstractmethod
     def as_row(self, record: Record) -> dict[str, Any]:
-        """Return a record as a row that can be imported again, for previews and rejected rows."""
+        """Return the main values of a record by field, for previews."""
 
 
 class Named(Protocol):

@@ -264,7 +264,7 @@ class PairImport(RecordedImport[ImportedPair]):
         return len(late)
 
     def as_row(self, record: ImportedPair) -> dict[str, Any]:
-        """Return a pair as an import takes it again; of people, who and their preferences."""
+        """Return the main values of a pair; of people, who and their preferences."""
         verdicts = {f"verdict_order_{shown}": dict(said) for shown, said in record.verdicts.items()}
         human = [
             {"annotator": one.annotator, "shown": one.shown, **aspects_as_row(one.aspects)} for one in record.people
@@ -367,6 +367,6 @@ def import_pairs(
 
 
 def pair_as_row(pair: Pair) -> dict[str, Any]:
-    """Return a pair as an import takes it again."""
+    """Return the main values of a pair."""
     names = ("source", "external_id", "question", "options", "answer_a", "answer_b", "query_type", "reference", "gold")
     return {name: getattr(pair, name) for name in names if getattr(pair, name) is not None}

@@ -128,7 +128,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         return rows.stored()
 
     def as_row(self, record: ImportedRepeats) -> dict[str, Any]:
-        """Return repeats as an import takes them again."""
+        """Return the main values of repeats."""
         response = record.response
         return {
             "source": response.source,

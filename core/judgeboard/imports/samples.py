@@ -107,7 +107,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
         return rows.stored()
 
     def as_row(self, record: ImportedSamples) -> dict[str, Any]:
-        """Return samples as an import takes them again."""
+        """Return the main values of samples."""
         return {**pair_as_row(record.pair), "judge": record.judge.name, "samples": [one.answer for one in record.tries]}
 
 

@@ -123,7 +123,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         return rows.stored()
 
     def as_row(self, record: ImportedVerdict) -> dict[str, Any]:
-        """Return a verdict as an import takes it again."""
+        """Return the main values of a verdict."""
         verdict = record.verdict
         return {
             "response_id": record.response_id,
