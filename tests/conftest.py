@@ -10,11 +10,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from sqlalchemy import URL, Engine, create_engine, event, make_url, text
 from xdist.scheduler import LoadFileScheduling
 
 from judgeboard.store.engine import Store, open_store
+
+hypothesis.settings.register_profile("shared machine", deadline=None)
+hypothesis.settings.load_profile("shared machine")
 
 _DATABASES = count(1)
 NO_REAL_DATA = "no real data"

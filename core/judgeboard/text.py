@@ -58,13 +58,10 @@ _YEAR = re.compile(r"(?:19[7-9]|20\d|21\d)\d", re.ASCII)
 def as_utc(value: Any) -> datetime:
     """Return a time of a log as an aware datetime in UTC, with microseconds.
 
-    Args:
-        value: An ISO 8601 text (``2026-03-01T09:30:00Z``, a date alone is its midnight), a datetime or date, or an
-            epoch in seconds or milliseconds, also as text. Without a zone it is UTC. A number up to the year 2200
-            in seconds is seconds, a larger one milliseconds; eight digits that form a date (20260301) are that date.
-
-    Raises:
-        ValueError: Not a time, or outside the years 1970 to 2199. The text is a sentence for a person.
+    It is an ISO 8601 text (``2026-03-01T09:30:00Z``, a date alone is its midnight), a datetime or date, or an epoch in
+    seconds or milliseconds, also as text. Without a zone it is UTC. A number up to the year 2200 in seconds is seconds,
+    a larger one milliseconds; eight digits that form a date (20260301) are that date. Raises ValueError, with a
+    sentence for a person, if it is not a time or outside the years 1970 to 2199.
     """
     if isinstance(value, datetime):
         return _in_range(value, value)

@@ -49,11 +49,7 @@ def escaped(text: str) -> Html:
 
 
 def show(markup: Html, *, width: Literal["stretch", "content"] = "stretch") -> None:
-    """Show markup on the page.
-
-    Raises:
-        TypeError: The argument is a plain text; wrap it in `tag`.
-    """
+    """Show markup on the page; raises TypeError for a plain text, which must be wrapped in `tag`."""
     if not isinstance(markup, Html):
         raise TypeError("only markup built by evidence.tag may be shown")
     if markup:

@@ -125,11 +125,8 @@ def serve(
 ) -> None:
     """Serve the pages until Ctrl-C, and print their address.
 
-    Args:
-        database: a path or a URL, as ``--db``; None is the default database.
-        host: the address to listen on; ``localhost`` is 127.0.0.1.
-        port: a free port.
-        allowed_hosts: further host names of this server, for example a proxy's; the host name of sign-in is included.
+    ``database`` is a path or a URL, as ``--db``; ``localhost`` as ``host`` is 127.0.0.1. ``allowed_hosts`` are further
+    host names of this server, for example a proxy's; the host name of sign-in is included.
 
     Raises:
         BadInput: The port is taken, the host is not an address of this machine, or sign-in has a fault.
@@ -154,8 +151,7 @@ def serve(
 def check_free(host: str, port: int) -> None:
     """Check that the server can listen on this address.
 
-    Raises:
-        BadInput: It cannot; the text names the option to change.
+    Raises BadInput, which names the option to change, if it cannot.
     """
     address = bind_address(host)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET

@@ -62,8 +62,7 @@ _ARRIVED = "arrived"
 def store() -> Store:
     """Return the database of the server, for changes; pages read it with `reading`.
 
-    Raises:
-        JudgeboardError: It is missing, has another revision, or cannot be reached.
+    Raises JudgeboardError if it is missing, has another revision, or cannot be reached.
     """
     return _opened(database_url().render_as_string(hide_password=False))
 
@@ -71,8 +70,7 @@ def store() -> Store:
 def seen() -> Seen:
     """Return the database without the rows that the person is to review blind.
 
-    Raises:
-        RuntimeError: There is no browser session; wrap functions that run later in `as_now`.
+    Raises RuntimeError without a browser session; wrap functions that run later in `as_now`.
     """
     restored = _SEEN.get()
     if restored is not None:
@@ -150,8 +148,7 @@ def as_query(parameters: Mapping[str, str | int | float | list[str] | None]) -> 
 def current_reviewer() -> Reviewer | None:
     """Return the person who signed in, or, without sign-in, the person who entered a name (None before).
 
-    Raises:
-        NotAllowed: The person is not signed in, or is not (or no longer) allowed to.
+    Raises NotAllowed if the person is not signed in, or is not (or no longer) allowed to.
     """
     if sign_in().asked:
         return signed_in()
@@ -169,8 +166,7 @@ def current_reviewer() -> Reviewer | None:
 def signed_in() -> Reviewer:
     """Return the person who signed in, as stored now.
 
-    Raises:
-        NotAllowed: The person is not signed in, or is not (or no longer) allowed to.
+    Raises NotAllowed if the person is not signed in, or is not (or no longer) allowed to.
     """
     address = None if sign_in().fault else verified_address()
     if address is None:

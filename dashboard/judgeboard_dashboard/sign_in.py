@@ -19,13 +19,9 @@ NEEDED = ("client_id", "client_secret", "server_metadata_url")
 
 
 class SignIn(NamedTuple):
-    """The configuration of sign-in.
+    """The configuration of sign-in, or its ``fault``; a provider None is the only one.
 
-    Attributes:
-        asked: whether people must sign in.
-        providers: names of the providers; None is the only one.
-        host: the host name to which the provider sends browsers back.
-        fault: what is wrong with the configuration.
+    ``host`` is the host name to which the provider sends browsers back.
     """
 
     asked: bool
@@ -65,7 +61,8 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
     providers: tuple[str | None, ...] = ((None,) if "client_id" in auth else ()) + named
     callback = str(auth.get("redirect_uri", ""))
     fault = None
-    if not providers or any(_lacks(auth if name is None else auth[name]) for name in providers):
+    parts = [auth if name is None else auth[name] for name in providers]
+    if not parts or any(not part.get(needed) for part in parts for needed in NEEDED):
         fault = f"[auth] in the secrets needs {', '.join(NEEDED)} for each provider"
     elif any("_" in name for name in named):
         fault = "the name of a provider in the secrets must not contain an underscore"
@@ -78,10 +75,6 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
     return SignIn(True, providers, urlsplit(callback).hostname, fault)
 
 
-def _lacks(provider: Mapping[str, Any]) -> bool:
-    return any(not provider.get(name) for name in NEEDED)
-
-
 def claims() -> Mapping[str, Any]:
     """Return the claims of the identity provider, empty before sign-in."""
     return st.user.to_dict() if st.user.get("is_logged_in") else {}
@@ -90,8 +83,7 @@ def claims() -> Mapping[str, Any]:
 def verified_address() -> str | None:
     """Return the verified e-mail address of the person, None before sign-in.
 
-    Raises:
-        BadInput: The provider sent no verified address.
+    Raises BadInput if the provider sent no verified address.
     """
     person = claims()
     if not person:

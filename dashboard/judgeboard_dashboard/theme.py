@@ -17,12 +17,9 @@ MOST_LIT = 40  # claims of an answer that light up under the pointer
 class Palette:
     """The colours of one theme; ``good``, ``doubt``, ``bad`` and ``quiet`` are (mark, ground) pairs of severities.
 
-    Attributes:
-        series: three colours that colour-blind readers can tell apart; for more series use panels.
-        heat: five steps of a heat map; ``heat_ink`` is the colour of the text on each.
-        track: the empty part of bars.
-        button: the ground of primary buttons; white text on it is readable.
-        header: the ground of table headers.
+    ``series`` are three colours that colour-blind readers can tell apart; for more series use panels. ``heat`` are five
+    steps of a heat map, with ``heat_ink`` as the colour of the text on each. ``track`` is the empty part of bars. White
+    text on ``button`` is readable.
     """
 
     page: str

@@ -250,7 +250,7 @@ def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLo
 
 @pytest.mark.parametrize("asked", [{"measure": "truth"}, {"period": "year"}, {"last": 0}])
 def test_what_a_trend_cannot_show_is_refused(sqlite_log: GradedLog, asked: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"a trend (is|has)"):
+    with pytest.raises(BadInput, match=r"a trend (must be|has)"):
         shown(sqlite_log, **asked)
 
 

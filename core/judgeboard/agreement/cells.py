@@ -41,10 +41,7 @@ class Cell:
     - ``standin``: judge version ``first``, tested as a replacement of person ``second``.
     - ``shown``: answers on which people differed from judge version ``first`` before they saw its judgment.
 
-    ``by`` and ``slice`` narrow the cell to one slice of a field.
-
-    Raises:
-        BadInput: An unknown value.
+    ``by`` and ``slice`` narrow the cell to one slice of a field. Raises BadInput if a value is unknown.
     """
 
     grade: GradeName
@@ -99,8 +96,7 @@ def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
 def cell_words(connection: Connection, cell: Cell) -> str:
     """Return a cell in words: "label · rag v3 grounded, people hallucinated", "label · Mara and Jon".
 
-    Raises:
-        NotFound: There is no such judge version.
+    Raises NotFound if there is no such judge version.
     """
     words = f"{cell.grade} · {_rater_words(connection, cell)}"
     return words if cell.by is None else f"{words}, {cell.by.replace('_', ' ')} {cell.slice}"

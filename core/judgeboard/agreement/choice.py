@@ -45,10 +45,8 @@ class AgreementChoice:
     ``judge_versions`` names one version for ``of`` judge and repeats (for repeats a judge's name means all its
     versions), or several for judges; empty means the default version, or all. ``grade`` None means the label of
     answers, the preference of pairs, and the most frequent measure of repeats. ``epsilon`` requests the alternative
-    annotator test. With ``reviewer_id`` a judge is compared with this person alone.
-
-    Raises:
-        BadInput: An unknown value, or fields that do not go together.
+    annotator test. With ``reviewer_id`` a judge is compared with this person alone. Raises BadInput if a value is
+    unknown or fields do not go together.
     """
 
     of: Of = "judge"

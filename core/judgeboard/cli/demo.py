@@ -51,7 +51,8 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
     from judgeboard.store.latest_event import latest_event
 
     folder = sample_folder()
-    sample = {"package": version("judgeboard"), "sample": _digest(folder)}
+    content = b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+    sample = {"package": version("judgeboard"), "sample": hashlib.sha256(content).hexdigest()}
     with store.reading() as connection:
         before = latest_event(connection, FILLED)
     if before is not None and before.items() >= sample.items():
@@ -183,10 +184,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _imported(new: int, stored: int, what: str) -> str:
     return f"{new:,} {what} imported, {stored:,} already stored"
-
-
-def _digest(folder: Path) -> str:
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.iterdir()))).hexdigest()
 
 
 DEFAULT = "data/demo.db"

@@ -84,8 +84,7 @@ def _number(default: float, low: float, high: float, step: float, label: str, ti
 class Thresholds:
     """The thresholds of the rules, with defaults and ranges; a setting has the name of its field.
 
-    Raises:
-        ValueError: A value is outside its range; the text is a sentence for a person.
+    Raises ValueError, with a sentence for a person, if a value is outside its range.
     """
 
     low_groundedness: float = _number(

@@ -65,9 +65,8 @@ _GZIP = b"\x1f\x8b"
 class ByteSource:
     """The bytes of one file, read once from start to end, in pieces that fit in memory.
 
-    Args:
-        file: A path, ``-`` for standard input, or a stream opened for bytes (which stays open).
-        name: How messages call it; by default the path, ``standard input`` or the stream's own name.
+    ``file`` is a path, ``-`` for standard input, or a stream opened for bytes (which stays open). ``name`` is its name
+    in messages (default: the path, ``standard input`` or the stream's own name).
     """
 
     def __init__(self, file: str | Path | BinaryIO, name: str | None = None) -> None:
@@ -122,8 +121,7 @@ class ByteSource:
     def chunks(self) -> Iterator[bytes]:
         """Yield all bytes after decompression, once.
 
-        Raises:
-            Unreadable: The file breaks off or is damaged; everything before was yielded.
+        Raises Unreadable if the file breaks off or is damaged; everything before was yielded.
         """
         if self._head:
             yield bytes(self._head)
@@ -376,13 +374,10 @@ def write_rows(
     target: str | Path | BinaryIO,
     format: str,  # noqa: A002
 ) -> int:
-    """Write rows, as they come, and return how many.
+    """Write ``columns`` of rows, as the rows come, and return how many; a missing key is None.
 
-    Args:
-        rows: Dicts by column name; a missing key is None.
-        columns: What is written, in this order.
-        target: A path, see `write_whole`, or a stream opened for bytes, which stays open.
-        format: A key of `FORMATS`.
+    ``target`` is a path, see `write_whole`, or a stream opened for bytes, which stays open; ``format`` a key of
+    `FORMATS`.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")

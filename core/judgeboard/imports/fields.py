@@ -103,11 +103,9 @@ def parse_mapping(pairs: Iterable[str]) -> dict[str, str]:
 class Columns:
     """Decides which column of a file is which field, for every set of columns that its rows have.
 
-    Args:
-        fields: The fields of this kind of file and their other names.
-        mapping: The user's choices, ``{theirs: ours}``; they come before all names.
-        left_over: How a column that is no field is handled, in words.
-        reads_left_over: Whether such a column is read all the same, given the fields with a column.
+    ``fields`` are the fields of this kind of file and their other names. ``mapping``, ``{theirs: ours}``, comes before
+    all names. ``left_over`` says how a column that is no field is handled. ``reads_left_over`` says whether such a
+    column is read all the same, given the fields with a column.
     """
 
     def __init__(

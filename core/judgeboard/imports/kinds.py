@@ -116,17 +116,10 @@ class Stored:
 class ImportKind(ABC, Generic[Record]):
     """Builds the records of one file and stores them.
 
-    Args:
-        source: The source of rows without their own; for kinds that refer to stored responses or pairs, the source
-            that has them (None: any).
-        actor: Who imports.
-
-    Attributes:
-        columns: The fields and their other names.
-        needed: Required fields; they tell the kind of a row.
-        left_over: How a column that is no field is handled, in words.
-        brings_answers: Whether rows have answers or questions of their own; other kinds refer to stored ones.
-        batch_id: The import batch of the records that are stored next.
+    ``source`` is the source of rows without their own; for kinds that refer to stored responses or pairs, the source
+    that has them (None: any). ``columns`` are the fields and their other names; the ``needed`` ones tell the kind of a
+    row. ``left_over`` says how a column that is no field is handled. ``brings_answers`` is False for kinds that only
+    refer to stored responses or pairs. ``batch_id`` is the import batch of the records that are stored next.
     """
 
     columns: ClassVar[ColumnNames]
@@ -195,11 +188,8 @@ class RowOutcomes:
     ) -> dict[int, Found]:
         """Return the stored response or pair of each row; refuse a row with none or with several.
 
-        Args:
-            what: response or pair.
-            field_: The field that has the external id.
-            names: External id and source (None: any) by the row's index.
-            named: Stored responses or pairs by external id.
+        ``what`` is "response" or "pair", ``field_`` the field with the external id. ``names`` has external id and
+        source (None: any) by the row's index.
         """
         matches: dict[int, Found] = {}
         for index, (external_id, source) in names.items():

@@ -29,16 +29,10 @@ _BREAK = re.compile(r"\s+")
 class AlignedSentence:
     """A sentence of the answer and its evidence; all offsets are in characters of the texts as stored.
 
-    Attributes:
-        start: Where the sentence begins in the answer.
-        end: Where it ends.
-        passage: The passage that says most of it, from 1; None where none says enough of it.
-        passage_start: Where the place begins in that passage; None without one.
-        passage_end: Where it ends.
-        by: ``quote`` where a judge quoted the place for a claim of this sentence, ``words`` where it was found by its
-            words; None without a place.
-        share: How much of the sentence's content words the place holds, weighted by rarity, 0..1; None where the
-            judge quoted it.
+    ``passage`` is the passage with the best place, from 1; it, its offsets, ``by`` and ``share`` are None without a
+    place. ``by`` is ``quote`` if a judge quoted the place for a claim of this sentence, ``words`` if it was found by
+    its words. ``share`` is the share of the sentence's content words in the place, weighted by rarity, 0..1; None for a
+    quote.
     """
 
     start: int
@@ -201,10 +195,7 @@ def annotate(answer: str, groundedness: float | None) -> Annotation:
     From 0.8 the answer stays as it is, from 0.6 a warning comes first, below a disclaimer, each followed by a blank
     line. ``groundedness`` None (no usable judgment) changes nothing. Thresholds are compared after rounding to 1e-9.
     Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026); the level and the blank line
-    after the warning are ours.
-
-    Raises:
-        ValueError: ``groundedness`` is not a number from 0 to 1.
+    after the warning are ours. Raises ValueError if ``groundedness`` is not from 0 to 1.
     """
     checked = checked_groundedness(groundedness)
     if checked is None:

@@ -47,8 +47,7 @@ class Judge(AskedJudge, Protocol):
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``; a failure of this one call is a verdict with another status.
 
-        Raises:
-            EndpointRefused: No call can succeed before the key, the address or the model name is corrected.
+        Raises EndpointRefused if no call can succeed before the key, the address or the model name is corrected.
         """
 
 

@@ -183,10 +183,7 @@ def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = 
 def check_examples(file: YamlFile, examples: Sequence[Example], known: Mapping[str, tuple[float, float, bool]]) -> None:
     """Check the scores of the ``examples`` of a file.
 
-    Args:
-        file: The file, or the part of it, that has them.
-        examples: The value of its field ``examples``.
-        known: For each score its lowest value, its highest value, and whether it is an integer.
+    ``known`` has for each score its lowest value, its highest value, and whether it is an integer.
     """
     for place, example in enumerate(examples):
         if not example.scores:

@@ -32,11 +32,6 @@ def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
     return tuple(aspects)
 
 
-def comparison_example(aspects: Sequence[str]) -> str:
-    """Return a verdict of this form as JSON, for models that do not take a schema."""
-    return json.dumps({aspect: {"reasoning": "…", "verdict": TIE} for aspect in aspects}, ensure_ascii=False)
-
-
 PAIRWISE = "pairwise"
 """The kind of judge versions that compare pairs."""
 
@@ -80,12 +75,7 @@ class PairwiseJudge(ModelJudge):
         self.version = self._version(name, PAIRWISE, "a, b or tie", domain=domain, aspects=list(self.aspects))
 
     async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
-        """Ask which answer of ``pair`` is better.
-
-        Args:
-            pair: A stored pair with both its answers.
-            shown: The order in which the answers are shown.
-            reference: An answer that the judge sees as the correct one.
+        """Ask which answer of ``pair`` is better; the judge sees ``reference`` as the correct answer.
 
         Raises:
             EndpointRefused: No call can succeed before the key, the address or the model name is corrected.
@@ -122,13 +112,14 @@ class PairwiseJudge(ModelJudge):
             ("SECOND ANSWER", second),
         )
         sections = load_prompt(PAIRWISE).sections
+        example = {aspect: {"reasoning": "…", "verdict": TIE} for aspect in self.aspects}  # some models take no schema
         parts = {"Options": options, "Passages": passages, "Reference": references}
         instructions = (
             fill(sections["Role"], domain=self._domain),
             sections["Comparing"],
             *(sections[name] for name, texts in parts.items() if texts),
             fill(sections["Aspects"], aspects=", ".join(f'"{aspect}"' for aspect in self.aspects)),
-            fill(sections["Reply"], example=comparison_example(self.aspects)),
+            fill(sections["Reply"], example=json.dumps(example, ensure_ascii=False)),
         )
         messages = chat(instructions, fill(sections["Task"], fence=token, material=material))
         subject = f"{pair.external_id}:{shown.value}"

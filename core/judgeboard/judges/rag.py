@@ -85,8 +85,7 @@ class VerdictForm:
     def parse(self, text: str) -> ParsedVerdict:
         """Read and validate a reply; one bad field makes the whole reply unusable.
 
-        Raises:
-            UnusableReply: With the reason, like "groundedness 85 is above 1".
+        Raises UnusableReply with the reason, like "groundedness 85 is above 1".
         """
         reply = read_json_object(text)
         content = reply.content

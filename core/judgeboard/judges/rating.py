@@ -29,8 +29,7 @@ class Rating:
 def read_rating(text: str) -> Rating:
     """Read and validate a reply; one bad field makes the whole reply unusable.
 
-    Raises:
-        UnusableReply: With the reason, like "rating 5 is above 4".
+    Raises UnusableReply with the reason, like "rating 5 is above 4".
     """
     return Rating(**FORM.read(read_json_object(text).content))
 

@@ -112,9 +112,7 @@ def list_of(fields: Mapping[str, Any]) -> Any:
 class Form:
     """The form of a reply in JSON: an object with exactly these fields, whose values are never converted.
 
-    Args:
-        fields: Name to type, in the order in which a model should write them.
-        optional: Whether fields may be missing.
+    ``fields`` are name to type, in the order in which a model should write them; with ``optional`` they may be missing.
     """
 
     def __init__(self, fields: Mapping[str, Any], *, optional: bool = False) -> None:
@@ -132,8 +130,7 @@ class Form:
     def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Validate the object of a reply; one bad field makes the whole of it unusable.
 
-        Raises:
-            UnusableReply: With the reason, like "the field 'quality' is missing".
+        Raises UnusableReply with the reason, like "the field 'quality' is missing".
         """
         try:
             return self._adapter.validate_python(content)
@@ -189,8 +186,7 @@ CORRECT, INCORRECT = "correct 1", "incorrect 0"
 def parse_mark(text: str) -> bool:
     """Return whether a reply is ``correct 1``; white space around it is ignored.
 
-    Raises:
-        UnusableReply: It is neither ``correct 1`` nor ``incorrect 0``.
+    Raises UnusableReply if it is neither ``correct 1`` nor ``incorrect 0``.
     """
     mark = text.strip()
     if mark not in {CORRECT, INCORRECT}:
@@ -226,11 +222,8 @@ def expected_scores(
 ) -> tuple[DimensionScore, ...]:
     """Return the expected score of each integer that a model gave, where the token probabilities allow it.
 
-    Args:
-        tokens: The tokens of the reply; None where the endpoint gave none.
-        scores: For each score its dimension, the integer, and a pattern of the text before it in the reply.
-        low: The scale's lowest level.
-        high: Its highest, 9 at most.
+    ``scores`` has for each score its dimension, the integer, and a pattern of the text before it in the reply. The
+    scale goes from ``low`` to ``high``, 9 at most.
     """
     if not tokens:
         return ()

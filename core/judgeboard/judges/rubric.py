@@ -42,11 +42,9 @@ _ENTRY = {"reasoning": TEXT, "score": integer_field(LEVELS)}
 def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
     """Read and validate a reply; one bad field makes the whole reply unusable.
 
-    A dimension that is absent or null has no value, and the overall score is the weighted mean of the others. The
-    note names dimensions that the rubric does not have.
-
-    Raises:
-        UnusableReply: With the reason; also where no dimension was scored at all.
+    A dimension that is absent or null has no value, and the overall score is the weighted mean of the others. The note
+    names dimensions that the rubric does not have. Raises UnusableReply with the reason; also if no dimension was
+    scored at all.
     """
     reply = read_json_object(text)
     given = {name: each for name, each in reply.content.items() if name in rubric.weights and each is not None}
@@ -103,7 +101,7 @@ class RubricJudge(ModelJudge):
         super().__init__(endpoint, max_output)
         self._logprobs = logprobs
         self.rubric = rubric
-        self._schema = rubric_schema(rubric)
+        self._schema = Form(dict.fromkeys(rubric.weights, entry(_ENTRY))).schema  # reasons come before scores
         field = domain or rubric.domain or DEFAULT_DOMAIN
         self._instructions = _instructions(rubric, field)
         self.version = self._version(
@@ -131,11 +129,6 @@ class RubricJudge(ModelJudge):
         ]
         expected = expected_scores(asked.tokens, digits, low=min(LEVELS), high=max(LEVELS))
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
-
-
-def rubric_schema(rubric: Rubric) -> dict[str, Any]:
-    """Return the strict JSON schema of a verdict on ``rubric``; reasons come before scores."""
-    return Form(dict.fromkeys(rubric.weights, entry(_ENTRY))).schema
 
 
 def make_rubric_judge(options: JudgeOptions) -> RubricJudge:

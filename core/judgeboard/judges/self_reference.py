@@ -94,8 +94,7 @@ class SelfSolver:
 def read_solution(text: str, options: Sequence[str]) -> str:
     """Return the answer of a reply: an option letter where there are options, else a text that is not empty.
 
-    Raises:
-        UnusableReply: With the reason, like "answer must be one of A, B, C, D, not 'Paris'".
+    Raises UnusableReply with the reason, like "answer must be one of A, B, C, D, not 'Paris'".
     """
     letters = letters_of(options)
     answer: str = _form(letters).read(read_json_object(text).content)["answer"].strip()
@@ -136,16 +135,10 @@ class SelfReferenceJudge(ModelJudge):
         max_output: int = DEFAULT_MAX_OUTPUT,
         solve_output: int = DEFAULT_SOLVE_OUTPUT,
     ) -> None:
-        """Make a judge of a model.
+        """Make a judge that takes ``k`` samples per question; the endpoint is closed with it.
 
-        Args:
-            endpoint: The model; closed with the judge.
-            k: Number of samples for each question.
-            name: Name of the judge.
-            temperature: Temperature of the samples, 0 to 2; verdicts use 0.
-            domain: The model's field of expertise, for the prompts.
-            max_output: Maximum number of tokens in a verdict.
-            solve_output: Maximum number of tokens in a sample.
+        ``temperature`` (0 to 2) is that of the samples; verdicts use 0. ``max_output`` is the maximum number of tokens
+        in a verdict, ``solve_output`` that in a sample.
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")

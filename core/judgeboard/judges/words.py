@@ -162,7 +162,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
     A list marker at the start of a sentence is not part of it; a citation inside one is.
     """
-    bare = _LIST_MARKER.sub(_blank, text)
+    bare = _LIST_MARKER.sub(lambda marker: " " * len(marker[0]), text)
     edges = [0, *(edge for end in _END.finditer(bare) for edge in end.span()), len(bare)]
     spans = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
@@ -177,10 +177,6 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 def without_citations(text: str) -> str:
     """Return a sentence without its citations, which as numbers would be looked for in the passages."""
     return _CITATION.sub(" ", text)
-
-
-def _blank(marker: re.Match[str]) -> str:
-    return " " * (marker.end() - marker.start())
 
 
 _CANNOT = (

@@ -18,6 +18,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.runs import StoredRun, get_run
+from judgeboard.store.statements import record_of
 
 MOST_RUNS = 20
 
@@ -101,7 +102,8 @@ def _sequence(
     kept = _kept(rule, stored)
     attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
     if original is not None:
-        attempts.insert(0, _original(original, kept=kept == 0))
+        cost_micro = None if original.judging is None else original.judging.cost_micro
+        attempts.insert(0, record_of(ShownAttempt, original, number=0, cost_micro=cost_micro, kept=kept == 0))
     # A selection would reveal an attempt that is hidden from this reader.
     shown = {(key.run_id, key.subject, attempt.number) for attempt in attempts}
     return AttemptSequence(
@@ -127,32 +129,15 @@ def _kept(rule: RefineRule | None, stored: Sequence[refinements.StoredAttempt]) 
     return rule.selected_number([(attempt.number, attempt.rating) for attempt in stored if attempt.response_id])
 
 
-def _original(original: refinements.OriginalAnswer, *, kept: bool) -> ShownAttempt:
-    return ShownAttempt(
-        0,
-        original.response_id,
-        original.answer,
-        original.groundedness,
-        original.quality,
-        original.reasoning,
-        None if original.judging is None else original.judging.cost_micro,
-        kept,
-    )
-
-
 def _attempt(stored: refinements.StoredAttempt, *, kept: bool) -> ShownAttempt:
-    return ShownAttempt(
-        stored.number,
-        stored.response_id,
-        stored.answer,
-        stored.groundedness,
-        stored.quality if stored.rating is None else None,
-        stored.evaluation,
-        total_cost(step.cost_micro for step in (stored.answering, stored.judging) if step is not None),
-        kept,
-        stored.rating,
-        stored.feedback,
-        _note(stored),
+    return record_of(
+        ShownAttempt,
+        stored,
+        quality=stored.quality if stored.rating is None else None,
+        reasoning=stored.evaluation,
+        cost_micro=total_cost(step.cost_micro for step in (stored.answering, stored.judging) if step is not None),
+        kept=kept,
+        note=_note(stored),
     )
 
 

@@ -300,10 +300,8 @@ async def judge_control_answers_async(
 ) -> JudgingSummary:
     """Judge the stored control answers and their originals, unless this judge version has judged them.
 
-    The judge is closed at the end. ``options`` are fields of `RunOptions`.
-
-    Raises:
-        BadInput: A kind is unknown, or there are no such control answers yet.
+    The judge is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if a kind is unknown or has
+    no control answers yet.
     """
     chosen = _checked_kinds(kinds)
     with store.reading() as connection:

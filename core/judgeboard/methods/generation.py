@@ -21,6 +21,7 @@ from judgeboard.runs.runner import S, T
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.refinements import JudgedAnswer, first_judgments, stored_ids
 from judgeboard.store.responses import Origin, key_of
+from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_judgments
 from judgeboard.text import unstorable
 
@@ -88,17 +89,14 @@ def joined_hosts(*hosts: str | None) -> str | None:
 
 def made_response(origin: Origin, answer: str, *, external_id: str, model: str, messages: Messages | None) -> Response:
     """Return a new answer to the question of ``origin`` as it is stored."""
-    item = origin.item
-    return Response(
+    return record_of(
+        Response,
+        origin.item,
         source=origin.source,
         external_id=external_id,
-        query=item.query,
         answer=answer,
-        passages=item.passages,
-        query_type=item.query_type,
         generator_model=model,
         messages=messages,
-        reference=item.reference,
         kind=ResponseKind.REGENERATED,
         derived_from=origin.root_response_id,
     )

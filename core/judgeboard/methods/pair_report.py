@@ -18,6 +18,7 @@ from judgeboard.store import comparisons, preferences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
+from judgeboard.store.statements import record_of
 
 ALL = "all"
 
@@ -175,14 +176,11 @@ class ComparedPairs:
         }
         mine = {(each.pair_id, each.aspect) for each in self._preferences if each.reviewer_id == self._reviewer_id}
         lines = (
-            PairLine(
-                pair_id=row.pair_id,
-                query_type=row.query_type,
-                ab=row.ab,
-                ba=row.ba,
+            record_of(
+                PairLine,
+                row,
                 verdict=None if code in {NONE, INCONSISTENT} else _SIDES[code],
                 inconsistent=code == INCONSISTENT,
-                gold=row.gold,
                 people=self._votes.get((row.pair_id, row.aspect)),
                 overruled=overruled.get((row.pair_id, row.aspect)),
                 mine=(row.pair_id, row.aspect) in mine,

@@ -208,9 +208,7 @@ async def compare_pairs_async(
 
     An order is asked once per judge version; with ``again`` also if it has no usable verdict. Pairs without their texts
     are left out. A stopped run continues. The judge is closed at the end. ``options`` are fields of `RunOptions`.
-
-    Raises:
-        BadInput: No pair has its texts.
+    Raises BadInput if no pair has its texts.
     """
     return await run_method(store, _Comparing(judge, pair_ids, again=again), **options)
 

@@ -32,7 +32,7 @@ from judgeboard.store.judge_versions import (
 )
 from judgeboard.store.responses import judge_inputs, last_logged_id
 from judgeboard.store.run_steps import Repeat, count_missing, missing_repeats, next_answers
-from judgeboard.store.verdicts import Judged, by_repeat, repeated_answers
+from judgeboard.store.verdicts import by_repeat, repeated_answers
 
 
 def repeats_version(version: StoredVersion, repeats: int) -> JudgeVersion:
@@ -189,7 +189,9 @@ def repeats_report(
         judge=title,
         versions=tuple(each.title for each in versions),
         repeats=max(len(one.opinions) for one in repeated.answers),
-        account=_account(repeated.answers),
+        account=RunAccount.of(
+            Counter(opinion.verdict.status for each in repeated.answers for opinion in each.opinions.values())
+        ),
         temperature=temperature,
         main=measures[0],
         measures=tuple(measures),
@@ -226,10 +228,6 @@ def _accuracy(source: PairSource, versions: Sequence[StoredVersion], measure: st
     if not hits.size:
         return unmeasured(0, "people graded none of these answers")
     return share(hits, np.concatenate([each.groups for each in pairs]))
-
-
-def _account(judged: Sequence[Judged]) -> RunAccount:
-    return RunAccount.of(Counter(opinion.verdict.status for each in judged for opinion in each.opinions.values()))
 
 
 def version_report(connection: Connection, version: StoredVersion) -> JuryReport | RepeatsReport:

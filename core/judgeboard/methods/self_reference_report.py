@@ -18,6 +18,7 @@ from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comp
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
+from judgeboard.store.statements import record_of
 
 
 @dataclass(slots=True)
@@ -241,7 +242,9 @@ def report_of(
     on, selective = items.gate(needed), items.selective(needed)
     verdicts = {"A": items.without, "B": items.always, "C": selective}
     no_answer = ~items.answered
-    return SelfReferenceReport(
+    return record_of(
+        SelfReferenceReport,
+        loaded,
         judge=version.title,
         model=version.model,
         k=k,
@@ -261,10 +264,6 @@ def report_of(
         from_without=int((no_answer & items.always.usable).sum()),
         no_reference=int((items.answered & (items.right == figures.UNKNOWN)).sum()),
         no_gold=int((~items.gold).sum()),
-        fewer_samples=loaded.fewer_samples,
-        failed_samples=loaded.failed_samples,
-        forgotten=loaded.forgotten,
-        other_reference=loaded.other_reference,
         account=account or RunAccount(),
     )
 

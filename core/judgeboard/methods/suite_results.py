@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -19,6 +19,7 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.store import suites
 from judgeboard.store.engine import Readable
+from judgeboard.store.statements import record_of
 
 NOT_REACHED = "not reached"
 _BOUNDS = (1.0, 5.0)
@@ -151,8 +152,9 @@ def suite_result(
         verdict = suite_file.Gate.of(
             suite_file.NOT_MEASURED, (f"the run is {done.state.value}: {why}", *verdict.reasons)
         )
-    return SuiteResult(
-        **{field.name: getattr(listed, field.name) for field in fields(SuiteRun)},
+    return record_of(
+        SuiteResult,
+        listed,
         account=done,
         pass_rate=share_intervals(passing, listed.measured)[0],
         above_threshold=sum(case.score is not None and suite_file.reaches(case.score, run.threshold) for case in cases),
@@ -170,14 +172,12 @@ def suite_result(
 def _suite_runs(connection: Connection, runs: Sequence[suites.StoredSuiteRun]) -> list[SuiteRun]:
     sums = suites.score_sums(connection, [run.id for run in runs])
     return [
-        SuiteRun(
+        record_of(
+            SuiteRun,
+            run,
             run=run.run_id,
             suite=run.name,
-            candidate=run.candidate,
-            judge=run.judge,
-            state=run.state,
             at=run.created_at,
-            threshold=run.threshold,
             total_cases=len(run.cases),
             measured=scores.n,
             unmeasured=len(run.cases) - scores.n,

@@ -40,18 +40,12 @@ def _json_value(value: object) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
+    """A column of a table; ``unit`` follows each value, for example "s".
 
-    Attributes:
-        title: The heading.
-        format: How values are written: ``count`` with thousands separators, ``integer`` without, ``number`` with two
-            decimals, ``share`` (0 to 1) in percent, ``time`` as ISO 8601 in UTC. ``estimate`` and ``share estimate``
-            columns hold `Estimate` objects: the value with its 95 % interval, or the reason why there is none.
-        unit: Written after each value, for example "s".
-        width: Width on a page in px; by default as wide as its texts.
-        help: Explanation on a page, behind the title.
-        bar: Shows numbers from 0 to 1 on a page as bars.
-        right: Aligns texts on a page to the right.
+    ``format``: ``count`` has thousands separators, ``integer`` none, ``number`` two decimals, ``share`` (0 to 1) is in
+    percent, ``time`` is ISO 8601 in UTC. ``estimate`` and ``share estimate`` columns hold `Estimate` objects: the value
+    with its 95 % interval, or the reason why there is none. The rest is for pages: ``width`` in px (default: that of
+    the texts), ``help`` behind the title, ``bar`` for numbers from 0 to 1, ``right`` to align texts to the right.
     """
 
     title: str

@@ -22,6 +22,7 @@ from judgeboard.store.overview import (
     count_labels,
     count_responses,
 )
+from judgeboard.store.statements import record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +135,8 @@ def agreement_table(stats: Stats) -> Table:
 
 def _version(version: StoredVersion, totals: VersionTotals | None) -> VersionCounts:
     known = totals or VersionTotals(dict.fromkeys(map(str, Status), 0), None)
-    return VersionCounts(
-        version.fingerprint,
-        version.name,
-        version.number,
-        version.kind,
-        version.model,
-        known.counts,
-        None if known.cost_micro is None else known.cost_micro / 1_000_000,
-    )
+    cost = None if known.cost_micro is None else known.cost_micro / 1_000_000
+    return record_of(VersionCounts, version, counts=known.counts, cost=cost)
 
 
 def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:

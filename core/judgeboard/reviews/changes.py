@@ -95,11 +95,9 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
     """Withdraw a current review; a flag that it decided is open again.
 
     If a newer flag of the same rule is open on the answer, the old flag is superseded instead. Earlier reviews that
-    this one replaced stay in the history and do not become current again. In a named queue the reviewer leases the
-    item again, and their grade after the reveal is withdrawn too; that they have seen the judge stays recorded.
-
-    Raises:
-        DecisionRefused: It is somebody else's review, or it is not current.
+    this one replaced stay in the history and do not become current again. In a named queue the reviewer leases the item
+    again, and their grade after the reveal is withdrawn too; that they have seen the judge stays recorded. Raises
+    DecisionRefused if it is somebody else's review or not current.
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:

@@ -135,9 +135,7 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     """Return the reviewer of this name, stored if it is new; equal names of two origins are two reviewers.
 
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
-
-    Raises:
-        BadInput: The name is empty, longer than 80 characters or not printable, or no admin added this person.
+    Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.
     """
     tidy = checked_name(name)
     with store.reading() as connection:

@@ -97,10 +97,8 @@ def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None 
     """Return an item, in whatever state, with all its reviews.
 
     A viewer must be a lead, or have reviewed the item, which then must be adjudicated. Nobody sees it who must still
-    review it blind. None is a program that has the database.
-
-    Raises:
-        NotAllowed: The viewer may not see the reviews of others.
+    review it blind. None is a program that has the database. Raises NotAllowed if the viewer may not see the reviews of
+    others.
     """
     item = item_by_id(connection, item_id)
     reviews = reviews_on(connection, item_id)

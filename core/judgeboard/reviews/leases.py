@@ -62,10 +62,8 @@ def next_item(
     """Lease the next item of a queue to a reviewer; None if none is left for them.
 
     ``holding`` are the tokens of the leased items that their page shows or preloads. Another item that they have leased
-    comes first, so that work goes on after a reload.
-
-    Raises:
-        BadInput: The queue is closed or assigned to others, or other sessions of the reviewer take items from it.
+    comes first, so that work goes on after a reload. Raises BadInput if the queue is closed or assigned to others, or
+    other sessions of the reviewer take items from it.
     """
     at = now or datetime.now(UTC)
 
@@ -80,10 +78,8 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
     """Lease one item by its id, whether or not the reviewer skipped it.
 
     None if others have leased or given all its reviews, the reviewer reviewed it already, it is a repeat for somebody
-    else, or its answer left the queue.
-
-    Raises:
-        BadInput: Its queue is closed or assigned to others, or other sessions of the reviewer take the item.
+    else, or its answer left the queue. Raises BadInput if its queue is closed or assigned to others, or other sessions
+    of the reviewer take the item.
     """
     at = now or datetime.now(UTC)
 
@@ -132,8 +128,7 @@ def skip(
 ) -> bool:
     """Release a leased item and never lease it to this reviewer again; False if it was not leased any more.
 
-    Raises:
-        BadInput: The reason cannot be stored.
+    Raises BadInput if the reason cannot be stored.
     """
     at = now or datetime.now(UTC)
     text = (reason or "").strip() or None

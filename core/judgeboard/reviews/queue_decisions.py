@@ -95,17 +95,10 @@ def decide_item(
     *blind*, unless its author had seen the judge before or could: they leased the answer in a queue that shows the
     judge, or the item had all its reviews before and is open again.
 
-    Args:
-        store: The open database.
-        token: The token of the lease.
-        reviewer: Who reviews.
-        decision: Of an answer: confirm, dismiss or unsure, or None for a grade alone. Of a pair: the preference, in
-            terms of the stored answers (`preference_at` translates a side).
-        grade: Label, scores and note; of a pair the note alone.
-        judgment_seen_id: The judgment that was on the screen, if the queue shows it.
-        seconds: How long the reviewer looked.
-        request_key: Unique to this request; the same key again stores nothing.
-        now: The time of the review (default: the present).
+    ``token`` is that of the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone;
+    on a pair it is the preference between the stored answers (`preference_at` translates a side). ``grade`` of a pair
+    is the note alone. ``judgment_seen_id`` is the judgment on the screen, if the queue shows it. The same
+    ``request_key`` again stores nothing.
 
     Raises:
         DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is
@@ -158,8 +151,7 @@ def decide_item(
 def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Preference:
     """Return which stored answer is at a side (left, tie, right) of the pair that a token is for.
 
-    Raises:
-        BadInput: It is no token, or its item is an answer.
+    Raises BadInput if it is no token, or its item is an answer.
     """
     with store.reading() as connection:
         item = item_by_id(connection, split_token(token)[0])
@@ -176,9 +168,8 @@ def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: 
 def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None) -> None:
     """Record that the author of a blind review is shown what was hidden; the first time counts.
 
-    Raises:
-        DecisionRefused: It is not the reviewer's own current blind review, or its queue hides the judge for good
-            (`may_reveal`).
+    Raises DecisionRefused if it is not the reviewer's own current blind review, or its queue hides the judge for good
+    (`may_reveal`).
     """
     at = now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:

@@ -74,10 +74,8 @@ class QueueRules:
     items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0 to below 1) is the share of randomly
     sampled answers. ``repeat_rate`` (0 to below 1) is the probability that reviewers get one of their own items again
     after a week. ``grades`` are asked of reviewers: label, groundedness, quality, or the name of a rubric's dimension.
-    ``reveal`` shows the judge after a blind review. A queue of pairs is always blind.
-
-    Raises:
-        BadInput: A value is outside its range, or the queue hides the judge and its order is made from scores.
+    ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. Raises BadInput if a value is
+    outside its range, or the queue hides the judge and its order is made from scores.
     """
 
     name: str
@@ -216,8 +214,7 @@ def create_queue(
 ) -> CreatedQueue:
     """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
-    Raises:
-        BadInput: A queue has this name already, or no flag can ever match.
+    Raises BadInput if a queue has this name already, or no flag can ever match.
     """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
@@ -260,11 +257,7 @@ def assign_queue(
     remove: Sequence[Reviewer] = (),
     now: datetime | None = None,
 ) -> Queue:
-    """Assign a queue to people, remove others from it.
-
-    Raises:
-        BadInput: It is closed.
-    """
+    """Assign a queue to people, remove others from it; raises BadInput if it is closed."""
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.ASSIGN) as connection:
         queue = queue_named(connection, name)

@@ -46,6 +46,7 @@ from judgeboard.store.runs import (
     run_kind,
     unfinished_run,
 )
+from judgeboard.store.statements import record_of
 
 _ADDRESS = ("provider", "base_url")
 _PARAMS = ("max_output", "domain", "claims")
@@ -188,15 +189,9 @@ def request_rejudge(
 ) -> str:
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
 
-    Args:
-        store: The database; its workers run the job.
-        judge: ``kind`` and other fields of `JudgeOptions`: name, model, provider, base_url, max_output and more.
-        where: Which responses (default: all).
-        mode: ``all``, ``failed`` or ``plain``, as for `judge_pending`.
-        max_cost: Cost limit in dollars, 0 or more.
-        concurrency: Maximum number of calls in flight, 1 to 1024.
-        estimate: The estimate that the person saw.
-        actor: Who requests it. A reviewer can rejudge one answer, with a stored judge version at its usual address.
+    ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``failed`` or ``plain``, as for
+    `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate`` is the one that
+    the person saw. A reviewer can rejudge one answer, with a stored judge version at its usual address.
 
     Raises:
         NotAllowed: A reviewer requests more than one answer, or a new judge.
@@ -255,21 +250,17 @@ def job_progress(store: Store, job_id: str) -> JobProgress:
         served = bool(live_workers(connection, datetime.now(UTC)))
         state = _state(job, run, continued=continued, served=served)
     known = counts is not None and not counts.unpriced
-    return JobProgress(
-        id=job.id,
+    return record_of(
+        JobProgress,
+        job,
         state=state,
         why="a later job continued it" if continued else job.failed or (run.why_stopped if run else None),
-        actor=job.actor,
         where=from_dict(job.filter["where"]),
         mode=job.filter["mode"],
-        judge=job.judge,
         judge_title=run.version_title if run else None,
         version_id=run.version_id if run else None,
-        run_id=job.run_id,
-        created_at=job.created_at,
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,
-        estimate=job.estimate,
         selected=(run.selected or 0) if run else int(job.estimate.get("calls") or 0),
         cost_micro=(counts.cost_micro or 0) if counts and known else None,
         worker_alive=served,

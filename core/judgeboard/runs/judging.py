@@ -138,15 +138,8 @@ async def judge_pending_async(
 ) -> JudgingSummary:
     """Judge responses; every verdict is stored at the latest 50 ms after it came.
 
-    An unfinished run of the same judge version, filter and mode is continued.
-
-    Args:
-        store: The database.
-        judge: Closed at the end.
-        where: Selects responses (default: all of the log).
-        mode: ``plain`` (those without any judgment of this version), ``failed`` (whose latest is not ok) or ``all``.
-        limit: Maximum number of responses.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+    An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
+    any judgment of this version), ``failed`` (whose latest is not ok) or ``all``. The judge is closed at the end.
 
     Raises:
         BadInput: The mode is none of the three.
@@ -171,15 +164,11 @@ _FOR_KINDS = {
 
 
 def make_judge(kind: str, **chosen: Any) -> Judge:
-    """Return a judge of this kind; what is not chosen comes from the environment, then from `JudgeOptions`.
+    """Return a judge of this kind, a key of ``JUDGES``.
 
-    Args:
-        kind: A key of ``JUDGES``: rag, lexical, …
-        chosen: Fields of `JudgeOptions`; None counts as not chosen.
-
-    Raises:
-        BadInput: The kind is unknown, or the options do not make such a judge (no model, no key, a model chosen for
-            a judge that asks none).
+    What ``chosen`` (fields of `JudgeOptions`) leaves out or None comes from the environment, then from `JudgeOptions`.
+    Raises BadInput if the kind is unknown, or the options do not make such a judge (no model, no key, a model chosen
+    for a judge that asks none).
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
@@ -197,11 +186,10 @@ def make_judge(kind: str, **chosen: Any) -> Judge:
 
 
 def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
-    """Return the model to ask; what is not chosen comes from the environment.
+    """Return the model to ask; what is not chosen, or None, comes from the environment.
 
-    Args:
-        asker: Who needs it, for messages: "the pairwise judge".
-        chosen: Keywords of `model_endpoint`; None counts as not chosen, others are left out.
+    ``asker`` names its user in messages: "the pairwise judge". Names that are not keywords of `model_endpoint` are
+    ignored.
     """
     return model_endpoint(asker, **{name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS})
 
@@ -230,17 +218,9 @@ async def judge(
     """Return a judge's verdict on one answer.
 
     A call that failed, a refusal and an unusable reply are verdicts too: look at ``status``. Without a usable verdict
-    the scores are None.
-
-    Args:
-        query: The question of the user.
-        answer: The answer of the assistant.
-        passages: The retrieved texts; None if they are not known (groundedness then is None), empty if there are none.
-        judge: A kind of judge (``lexical``, ``rag``), made for this call, or a judge of `make_judge`, which keeps its
-            connections over many calls and is closed by the caller.
-        query_type: The type of the question.
-        reference: A right answer, for judges that read one.
-        options: Fields of `JudgeOptions` for a kind of judge: model, base_url, api_key, domain, claims, …
+    the scores are None. Groundedness is None without ``passages``; an empty list means that none were retrieved.
+    ``judge`` is a kind of judge (``lexical``, ``rag``), made for this call with ``options`` (fields of `JudgeOptions`),
+    or a judge of `make_judge`, which keeps its connections over many calls and is closed by the caller.
 
     Raises:
         BadInput: There is no such judge, the options do not make one, or a text is no text.

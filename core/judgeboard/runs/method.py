@@ -71,12 +71,9 @@ def task_reader(
 ) -> Callable[[int], list[T]]:
     """Return a function that reads up to n further tasks, fewer only at the end, each just before it is done.
 
-    Args:
-        store: The database.
-        keys: The keys of the tasks, in order.
-        load: Returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile.
-        backwards: Begin at the other end because another process works on the same run: the two then meet, instead of
-            paying for each answer twice.
+    ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. With
+    ``backwards`` it begins at the other end because another process works on the same run: the two then meet, instead
+    of paying for each answer twice.
     """
     left = iter(keys[::-1] if backwards else keys)
 
@@ -408,10 +405,6 @@ async def ask_run(
 
 
 def require_price(max_cost: float | None, *, priced: bool, model: str | None) -> None:
-    """Refuse a cost limit that could not be kept.
-
-    Raises:
-        UnknownPrice: A cost limit is given and the model has no price.
-    """
+    """Refuse a cost limit that could not be kept; raises UnknownPrice if the model has no price."""
     if max_cost is not None and not priced:
         raise UnknownPrice(f"--max-cost: no price is known for {model}. Give one with --prices FILE.")

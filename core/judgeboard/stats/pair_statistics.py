@@ -146,9 +146,7 @@ def pair_statistics(
 
     ``judge`` and ``people`` hold grades on ``scale``. ``groups`` are evidence groups: required if people are stacked,
     with several rows of a response. ``scores`` are the judge's groundedness for the AUROC of labels, NaN without one.
-
-    Raises:
-        ValueError: Arrays of unequal length, a value outside the scale, a missing value.
+    Raises ValueError if arrays differ in length, a value is outside the scale, or a value is missing.
     """
     pairs = Pairs(judge, people, scale, groups, scores=scores, resamples=resamples)
     return PairStatistics(

@@ -112,10 +112,8 @@ def ratings_of(
 ) -> tuple[IntArray, Ratings]:
     """Return the ids of the rated items, ascending, and the matrix of single ratings.
 
-    The arrays have one row per rating; without ``groups`` each item is an evidence group of its own.
-
-    Raises:
-        ValueError: A rater rates an item twice, a value is missing or not in the declared categories.
+    The arrays have one row per rating; without ``groups`` each item is an evidence group of its own. Raises ValueError
+    if a rater rates an item twice, or a value is missing or not in the declared categories.
     """
     same_length(item_ids, raters, values)
     items, item = np.unique(item_ids, return_inverse=True)
@@ -212,10 +210,8 @@ def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: 
     """Return the combined value of people for each response, from one row per review.
 
     ``values`` are labels (any sortable values), qualities 1 to 4, or groundedness 0 to 1. A ``label`` is that of the
-    majority, ties left out; ``quality`` the lower median, ``groundedness`` the mean.
-
-    Raises:
-        ValueError: A reviewer has two reviews of one response, or a value is missing.
+    majority, ties left out; ``quality`` the lower median, ``groundedness`` the mean. Raises ValueError if a reviewer
+    has two reviews of one response, or a value is missing.
     """
     n = same_length(response_ids, reviewers, values)
     _check_values(values)

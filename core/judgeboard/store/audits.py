@@ -145,10 +145,8 @@ def store_judgment_reviews(
 ) -> int:
     """Store reviews with the flags that they raise, and return how many are new.
 
-    A review that is already stored (same judgment, version and ask) is left as it is.
-
-    Raises:
-        NotFound: A response is not stored.
+    A review that is already stored (same judgment, version and ask) is left as it is. Raises NotFound if a response is
+    not stored.
     """
     now = now or datetime.now(UTC)
     stored = 0

@@ -151,7 +151,13 @@ def load_comparisons(
     aspects: dict[tuple[int, str], set[str]] = {}
     for (version_id, kept, _, _), preferences in asked.items():
         aspects.setdefault((version_id, kept), set()).update(preferences)
-    pairs = _pairs(connection, {pair_id for _, _, pair_id, _ in asked})
+    asked_pairs = rows_with(
+        connection,
+        select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold),
+        PAIR.c.id,
+        {pair_id for _, _, pair_id, _ in asked},
+    )
+    pairs = {id_: (query_type, gold) for id_, query_type, gold in asked_pairs}
     rows = []
     for version_id, kept, pair_id in sorted({key[:3] for key in asked}):
         ab, ba = (asked.get((version_id, kept, pair_id, shown.value)) for shown in (Shown.AB, Shown.BA))
@@ -187,11 +193,6 @@ def _asked(
         latest[key] = ask
         preferences[aspect] = preference
     return asked
-
-
-def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[str, Preference | None]]:
-    query = select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold)
-    return {id_: (query_type, gold) for id_, query_type, gold in rows_with(connection, query, PAIR.c.id, ids)}
 
 
 def _on_pairs(connection: Connection, query: Select[Any], pair_ids: Collection[int]) -> Iterator[Any]:
@@ -403,7 +404,17 @@ def store_samples(
     )
     came_in: set[SampleKey] = set()
     for some in batches(items):
-        rows = [_sample_row(version.id, run_id, item, now) for item in some]
+        rows = [
+            {
+                "pair_id": item.pair_id,
+                "judge_version_id": version.id,
+                "number": item.number,
+                "ask": item.ask,
+                "answer": storable_or_none(item.answer),
+                **step_columns(item.record, run_id, now),
+            }
+            for item in some
+        ]
         came_in |= {SampleKey(*key) for key in connection.execute(statement, rows)}
     return came_in
 
@@ -430,28 +441,14 @@ def load_samples(
     tries: dict[tuple[int, int], dict[int, tuple[str | None, str]]] = {}
     for version_id, pair_id, number, answer, status in connection.execute(tried.order_by(SAMPLE.c.ask)):
         tries.setdefault((version_id, pair_id), {})[number] = (answer, status)
-    pairs = _sampled_pairs(connection, {pair_id for _, pair_id in tries})
+    columns = select(PAIR.c.id, *columns_of(SampledQuestion, PAIR))
+    rows = rows_with(connection, columns, PAIR.c.id, {pair_id for _, pair_id in tries})
+    pairs = {id_: tuple(values) for id_, *values in rows}
     questions = []
     for (version_id, pair_id), by_number in sorted(tries.items()):
         answers_and_statuses = zip(*(by_number[number] for number in sorted(by_number)), strict=True)
         questions.append(SampledQuestion._make((version_id, pair_id, *pairs[pair_id], *answers_and_statuses)))
     return questions
-
-
-def _sampled_pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[Any, ...]]:
-    query = select(PAIR.c.id, *columns_of(SampledQuestion, PAIR))
-    return {id_: tuple(columns) for id_, *columns in rows_with(connection, query, PAIR.c.id, ids)}
-
-
-def _sample_row(version_id: int, run_id: int | None, item: NewSample, now: datetime) -> dict[str, Any]:
-    return {
-        "pair_id": item.pair_id,
-        "judge_version_id": version_id,
-        "number": item.number,
-        "ask": item.ask,
-        "answer": storable_or_none(item.answer),
-        **step_columns(item.record, run_id, now),
-    }
 
 
 @dataclass(slots=True)

@@ -432,15 +432,10 @@ def export_tables(
 ) -> dict[str, int]:
     """Write a consistent snapshot of tables, a line per row, and return the number of lines of each.
 
-    Args:
-        store: The store to export.
-        targets: Targets by table (a key of `EXPORTS`: ``responses``, ``pairs``, …): a path, which is replaced only
-            when the whole file is written, or a binary stream, which stays open.
-        format: ``jsonl`` or ``parquet``, both exact, or ``csv``, in which formulas are defused.
-        viewer: Leave out the rows that this reviewer may not see (default: export all rows).
-
-    Raises:
-        BadInput: The table or format is unknown, a file cannot be written, or it is the database itself.
+    ``targets`` are by table (a key of `EXPORTS`): a path, which is replaced only when the whole file is written, or a
+    binary stream, which stays open. ``format`` is ``jsonl`` or ``parquet``, both exact, or ``csv``, in which formulas
+    are defused. Rows that the ``viewer`` may not see are left out (default: export all rows). Raises BadInput if the
+    table or format is unknown, a file cannot be written, or it is the database itself.
     """
     unknown = sorted(targets.keys() - EXPORTS.keys())
     if unknown:

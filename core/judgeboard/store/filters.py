@@ -57,9 +57,7 @@ class RowFilter:
     Scores are of the current verdict of ``judge`` or ``judge_version``, by default of the primary judge; in the queue
     they are the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids`` are
     internal ids: None matches everything, an empty tuple nothing. Without ``kinds`` the filter selects logged answers.
-
-    Raises:
-        BadInput: A value is invalid for its field.
+    Raises BadInput if a value is invalid for its field.
     """
 
     rules: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Raises and supersedes flags by the signals of the rules, and counts the decisions on them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,7 @@ from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
 from judgeboard.store.reviews import is_current
 from judgeboard.store.settings import RulesInForce
-from judgeboard.store.statements import TextColumn, read_columns
+from judgeboard.store.statements import TextColumn, read_columns, record_of
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, VERSION
 
 _IDS: BindParameter[int] = bindparam("ids", expanding=True)
@@ -108,7 +108,16 @@ def _signals(
     primary = _latest(state.by_judge.values(), primary_judge)
     others = sorted((judgment for judgment in state.by_judge.values() if judgment is not primary), key=_by_name)
     in_jury = frozenset(member for jury in _juries(state) for member in members_of.get(jury.version_id, frozenset()))
-    signals = {judgment.id: _judge_signal(judgment, in_jury) for judgment in state.by_judge.values()}
+    signals = {
+        judgment.id: record_of(
+            JudgeSignal,
+            judgment,
+            judgment_id=judgment.id,
+            title=version_title(judgment.name, judgment.number),
+            in_jury=judgment.fingerprint in in_jury,
+        )
+        for judgment in state.by_judge.values()
+    }
     return Signals(
         source=state.response.source,
         external_id=state.response.external_id,
@@ -156,31 +165,16 @@ def _failures(
     # A combined verdict is made without a call, so only its error tells that the jury was split.
     last_calls = {id_: (attempts or [{"status": error} if error == SPLIT else {}])[-1] for id_, attempts, error in rows}
     return {
-        judgment.response_id: FailedSignal(
+        judgment.response_id: record_of(
+            FailedSignal,
+            judgment,
             judgment_id=judgment.id,
-            name=judgment.name,
             title=version_title(judgment.name, judgment.number),
-            fingerprint=judgment.fingerprint,
-            status=judgment.status,
             cause=last_calls[judgment.id].get("status"),
             tokens=last_calls[judgment.id].get("completion_tokens"),
         )
         for judgment in failed.values()
     }
-
-
-def _judge_signal(judgment: ShortJudgment, in_jury: Collection[str]) -> JudgeSignal:
-    return JudgeSignal(
-        judgment_id=judgment.id,
-        kind=judgment.kind,
-        name=judgment.name,
-        title=version_title(judgment.name, judgment.number),
-        fingerprint=judgment.fingerprint,
-        groundedness=judgment.groundedness,
-        quality=judgment.quality,
-        label=judgment.label,
-        in_jury=judgment.fingerprint in in_jury,
-    )
 
 
 def _latest(judgments: Iterable[ShortJudgment], name: str | None) -> ShortJudgment | None:

@@ -196,10 +196,8 @@ def examples_from_reviews(
 
     Answers on which people differ are left out, adjudicated answers come first. Levels take turns, the worst first, so
     that good and bad answers are included; within a level the oldest answer comes first. The scores are on these
-    ``dimensions`` of a rubric, by default on groundedness and quality.
-
-    Raises:
-        BadInput: There are fewer usable answers.
+    ``dimensions`` of a rubric, by default on groundedness and quality. Raises BadInput if there are fewer usable
+    answers.
     """
     reviews = _on_dimensions(connection, dimensions) if dimensions is not None else _on_rag_scales(connection)
     usable = _readable(connection, _agreed(reviews))

@@ -162,9 +162,7 @@ def load_item(connection: Connection, response_id: int) -> Item:
     """Return an answer with its feedback, judgments, flags and reviews, in eight statements.
 
     A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts and nothing that is hidden.
-
-    Raises:
-        NotFound: The response does not exist, or was made from an answer that the reader has to review blind.
+    Raises NotFound if the response does not exist, or was made from an answer that the reader has to review blind.
     """
     query = select(RESPONSE).where(RESPONSE.c.id == response_id)
     row = connection.execute(query).one_or_none()

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -103,10 +103,7 @@ def version_title(name: str, number: int) -> str:
 def ensure_version(connection: Connection, version: JudgeVersion, now: datetime | None = None) -> StoredVersion:
     """Return the stored version with this content; store a new one under the next number of its name.
 
-    Two processes with the same version get the same row.
-
-    Raises:
-        ValueError: A parameter is NaN or infinite.
+    Two processes with the same version get the same row. Raises ValueError if a parameter is NaN or infinite.
     """
     address = fingerprint(version)
     while True:
@@ -118,14 +115,9 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
         connection.execute(
             insert_or_skip(connection, VERSION),
             {
-                "name": version.name,
-                "kind": version.kind,
+                **asdict(version),
                 "number": connection.execute(last).scalar_one() + 1,
-                "model": version.model,
-                "params": version.params,
-                "prompt": version.prompt,
                 "prompt_hash": None if version.prompt is None else prompt_hash(version.prompt),
-                "scale": version.scale,
                 "fingerprint": address,
                 "created_at": now or datetime.now(UTC),
             },
@@ -147,8 +139,7 @@ def list_versions(connection: Connection) -> list[StoredVersion]:
 def get_version(connection: Connection, which: int | str) -> StoredVersion:
     """Return a version by id, fingerprint (or its first 8 digits or more), title ("rag v3") or name (its newest).
 
-    Raises:
-        NotFound: No version matches, or the digits match several.
+    Raises NotFound if no version matches, or the digits match several.
     """
     if isinstance(which, int):
         row = connection.execute(_VERSIONS.where(VERSION.c.id == which)).one_or_none()
@@ -170,8 +161,7 @@ def choose_version(
 ) -> StoredVersion:
     """Return a version (`get_version`) that is one of ``usable``, which ``did`` something such as "compared pairs".
 
-    Raises:
-        NotFound: No usable version matches; the message lists the usable ones, or all if there are none.
+    Raises NotFound, with the usable versions (or all if there are none), if no usable version matches.
     """
     try:
         version = get_version(connection, which)

@@ -92,9 +92,7 @@ class KeyedList:
 
         The list may have changed since a key was created: a page before the first row is the first page, a page after
         the last row is the last page. A key of another order gives the first page. ``lines`` reads the lines of ids.
-
-        Raises:
-            BadInput: A key was not created by `Place.key`.
+        Raises BadInput if a key was not created by `Place.key`.
         """
         start, end = self._place(after), self._place(before)
         if end is not None:

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, literal_column, select
 
 from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Status
 from judgeboard.flags.rule import HALF_STEP
@@ -117,25 +117,17 @@ def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) 
     return [JudgeDay(day, **today) for day, today in zip(days, counted, strict=True)]
 
 
-class _Decisions(NamedTuple):
-    decided: int
-    made: int
-    decision: Decision
-    mine: bool
-    n: int
-
-
-def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[_Decisions]:
+def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> Sequence[Row[Any]]:
     """Count current decisions by the positions of their day and of the day on which their flag was raised."""
     decided, made = _place(REVIEW.c.at, days).label("decided"), _place(FLAG.c.created_at, days).label("made")
     mine = case((REVIEW.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
     query = (
-        select(decided, made, REVIEW.c.decision, mine, func.count())
+        select(decided, made, REVIEW.c.decision, mine, func.count().label("n"))
         .join(FLAG, FLAG.c.id == REVIEW.c.flag_id)
         .where(REVIEW.c.at >= _start(days[0]), REVIEW.c.decision.in_(_DECIDED), is_current())
         .group_by(_DECIDED_ON, _MADE, REVIEW.c.decision, _MINE)
     )
-    return [_Decisions(*row) for row in connection.execute(query)]
+    return connection.execute(query).all()
 
 
 def _place(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:

@@ -228,13 +228,10 @@ def store_pairs(
 ) -> StoredPairs:
     """Store pairs that are new by (source, external id).
 
-    A known pair with equal texts is unchanged, also one that comes without answers (a question that was sampled)
-    beside the stored one that has them; with other texts, or with another gold, it is a conflict and left as it was.
-    The answers become responses of kind ``pair_side``, unless ``sides`` names stored ones. Nothing is read or written
-    row by row.
-
-    Raises:
-        BadInput: A text holds NUL or a lone surrogate, which not both engines can hold.
+    A known pair with equal texts is unchanged, also one that comes without answers (a question that was sampled) beside
+    the stored one that has them; with other texts, or with another gold, it is a conflict and left as it was. The
+    answers become responses of kind ``pair_side``, unless ``sides`` names stored ones. Nothing is read or written row
+    by row. Raises BadInput if a text holds NUL or a lone surrogate, which not both engines can hold.
     """
     now = now or datetime.now(UTC)
     result = StoredPairs()

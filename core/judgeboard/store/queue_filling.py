@@ -67,8 +67,7 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> AddedItem
 def fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> AddedItems:
     """Add every pair with two answers that the queue's filter matches: by query type, source and outside id.
 
-    Raises:
-        BadInput: The filter has a field that pairs do not have, or the order is not oldest or random.
+    Raises BadInput if the filter has a field that pairs do not have, or the order is not oldest or random.
     """
     where = queue.filter
     if where != RowFilter(query_types=where.query_types, sources=where.sources, ids=where.ids):

@@ -216,7 +216,12 @@ def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tupl
     names = ("id", "external_id", "source", "query_type", "generator_model", "asked_at")
     query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(RESPONSE.c.id.in_(ids))
     feedback, judged = latest_feedback(connection, ids), _judged(connection, given, ids)
-    judges, reviews, flags = _judges(connection, ids), _reviews(connection, ids), _flags(connection, ids)
+    counted = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)
+    judges = _by_id(connection, counted.where(CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True)))
+    reviewed = select(REVIEW.c.response_id, func.count()).group_by(REVIEW.c.response_id)
+    reviews = _by_id(connection, reviewed.where(REVIEW.c.response_id.in_(ids), is_current()))
+    flagged = select(FLAG.c.response_id, FLAG.c.id).order_by(FLAG.c.severity, FLAG.c.id.desc())
+    flags = _by_id(connection, flagged.where(FLAG.c.response_id.in_(ids), OPEN))
     lines = {
         row.id: record_of(
             ResponseLine,
@@ -244,23 +249,6 @@ def _judged(connection: Connection, given: RowFilter, ids: Sequence[int]) -> dic
         row.response_id: record_of(JudgedLine, row, version_title=version_title(row.name, row.number))
         for row in connection.execute(query)
     }
-
-
-def _judges(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
-    query = select(CURRENT.c.response_id, func.count()).where(
-        CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True)
-    )
-    return _by_id(connection, query.group_by(CURRENT.c.response_id))
-
-
-def _reviews(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
-    query = select(REVIEW.c.response_id, func.count()).where(REVIEW.c.response_id.in_(ids), is_current())
-    return _by_id(connection, query.group_by(REVIEW.c.response_id))
-
-
-def _flags(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
-    query = select(FLAG.c.response_id, FLAG.c.id).where(FLAG.c.response_id.in_(ids), OPEN)
-    return _by_id(connection, query.order_by(FLAG.c.severity, FLAG.c.id.desc()))
 
 
 def _by_id(connection: Connection, query: Select[Any]) -> dict[int, int]:

@@ -159,11 +159,9 @@ def lock_subject(connection: Connection, response_id: int | None, pair_id: int |
 def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     """Read a response and hold it.
 
-    SQLite holds the whole database already. On PostgreSQL the response comes before its flag, as where judgments
-    are stored: two transactions that took them in turns would wait for each other for ever.
-
-    Raises:
-        NotFound: No such response.
+    SQLite holds the whole database already. On PostgreSQL the response comes before its flag, as where judgments are
+    stored: two transactions that took them in turns would wait for each other for ever. Raises NotFound without such a
+    response.
     """
     query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(RESPONSE.c.id == response_id)
     row = connection.execute(query.with_for_update(key_share=True)).one_or_none()

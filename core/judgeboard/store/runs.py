@@ -140,7 +140,7 @@ def _conditions(
     if selection.mode is AskMode.FAILED:
         failed = select(JUDGMENT.c.response_id).where(JUDGMENT.c.judge_version_id == version_id, NOT_OK)
         latest = select(JUDGMENT.c.status).where(of_version, JUDGMENT.c.repeat == 0).order_by(JUDGMENT.c.id.desc())
-        conditions += [RESPONSE.c.id.in_(failed), _first(latest) != Status.OK.value]
+        conditions += [RESPONSE.c.id.in_(failed), latest.limit(1).scalar_subquery() != Status.OK.value]
     if run_id is not None:
         conditions.append(~exists().where(of_version, JUDGMENT.c.run_id == run_id))
     return conditions
@@ -153,10 +153,6 @@ def _next_ask(version_id: int, selection: Selection) -> ColumnElement[int]:
         JUDGMENT.c.response_id == RESPONSE.c.id, JUDGMENT.c.judge_version_id == version_id
     )
     return func.coalesce(asked.scalar_subquery() + 1, 0)
-
-
-def _first(query: Select[Any]) -> ColumnElement[Any]:
-    return query.limit(1).scalar_subquery()
 
 
 RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPED.value)
@@ -213,10 +209,7 @@ def start_or_continue_run(
 
     A run over failed or all responses continues with its own responses. A plain run whose log has grown is not
     continued: the new run judges what it did not reach, and the new responses. A limit is stored as a frontier, so that
-    a continued run judges the same responses.
-
-    Raises:
-        BadInput: The judge version is retired.
+    a continued run judges the same responses. Raises BadInput if the judge version is retired.
     """
     selection = Selection(where or RowFilter(), ask_mode(mode), limit, last_response_id(connection))
 
@@ -245,10 +238,8 @@ def start_or_continue_method_run(
     """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
     ``question`` has the JSON values that fix the selection. Its frontier (``up_to``) is not compared: an unfinished run
-    continues up to its own frontier. ``selected`` is the number of steps, as far as it is known at the start.
-
-    Raises:
-        BadInput: The judge version is retired.
+    continues up to its own frontier. ``selected`` is the number of steps, as far as it is known at the start. Raises
+    BadInput if the judge version is retired.
     """
     return _start_or_continue(
         connection,

@@ -91,8 +91,11 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
 
 
 def record_of(cls: type[T], row: Any, **values: Any) -> T:
-    """Return a dataclass or named tuple with ``values`` and, for its other fields, the row's columns of their names."""
-    stored = row._asdict()
+    """Return a dataclass or named tuple with ``values`` and, for its other fields, the row's columns of their names.
+
+    ``row`` is a row of a query, or itself a dataclass or named tuple.
+    """
+    stored = {name: getattr(row, name) for name in _field_names(type(row))} if is_dataclass(row) else row._asdict()
     return cls(**{name: stored[name] for name in _field_names(cls) if name in stored} | values)
 
 
@@ -150,17 +153,14 @@ def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
             raise ValueError("this statement returns no rows")
         for rows in iter(lambda: cursor.fetchmany(_PART), []):
             for part, kind, names, values in zip(parts, kinds, known, zip(*rows, strict=True), strict=True):
-                part.append(np.array(values if names is None else _codes(values, names), dtype=kind))
+                codes = values if names is None else [names.setdefault(each, len(names)) for each in values]
+                part.append(np.array(codes, dtype=kind))
     arrays = [np.concatenate(part) for part in parts]
     return [array if names is None else _in_order(names, array) for names, array in zip(known, arrays, strict=True)]
 
 
 def _plain(type_: TypeEngine[Any]) -> Any:
     return type_.impl if isinstance(type_, TypeDecorator) else type_
-
-
-def _codes(texts: Sequence[str], known: dict[str, int]) -> list[int]:
-    return [known.setdefault(each, len(known)) for each in texts]
 
 
 def _in_order(known: dict[str, int], codes: IntArray) -> TextColumn:

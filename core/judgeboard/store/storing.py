@@ -65,10 +65,8 @@ def store_responses(
 ) -> StoredResponses:
     """Store new responses, by (source, external id), new feedback on known responses, and the flags that they raise.
 
-    A known response with other content is a conflict: it and its feedback stay as they are.
-
-    Raises:
-        BadInput: A text contains NUL or a lone surrogate, which one of the engines cannot store.
+    A known response with other content is a conflict: it and its feedback stay as they are. Raises BadInput if a text
+    contains NUL or a lone surrogate, which one of the engines cannot store.
     """
     now = now or datetime.now(UTC)
     result = StoredResponses()
@@ -88,10 +86,8 @@ def store_judgments(
 ) -> int:
     """Store judgments of one judge version, update current judgments and flags, and return how many are new.
 
-    A judgment that is already stored (same response, version, ask and repeat) is left as it is.
-
-    Raises:
-        NotFound: A response is not stored.
+    A judgment that is already stored (same response, version, ask and repeat) is left as it is. Raises NotFound if a
+    response is not stored.
     """
     now = now or datetime.now(UTC)
     stored = 0
@@ -108,9 +104,7 @@ def reapply_flags(connection: Connection, response_ids: Collection[int], now: da
     """Apply every rule again to these responses, with the settings in force; return the changes.
 
     This is idempotent. Decided flags stay and are not raised again; open flags whose reason is gone are superseded.
-
-    Raises:
-        NotFound: A response is not stored.
+    Raises NotFound if a response is not stored.
     """
     now = now or datetime.now(UTC)
     changes = FlagChanges()

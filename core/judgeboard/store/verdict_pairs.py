@@ -52,10 +52,8 @@ def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
     """Return each usable verdict of a run with the previous usable verdict of the same judge, by response.
 
     The judge is identified by kind and name, so that verdicts of older versions count; only repeat 0 counts. A response
-    that this judge had not judged before has no pair.
-
-    Raises:
-        NotFound: The run does not exist or has no judge version.
+    that this judge had not judged before has no pair. Raises NotFound if the run does not exist or has no judge
+    version.
     """
     version_id = connection.execute(select(RUN.c.judge_version_id).where(RUN.c.id == run_id)).scalar_one_or_none()
     if version_id is None:

@@ -296,13 +296,9 @@ def answer_panes(
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
-    Args:
-        actions: Only the claims of the judgment that they show are marked.
-        item: The answer.
-        side: Returns the pane on the right, from the claims as marked in the texts.
-        saved: The reviewer's own stored marks.
-        link: Leads from the answer to more about it.
-        under_side: Shows fields under the pane on the right.
+    Only the claims of the judgment of ``actions`` are marked. ``side`` returns the pane on the right, from the claims
+    as marked in the texts; ``under_side`` shows fields under it. ``saved`` are the reviewer's own stored marks.
+    ``link`` leads from the answer to more about it.
     """
     session = actions.session
     claims = () if actions.judgment is None else actions.judgment.claims or ()

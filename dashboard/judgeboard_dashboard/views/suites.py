@@ -17,7 +17,7 @@ from judgeboard.methods.suite_results import (
     suite_result,
 )
 from judgeboard.reports.output import Column, Table
-from judgeboard.stats.estimates import interval
+from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
@@ -37,7 +37,7 @@ RUN_COLUMNS = (
 )
 DIMENSION_COLUMNS = (
     Column("Dimension"),
-    Column("Average", "number"),
+    Column("Average", right=True),
     Column("95 %"),
     Column("Cases", "count", width=60),
 )
@@ -76,7 +76,10 @@ def runs_table(runs: Sequence[SuiteRun]) -> Table:
 
 def dimensions_table(dimensions: Mapping[str, Estimate]) -> Table:
     """Return the mean of each dimension."""
-    rows = ((name, mean.value, _interval(mean), mean.n) for name, mean in dimensions.items())
+    rows = (
+        (name, None if mean.value is None else two_decimals(mean.value), _interval(mean), mean.n)
+        for name, mean in dimensions.items()
+    )
     return Table(DIMENSION_COLUMNS, tuple(rows))
 
 

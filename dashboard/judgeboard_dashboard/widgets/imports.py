@@ -135,8 +135,7 @@ def try_file(
 ) -> Trial:
     """Import a file in a dry run; ``before`` is the previous trial, perhaps of the same file.
 
-    Raises:
-        BadInput: The file has no rows, or the mapping cannot be used.
+    Raises BadInput if the file has no rows, or the mapping cannot be used.
     """
     summary, rejected = import_upload(store, stream, choice, on_rows, dry_run=True)
     plain = replace(choice, mapping=())
@@ -154,8 +153,7 @@ def import_upload(
 ) -> tuple[ImportSummary, RejectedRows]:
     """Import the file; ``more`` are further arguments of `import_file`.
 
-    Raises:
-        BadInput: The file has no rows, or the mapping cannot be used.
+    Raises BadInput if the file has no rows, or the mapping cannot be used.
     """
     stream.seek(0)
     rejected = RejectedRows()

@@ -121,17 +121,11 @@ def key_button(
 ) -> None:
     """Show a button with a keyboard shortcut; ``options`` are further arguments of ``st.button``.
 
-    Args:
-        label: a constant text, never text from a log.
-        act: the action, executed at the page's next run (`Keyboard.work_off`); it must not use Streamlit.
-        key: unique on the page and for each row, so that a late press still belongs to its row.
-        turn: its turn among presses that arrive together; a row that has just appeared takes no decision.
-        shortcut: the key, shown in the button.
-        chosen: shows the button filled, as a selected grade.
-        quiet: shows the button without a border.
-        tip: explanation of the button.
-        each: counts two presses in quick succession as two; the browser still counts a held key once.
-        options: further arguments.
+    ``label`` is a constant text, never text from a log. ``act`` is executed at the page's next run
+    (`Keyboard.work_off`); it must not use Streamlit. ``key`` is unique on the page and for each row, so that a late
+    press still belongs to its row. ``turn`` orders presses that arrive together; a row that has just appeared takes no
+    decision. ``chosen`` shows the button filled, ``quiet`` without a border. ``each`` counts two presses in quick
+    succession as two; the browser still counts a held key once.
     """
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(

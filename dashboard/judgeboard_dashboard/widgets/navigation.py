@@ -54,8 +54,7 @@ def flagged(flag_id: int | None) -> Rows:
 def number_in_address(name: str, noun: str) -> int | None:
     """Return a number of the address that names a ``noun``, None without one.
 
-    Raises:
-        NotFound: It is no number that a row can have.
+    Raises NotFound if it is no number that a row can have.
     """
     value = st.query_params.get(name)
     if not value:
@@ -199,11 +198,7 @@ def cell_rows(cell: Cell, **more: str) -> Rows:
 
 
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
-    """Return the cell in an address, None if there is none.
-
-    Raises:
-        JudgeboardError: There is no such cell.
-    """
+    """Return the cell in an address, None if there is none; raises JudgeboardError if there is no such cell."""
     given = {name: address[name][-1] for name in CELL_FIELDS if address.get(name)}
     if "pairs" not in given:
         return None

@@ -120,7 +120,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     admin.goto("/settings?part=People")
     admin.get_by_label("E-mail address").fill("Bob@example.org")
     admin.get_by_label("E-mail address").press("Enter")
-    admin.get_by_role("button", name="Add", exact=True).click()
+    admin.get_by_role("button", name="Add person", exact=True).click()
     expect(admin.get_by_text(f"{BOB} may sign in, as reviewer.")).to_be_visible()
 
     page = site.sign_in("bob")

@@ -76,7 +76,7 @@ verdicts = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(verdicts | st.just(FAILED), min_size=2, max_size=7), st.randoms())
 def test_the_order_of_the_members_never_counts(given_: list[Verdict], random: Any) -> None:
     shuffled = random.sample(given_, len(given_))
