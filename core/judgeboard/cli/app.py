@@ -105,7 +105,9 @@ def _words(error: Exception) -> str:
         from judgeboard.store.engine import with_advice
 
         return f"database error: {with_advice(str(cause).partition(chr(10))[0])}"
-    return error.strerror or str(error) if type(error) is OSError else str(error)
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.strerror}: {str(error.filename)[:200]!r}; use another name"
+    return str(error)
 
 
 def _failed(error: Exception, *, debug: bool) -> int:

@@ -29,9 +29,8 @@ TABLES = (
     "--format",
     "format_",
     type=click.Choice([*FORMATS]),
-    default="jsonl",
-    show_default=True,
-    help="File format. CSV escapes cells that a spreadsheet would run as formulas; the other formats are exact.",
+    help="File format (default: from the ending of the output file, else jsonl). CSV escapes cells that a spreadsheet "
+    "would run as formulas; the other formats are exact.",
 )
 @click.option(
     "-o",
@@ -41,13 +40,16 @@ TABLES = (
     help="Output file; - for standard output. For `export all`: a folder.",
 )
 @options.database
-def export_command(table: str, format_: str, output: str) -> None:
+def export_command(table: str, format_: str | None, output: str) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
     A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
     """
+    from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables
 
+    store = options.open_store()
+    format_ = format_ or format_by_ending(output) or "jsonl"
     targets: dict[str, Path | BinaryIO]
     if table == "all":
         if output == "-":
@@ -62,7 +64,6 @@ def export_command(table: str, format_: str, output: str) -> None:
         if output == "-" and sys.stdout is None:
             raise BadInput("standard output is closed: use -o FILE")
         targets = {table: sys.stdout.buffer if output == "-" else Path(output)}
-    store = options.open_store()
     for name, count in export_tables(store, targets, format=format_, viewer=options.seen(store).viewer).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
 

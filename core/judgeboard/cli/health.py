@@ -101,7 +101,7 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     )
     lines = []
     for each in made:
-        fewer = "" if each.made + each.known >= n else f"; only {each.made + each.known:,} suitable answers"
+        fewer = "" if each.made + each.known >= n else f"; suitable answers: {each.made + each.known:,}"
         known = f", {each.known:,} stored before" if each.known else ""
         lines.append(f"{each.kind}: {each.made:,} made{known}{fewer}")
     lines.append("To judge them: judgeboard control-answers judge --judge KIND")

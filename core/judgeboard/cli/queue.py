@@ -95,9 +95,9 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--lease-minutes",
-    type=options.FiniteRange(0, min_open=True),
+    type=options.FiniteRange(0, 1440, min_open=True),
     default=10.0,
-    help="Minutes for which an item is reserved for its reviewer (default: 10).",
+    help="Minutes for which an item is reserved for its reviewer, at most 1440 (default: 10).",
 )
 @options.json_and_database
 def create(
@@ -261,12 +261,12 @@ def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) 
 @click.command("merge", epilog=options.example("judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json"))
 @click.argument("file", type=options.FILE)
 @options.json_and_database
-def merge(file: Path) -> None:
+def merge(file: Path) -> int:
     """Store the reviews from a file of `queue export`.
 
     Merging the same file twice stores each review once. If a line is invalid, the command names it and stores nothing.
     A line is refused if somebody else has reviewed or leased its item since, or if its texts differ from the stored
-    ones; the other lines are stored.
+    ones; the other lines are stored, and the exit code is 1.
     """
     from judgeboard.reviews.bundles import merge_bundle
 
@@ -277,6 +277,7 @@ def merge(file: Path) -> None:
     )
     refused = [f"line {line.line}, item {line.item}: {line.reason}" for line in merged.refused]
     options.show(merged, [counts, *refused])
+    return 1 if refused else 0
 
 
 def _text(file: Path) -> str:

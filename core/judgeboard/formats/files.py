@@ -321,7 +321,7 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
         raise BadInput(f"there is no format {wanted!r}: choose {', '.join((AUTO, *FORMATS))}")
     head = source.peek()
     is_parquet = head.startswith(_PARQUET)
-    by_name = _by_suffix(source.name)
+    by_name = format_by_ending(source.name)
     name = wanted if wanted != AUTO else "parquet" if is_parquet else by_name
     title = FORMATS[name].title if name else "a file of rows"
     for start, what in _NOT_ROWS:
@@ -336,7 +336,8 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     return FORMATS[str(name)]
 
 
-def _by_suffix(file: str) -> str | None:
+def format_by_ending(file: str) -> str | None:
+    """Return the name of the format that a file name ends in, without ``.gz``; None if no format has this ending."""
     ending = re.search(r"\.\w+$", file.lower().removesuffix(".gz"))
     return next((name for name, format_ in FORMATS.items() if ending and ending[0] in format_.suffixes), None)
 

@@ -98,19 +98,13 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         pair_id, source = cells.required_name("external_id", MAX_ID), cells.name("source") or self.source
         return ImportedComparison(pair_id, judge, comparison, source)
 
-    def store(
-        self,
-        connection: Connection,
-        records: Sequence[ImportedComparison],
-        batch_id: int,  # noqa: ARG002 - the shape of all kinds
-        now: datetime,
-    ) -> Stored:
+    def store(self, connection: Connection, records: Sequence[ImportedComparison], now: datetime) -> Stored:
         """Store the comparisons whose pair is found; another verdict in the same order is a conflict."""
         rows = RowOutcomes(len(records))
         names = {index: (record.pair_id, record.source) for index, record in enumerate(records)}
         named = pairs_named(connection, {external_id for external_id, _ in names.values()})
         by_judge: dict[RecordedJudge, dict[int, list[NewComparison]]] = {}
-        for index, pair in rows.find("pair", names, named).items():
+        for index, pair in rows.find("pair", "external_id", names, named).items():
             item = replace(records[index].comparison, pair_id=pair.id)
             by_judge.setdefault(records[index].judge, {})[index] = [item]
         for judge, given in by_judge.items():
@@ -119,7 +113,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         return rows.stored()
 
     def as_row(self, record: ImportedComparison) -> dict[str, Any]:
-        """Return a comparison as an import takes it again."""
+        """Return the main values of a comparison."""
         return {
             "pair_id": record.pair_id,
             "source": record.source,

@@ -244,13 +244,20 @@ class Cells:
     """One row, with the columns of its fields; its methods raise Unusable for a value of the wrong type.
 
     ``textual`` marks a format that has only texts (CSV): an empty cell is an absent value, and numbers are read from
-    texts. In other formats the text "3" is not a number.
+    texts. In other formats the text "3" is not a number. ``parsed`` has such values, by column.
     """
 
     values: Mapping[str, Any]
     taken: Mapping[str, str]
     extra: tuple[str, ...] = ()
     textual: bool = False
+    parsed: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the row as a JSON object that is read like the row itself."""
+        if not self.textual:
+            return dict(self.values)
+        return {name: self.parsed.get(name, None if value == "" else value) for name, value in self.values.items()}
 
     def get(self, field: str) -> Any:
         """Return the raw value of a field, None where it is absent."""
@@ -292,7 +299,11 @@ class Cells:
     def number(self, field: str) -> Any:
         """Return a value to be checked as a number; in CSV the number in its text."""
         value = self.get(field)
-        return spelled_number(value) if self.textual and isinstance(value, str) else value
+        if self.textual and isinstance(value, str):
+            value = spelled_number(value)
+            if _fault(value) is None:
+                self.parsed[self.taken[field]] = value
+        return value
 
     def time(self, field: str) -> datetime | None:
         """Return a moment in UTC."""

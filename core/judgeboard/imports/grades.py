@@ -103,11 +103,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         return ImportedGrade(response_id, annotator, grade, source, at, scores)
 
     def store(
-        self,
-        connection: Connection,
-        records: Sequence[ImportedGrade | ImportedPreference],
-        batch_id: int,
-        now: datetime,
+        self, connection: Connection, records: Sequence[ImportedGrade | ImportedPreference], now: datetime
     ) -> Stored:
         """Store the grades whose response, or pair, is found."""
         rows = RowOutcomes(len(records))
@@ -115,16 +111,16 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
         grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
         responses = responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
-        known = rows.find("response", grade_names, responses)
+        known = rows.find("response", "external_id", grade_names, responses)
         graded = [GradeOf(response.id, response.source, grades[index]) for index, response in known.items()]
-        new = insert_grades(connection, graded, batch_id, now) if graded else 0
+        new = insert_grades(connection, graded, self.batch_id, now) if graded else 0
         pair_names = {index: (record.pair_id, record.source) for index, record in preferences.items()}
         pairs = pairs_named(connection, {name for name, _ in pair_names.values()}) if preferences else {}
         preferred = {
             index: PreferenceOf(pair.id, pair.source, preferences[index].pair_id, preferences[index].given)
-            for index, pair in rows.find("pair", pair_names, pairs).items()
+            for index, pair in rows.find("pair", "pair_id", pair_names, pairs).items()
         }
-        are_new = store_preferences(connection, list(preferred.values()), batch_id, now) if preferred else []
+        are_new = store_preferences(connection, list(preferred.values()), self.batch_id, now) if preferred else []
         rows.new |= {index for index, is_new in zip(preferred, are_new, strict=True) if is_new}
         stored = rows.stored()
         stored.new += new
@@ -132,7 +128,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         return stored
 
     def as_row(self, record: ImportedGrade | ImportedPreference) -> dict[str, Any]:
-        """Return a grade or preference as an import takes it again."""
+        """Return the main values of a grade or preference."""
         if isinstance(record, ImportedGrade):
             grade = {name: value for name, value in asdict(record.grade).items() if name not in NOT_IMPORTED}
             return {

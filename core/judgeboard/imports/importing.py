@@ -143,7 +143,7 @@ def import_file(
             reject = on_rejected or (rejects.add if not dry_run else lambda _rejected: None)
             batch = _Batch(store, reading.kind, summary, reject, actor, digest)
             for item in reading:
-                batch.add(reading.line, item)
+                batch.add(reading.line, reading.row, item)
                 if len(batch.records) >= BATCH_ROWS:
                     batch.flush()
                     if on_progress is not None:
@@ -166,15 +166,15 @@ class _Batch:
     actor: Actor
     digest: str | None
     records: list[Any] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
+    rows: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     id: int | None = None
 
-    def add(self, line: int, item: Any) -> None:
+    def add(self, line: int, row: dict[str, Any], item: Any) -> None:
         if isinstance(item, Rejected):
             self._reject(item)
             return
         self.records.append(item)
-        self.lines.append(line)
+        self.rows.append((line, row))
         if len(self.summary.first_records) < MOST_KEPT:
             self.summary.first_records.append(item)
 
@@ -193,7 +193,8 @@ class _Batch:
                 actor=actor_name(self.actor),
                 now=now,
             )
-            stored = self.kind.store(connection, self.records, batch_id, now)
+            self.kind.batch_id = batch_id
+            stored = self.kind.store(connection, self.records, now)
             # A file without anything new stores nothing, not even a batch.
             if summary.dry_run or not (stored.new or stored.feedback_added):
                 attempt.rollback()
@@ -204,9 +205,9 @@ class _Batch:
         summary.unchanged += stored.unchanged
         summary.feedback_added += stored.feedback_added
         for problem in stored.problems:
-            line, row = self.lines[problem.index], self.kind.as_row(self.records[problem.index])
+            line, row = self.rows[problem.index]
             self._reject(Rejected(line, problem.field, problem.reason, row, conflict=problem.conflict))
-        self.records, self.lines = [], []
+        self.records, self.rows = [], []
 
     def finish(self) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
@@ -250,6 +251,7 @@ def rejected_path(file: str | Path) -> Path:
     return Path("stdin.rejected.jsonl") if str(file) == "-" else Path(f"{file}.rejected.jsonl")
 
 
+_REJECTED = ("line", "field", "reason", "row")
 _START = b'{"line": '  # how every line of such a file starts
 
 
@@ -305,7 +307,7 @@ def _replaceable(path: Path) -> bool:
 
 def rejected_line(rejected: Rejected) -> str:
     """Return a rejected row as a line of JSON; a row that JSON cannot represent becomes a text."""
-    line = {"line": rejected.line, "field": rejected.field, "reason": rejected.reason, "row": rejected.row}
+    line = {name: getattr(rejected, name) for name in _REJECTED}
     try:  # ASCII, because a lone surrogate, one reason for a rejection, has no bytes in UTF-8
         return json.dumps(line, allow_nan=False) + "\n"
     except (ValueError, RecursionError):
@@ -320,7 +322,7 @@ class Reading(Iterator[Any]):
     """An import file being read: an iterator over its records and its `Rejected` rows.
 
     If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the reason. ``line`` is
-    the line or row that was read last.
+    the line or row that was read last, ``row`` its values. Of a file of rejected rows, the rows themselves are read.
     """
 
     def __init__(
@@ -335,6 +337,7 @@ class Reading(Iterator[Any]):
         self.kind = kind
         self.unreadable: str | None = None
         self.line = 0
+        self.row: dict[str, Any] = {}
         self._source = source
         self._columns = Columns(kind.columns, mapping, left_over=kind.left_over, reads_left_over=kind.reads_left_over)
         self._rows_of_file = self._noting_the_end(format_.read(source))
@@ -386,7 +389,7 @@ class Reading(Iterator[Any]):
         try:
             for item in items:
                 last = item.line
-                yield item
+                yield _rejected_before(item)
         except Unreadable as error:
             self.unreadable = f"unreadable after row {last}: {error}"
             yield Rejected(last + 1, None, self.unreadable, None)
@@ -398,14 +401,24 @@ class Reading(Iterator[Any]):
             theirs, reason = fault
             ours = next((ours for ours, name in plan.taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
+        cells = Cells(row.values, plan.taken, plan.extra, self.format.textual)
         try:
-            return self.kind.build(Cells(row.values, plan.taken, plan.extra, self.format.textual))
+            record = self.kind.build(cells)
         except Unusable as error:
             other = kind_meant(type(self.kind), plan.taken, row.values)
             if other is None:
-                return Rejected(row.line, error.field, error.reason, row.values)
+                return Rejected(row.line, error.field, error.reason, cells.as_json())
             reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"
-            return OfAnotherKind(row.line, error.field, reason, row.values, other_kind=other)
+            return OfAnotherKind(row.line, error.field, reason, cells.as_json())
+        self.row = cells.as_json()
+        return record
+
+
+def _rejected_before(item: Row | Rejected) -> Row | Rejected:
+    """Return the row inside a line of a file of rejected rows, any other item unchanged."""
+    if isinstance(item, Row) and tuple(item.values) == _REJECTED and isinstance(item.values["row"], dict):
+        return Row(item.line, item.values["row"])
+    return item
 
 
 def read_records(
@@ -433,11 +446,10 @@ def read_records(
         raise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OfAnotherKind(Rejected):
-    """A rejected row with the columns of ``other_kind``."""
+    """A rejected row with the columns of another kind."""
 
-    other_kind: str
+    __slots__ = ()
 
 
 def kind_meant(chosen: type[ImportKind[Any]], taken: Collection[str], columns: Iterable[str]) -> str | None:

@@ -119,13 +119,14 @@ class ImportKind(ABC, Generic[Record]):
     ``source`` is the source of rows without their own; for kinds that refer to stored responses or pairs, the source
     that has them (None: any). ``columns`` are the fields and their other names; the ``needed`` ones tell the kind of a
     row. ``left_over`` says how a column that is no field is handled. ``brings_answers`` is False for kinds that only
-    refer to stored responses or pairs.
+    refer to stored responses or pairs. ``batch_id`` is the import batch of the records that are stored next.
     """
 
     columns: ClassVar[ColumnNames]
     needed: ClassVar[tuple[str, ...]]
     left_over: ClassVar[str] = "not stored"
     brings_answers: ClassVar[bool] = False
+    batch_id: int
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         self.source = source
@@ -147,7 +148,7 @@ class ImportKind(ABC, Generic[Record]):
         """Return the record of a row; raise Unusable where a field is missing or has a wrong value."""
 
     @abstractmethod
-    def store(self, connection: "Connection", records: Sequence[Record], batch_id: int, now: datetime) -> Stored:
+    def store(self, connection: "Connection", records: Sequence[Record], now: datetime) -> Stored:
         """Store the new records of a batch in the caller's transaction."""
 
     def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open
@@ -156,7 +157,7 @@ class ImportKind(ABC, Generic[Record]):
 
     @abstractmethod
     def as_row(self, record: Record) -> dict[str, Any]:
-        """Return a record as a row that can be imported again, for previews and rejected rows."""
+        """Return the main values of a record by field, for previews."""
 
 
 class Named(Protocol):
@@ -183,11 +184,12 @@ class RowOutcomes:
         self.problems.setdefault(index, Problem(index, field_, reason, conflict=conflict))
 
     def find(
-        self, what: str, names: Mapping[int, tuple[str, str | None]], named: Mapping[str, Sequence[Found]]
+        self, what: str, field_: str, names: Mapping[int, tuple[str, str | None]], named: Mapping[str, Sequence[Found]]
     ) -> dict[int, Found]:
         """Return the stored response or pair of each row; refuse a row with none or with several.
 
-        ``what`` is "response" or "pair", ``names`` has external id and source (None: any) by the row's index.
+        ``what`` is "response" or "pair", ``field_`` the field with the external id. ``names`` has external id and
+        source (None: any) by the row's index.
         """
         matches: dict[int, Found] = {}
         for index, (external_id, source) in names.items():
@@ -200,7 +202,7 @@ class RowOutcomes:
             if candidates:
                 sources = " and ".join(repr(each.source) for each in candidates)
                 reason = f"{external_id!r} is in the sources {sources}: choose one with --source"
-            self.refuse(index, f"{what}_id", reason)
+            self.refuse(index, field_, reason)
         return matches
 
     def stored(self) -> Stored:

@@ -222,17 +222,17 @@ class PairImport(RecordedImport[ImportedPair]):
             raise Unusable("judge", "a verdict without a judge: give the column judge")
         return ImportedPair(pair, judge, verdicts, _raws(cells), people)
 
-    def store(self, connection: Connection, records: Sequence[ImportedPair], batch_id: int, now: datetime) -> Stored:
+    def store(self, connection: Connection, records: Sequence[ImportedPair], now: datetime) -> Stored:
         """Store what is new; a pair with other texts, or another verdict of a judge on it, is a conflict."""
         rows = RowOutcomes(len(records))
-        ids = import_pairs(connection, [record.pair for record in records], batch_id, now, rows)
+        ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
         people = [
             (index, PreferenceOf(pair_id, record.pair.source, record.pair.external_id, given))
             for index, (record, pair_id) in enumerate(zip(records, ids, strict=True))
             if pair_id is not None
             for given in record.people
         ]
-        new = store_preferences(connection, [given for _, given in people], batch_id, now) if people else []
+        new = store_preferences(connection, [given for _, given in people], self.batch_id, now) if people else []
         rows.new |= {index for (index, _), is_new in zip(people, new, strict=True) if is_new}
         self._store_verdicts(connection, records, ids, rows, now)
         return rows.stored()
@@ -264,7 +264,7 @@ class PairImport(RecordedImport[ImportedPair]):
         return len(late)
 
     def as_row(self, record: ImportedPair) -> dict[str, Any]:
-        """Return a pair as an import takes it again; of people, who and their preferences."""
+        """Return the main values of a pair; of people, who and their preferences."""
         verdicts = {f"verdict_order_{shown}": dict(said) for shown, said in record.verdicts.items()}
         human = [
             {"annotator": one.annotator, "shown": one.shown, **aspects_as_row(one.aspects)} for one in record.people
@@ -367,6 +367,6 @@ def import_pairs(
 
 
 def pair_as_row(pair: Pair) -> dict[str, Any]:
-    """Return a pair as an import takes it again."""
+    """Return the main values of a pair."""
     names = ("source", "external_id", "question", "options", "answer_a", "answer_b", "query_type", "reference", "gold")
     return {name: getattr(pair, name) for name in names if getattr(pair, name) is not None}

@@ -96,11 +96,11 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             )
         return ImportedRepeats(response, judge, rubric, str(scale), tuple(scores), tuple(raws))
 
-    def store(self, connection: Connection, records: Sequence[ImportedRepeats], batch_id: int, now: datetime) -> Stored:
+    def store(self, connection: Connection, records: Sequence[ImportedRepeats], now: datetime) -> Stored:
         """Store what is new; an answer with other content, or another score in the same repeat, is a conflict."""
         rows = RowOutcomes(len(records))
         responses = [record.response for record in records]
-        stored = store_responses(connection, responses, batch_id, now)
+        stored = store_responses(connection, responses, self.batch_id, now)
         for clash in stored.conflicts:
             reason = f"{clash.external_id!r} is stored with other content"
             rows.refuse(clash.index, "external_id", reason, conflict=True)
@@ -128,7 +128,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         return rows.stored()
 
     def as_row(self, record: ImportedRepeats) -> dict[str, Any]:
-        """Return repeats as an import takes them again."""
+        """Return the main values of repeats."""
         response = record.response
         return {
             "source": response.source,

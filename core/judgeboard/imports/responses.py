@@ -23,7 +23,6 @@ from judgeboard.imports.fields import (
     checked,
     metadata_in,
     parsed_json,
-    spelled_number,
 )
 from judgeboard.imports.kinds import ImportKind, Problem, Stored
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
@@ -103,9 +102,9 @@ class ResponseImport(ImportKind[Response]):
             raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
         return response
 
-    def store(self, connection: Connection, records: Sequence[Response], batch_id: int, now: datetime) -> Stored:
+    def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
         """Store responses that are new, and feedback that is new on known ones."""
-        stored = store_responses(connection, records, batch_id, now)
+        stored = store_responses(connection, records, self.batch_id, now)
         result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
         kept = find_contents(connection, [key_of(records[conflict.index]) for conflict in stored.conflicts])
         for conflict in stored.conflicts:
@@ -117,7 +116,7 @@ class ResponseImport(ImportKind[Response]):
         return result
 
     def as_row(self, record: Response) -> dict[str, Any]:
-        """Return a response as an import takes it again."""
+        """Return the main values of a response."""
         return {
             "source": record.source,
             "external_id": record.external_id,
@@ -198,7 +197,7 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     value = cells.get("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
         try:
-            value = parsed_json("context", value)
+            value = cells.parsed[cells.taken["context"]] = parsed_json("context", value)
         except Unusable as error:
             if error.reason != NOT_JSON:
                 raise
@@ -252,7 +251,7 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
     """
     feedback: list[Feedback] = []
     for field, scale in _FIELDS:
-        value = cells.get(field)
+        value = cells.number(field)
         if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
             value = parsed_json(field, value)
         if isinstance(value, list | dict):
@@ -261,7 +260,7 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
                 raise Unusable(field, "a list of feedback may contain only objects")
             feedback += [_from_object(field, item) for item in items]
         elif value is not None:
-            feedback.append(_from_value(field, value, scale, textual=cells.textual))
+            feedback.append(_from_value(field, value, scale))
     return tuple(feedback)
 
 
@@ -275,13 +274,11 @@ def _from_object(field: str, value: dict[str, Any]) -> Feedback:
     user, at = value.get("user"), value.get("at")
     if user is not None and not isinstance(user, str):
         raise Unusable(field, f"the user is {json_kind(user)}, not a text")
-    feedback = _from_value(field, score, checked(field, FeedbackKind, scale), textual=False)
+    feedback = _from_value(field, score, checked(field, FeedbackKind, scale))
     return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at))
 
 
-def _from_value(field: str, value: Any, scale: FeedbackKind | None, *, textual: bool) -> Feedback:
-    if textual and isinstance(value, str):
-        value = spelled_number(value)
+def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
     if isinstance(value, str | bool):
         word = str(value).translate(_SKIN_TONES).strip().lower()
         if word not in _UP | _DOWN:

@@ -77,10 +77,10 @@ class SampleImport(RecordedImport[ImportedSamples]):
         judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
         return ImportedSamples(pair_in(cells, self.source or "", answers=False), judge, _tries(cells), _verdicts(cells))
 
-    def store(self, connection: Connection, records: Sequence[ImportedSamples], batch_id: int, now: datetime) -> Stored:
+    def store(self, connection: Connection, records: Sequence[ImportedSamples], now: datetime) -> Stored:
         """Store what is new; another answer of a model in the same try is a conflict."""
         rows = RowOutcomes(len(records))
-        ids = import_pairs(connection, [record.pair for record in records], batch_id, now, rows)
+        ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index, (record, pair_id) in enumerate(zip(records, ids, strict=True)):
             if pair_id is not None:
@@ -107,7 +107,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
         return rows.stored()
 
     def as_row(self, record: ImportedSamples) -> dict[str, Any]:
-        """Return samples as an import takes them again."""
+        """Return the main values of samples."""
         return {**pair_as_row(record.pair), "judge": record.judge.name, "samples": [one.answer for one in record.tries]}
 
 

@@ -93,13 +93,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             raise Unusable("external_id", f"{judge} has judged {response_id!r} in an earlier row of this file")
         return ImportedVerdict(response_id, judge, verdict, source)
 
-    def store(
-        self,
-        connection: Connection,
-        records: Sequence[ImportedVerdict],
-        batch_id: int,  # noqa: ARG002 - the shape of all kinds
-        now: datetime,
-    ) -> Stored:
+    def store(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> Stored:
         """Store the verdicts on responses of logs and pairs; a different verdict is a conflict."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
@@ -109,7 +103,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             sides = sides_named(connection, unknown)
             named |= {name: [Named(*side) for side in found] for name, found in sides.items()}
         by_judge: dict[str, dict[int, int]] = {}
-        for index, response in rows.find("response", names, named).items():
+        for index, response in rows.find("response", "external_id", names, named).items():
             by_judge.setdefault(records[index].judge, {})[index] = response.id
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, RecordedJudge(judge), now)
@@ -121,7 +115,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                     new[index] = NewJudgment(response_id, 0, 0, verdict)
                 elif not known[response_id].equals(verdict):
                     reason = f"{version.name} has another verdict on {records[index].response_id!r}"
-                    rows.refuse(index, "response_id", reason, conflict=True)
+                    rows.refuse(index, "external_id", reason, conflict=True)
             if new:
                 stored = store_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
                 # Another process may have stored some of them between the two statements.
@@ -129,7 +123,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         return rows.stored()
 
     def as_row(self, record: ImportedVerdict) -> dict[str, Any]:
-        """Return a verdict as an import takes it again."""
+        """Return the main values of a verdict."""
         verdict = record.verdict
         return {
             "response_id": record.response_id,

@@ -20,7 +20,7 @@ from judgeboard.reviews.checks import (
     checked_request,
     checked_text,
 )
-from judgeboard.reviews.decisions import LONGEST_ID, VERBS, new_review, shortened, store_review
+from judgeboard.reviews.decisions import LONGEST_ID, new_review, shortened, store_review
 from judgeboard.reviews.outcome import update_states
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -300,8 +300,10 @@ def _undone(
         message = f"Undone: pair {review.pair_id} is yours again."
     elif decided and state is FlagState.SUPERSEDED:
         message = "Cannot reopen: a newer flag is open on this answer."
-    elif review.decision in VERBS:
+    elif decided and state in {FlagState.OPEN, None} and item_state is not ItemState.ADJUDICATED:
         message = f"Undone: {name} is open again."
+    elif decided:
+        message = f"Undone: your review of {name} is withdrawn; other reviews decide it."
     elif review.decision is Decision.UNSURE:
         message = f"Undone: {name} is in your queue again."
     else:

@@ -253,7 +253,7 @@ def upgrade(store: Store) -> str | None:
         raise SchemaMismatch(_mismatch(store.engine.url, str(before)))
     try:
         with store.writing() as connection:
-            run_upgrade(connection, new=before is None)
+            run_upgrade(connection)
     except (OperationalError, ProgrammingError) as error:
         raise BadInput(f"cannot migrate {store.shown_url}: {error.orig}") from error
     return before

@@ -43,4 +43,4 @@ def test_what_is_missing_is_named(tmp_path: Path, sqlite_store: Store, capsys: p
     assert run(["control-answers", "make", "--db", str(tmp_path / "none.db")]) == 2
     store_answers(sqlite_store, 2)
     assert run(["control-answers", "make", "--kinds", "hedges_removed", *db]) == 0
-    assert "only 0 suitable answers" in capsys.readouterr().out
+    assert "suitable answers: 0" in capsys.readouterr().out

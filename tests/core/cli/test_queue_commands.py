@@ -121,7 +121,7 @@ def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: T
         (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs can be filtered only by"),
         (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, low_quality"),
         (("--where", "state=confirmed"), "a queue has open flags only: leave out state=confirmed"),
-        (("--lease-minutes", "2000"), "not 120000 seconds"),
+        (("--lease-minutes", "2000"), "not in the range 0<x<=1440"),
     ],
 )
 def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], said: str, typed: Typed) -> None:

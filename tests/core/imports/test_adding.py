@@ -55,8 +55,8 @@ class TraceImport(ImportKind):
         texts = (cells.required_text("asked"), cells.required_text("said"))
         return Response(self.source, cells.required_name("trace"), *texts)
 
-    def store(self, connection, records, batch_id, now):
-        stored = store_responses(connection, records, batch_id, now)
+    def store(self, connection, records, now):
+        stored = store_responses(connection, records, self.batch_id, now)
         return Stored(len(stored.new), stored.unchanged)
 
     def as_row(self, record):

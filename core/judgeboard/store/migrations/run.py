@@ -4,10 +4,12 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, inspect, select
 
 from judgeboard.store.columns import METADATA
 from judgeboard.store.triggers import install_guards, install_search
+
+_UPGRADES = 5_872_341  # the number of the lock
 
 
 def alembic_config(connection: Connection) -> Config:
@@ -19,12 +21,14 @@ def alembic_config(connection: Connection) -> Config:
     return config
 
 
-def run_upgrade(connection: Connection, *, new: bool) -> None:
-    """Create the tables of a new database, or upgrade an older one, within the caller's transaction.
+def run_upgrade(connection: Connection) -> None:
+    """Create the tables, or upgrade them, within the caller's transaction; other processes wait for it.
 
     Triggers have no versions: they are created again after every upgrade.
     """
-    if new:
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_UPGRADES)))
+    if not inspect(connection).has_table("alembic_version"):
         METADATA.create_all(connection)
         command.stamp(alembic_config(connection), "head")
     else:

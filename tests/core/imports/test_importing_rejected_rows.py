@@ -1,0 +1,230 @@
+"""The file of rejected rows can be imported: it stores what the rows themselves would have stored."""
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.imports.importing import import_file
+from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.store.columns import METADATA
+from judgeboard.store.engine import Store, open_store
+
+Row = dict[str, Any]
+LEFT = {"external_id": "r1", "source": "log", "query": "which?", "answer": "left"}
+RIGHT = {"external_id": "r2", "source": "log", "query": "which?", "answer": "right"}
+ANSWERS = [("responses", LEFT), ("responses", RIGHT)]
+ASKED = {"external_id": "p1", "source": "log", "question": "which?", "answer_a": "left", "answer_b": "right"}
+PAIR = {
+    **ASKED,
+    "options": ["x", "y"],
+    "query_type": "math",
+    "reference": "x",
+    "model_a": "m",
+    "model_b": "n",
+    "response_a": "r1",
+    "response_b": "r2",
+    "gold": "tie",
+    "metadata": {"k": 1},
+}
+RESPONSE = {
+    **LEFT,
+    "context": ["a passage", {"text": "another", "rank": 2}],
+    "query_type": "chat",
+    "generator_model": "m",
+    "generator_cost": 0.25,
+    "messages": [{"role": "user", "content": "which?"}],
+    "reference": "left",
+    "asked_at": "2026-05-01T10:00:00Z",
+    "metadata": {"k": 1},
+    "thumbs": "up",
+    "stars": 4,
+    "feedback": 3,
+    "kind": "candidate",
+    "extra": "e",
+}
+GRADE = {
+    "external_id": "r1",
+    "source": "log",
+    "annotator": "ada",
+    "label": "grounded",
+    "groundedness": 0.5,
+    "quality": 4,
+    "spans": [{"start": 0, "end": 2}],
+    "aspects": {"depth": 2},
+    "scale": "1-5",
+    "note": "so",
+    "corrected_answer": "right",
+    "at": "2026-05-01T10:00:00Z",
+}
+PREFERENCE = {
+    "pair_id": "p1",
+    "source": "log",
+    "annotator": "ada",
+    "aspects": {"depth": 2, "style": "a"},
+    "scale": "-3..3",
+    "preference": "b",
+    "shown": "ba",
+    "note": "so",
+    "at": "2026-05-01T10:00:00Z",
+}
+VERDICT = {
+    "external_id": "r1",
+    "source": "log",
+    "judge": "j",
+    "label": "grounded",
+    "groundedness": 0.5,
+    "quality": 4,
+    "scores": {"depth": 2},
+    "scale": "1-5",
+    "reasoning": "why",
+    "raw": '{"quality": 4}',
+    "status": "ok",
+    "error": "none",
+}
+COMPARISON = {
+    "external_id": "p1",
+    "source": "log",
+    "judge": "j",
+    "judge_version": "7",
+    "order": "ab",
+    "verdict": "a",
+    "aspect": "depth",
+    "condition": "reference",
+    "reference": "R",
+    "reasoning": "why",
+    "raw": "[[A]]",
+    "status": "ok",
+    "error": "none",
+    "ask": 1,
+}
+JUDGED_PAIR = {
+    **PAIR,
+    "judge": "j",
+    "verdict_order_ab": {"depth": "a"},
+    "verdict_order_ba": "b",
+    "raw": "both",
+    "raw_ab": "[[A]]",
+    "raw_ba": "[[B]]",
+    "human": [
+        {"annotator": "ada", "shown": "ba", "scale": "-3..3", "note": "so", "at": "2026-05-01T10:00:00Z", "depth": 3}
+    ],
+}
+SAMPLES = {
+    **PAIR,
+    "judge": "m",
+    "judge_version": "7",
+    "samples": ["1", None],
+    "models": ["m1", "m2"],
+    "statuses": ["ok", "refused"],
+    "raw": ["it is 1", "no"],
+    "verdicts": {"A": {"ab": "a", "ba": None}},
+}
+REPEATS = {
+    "external_id": "r1",
+    "source": "log",
+    "question": "which?",
+    "answer": "left",
+    "reference": "left",
+    "query_type": "chat",
+    "generator_model": "w",
+    "judge": "m",
+    "rubric": "1 bad, 5 good",
+    "scale": "1-5",
+    "samples": [5, None],
+    "raw": ["fine", "?"],
+    "metadata": {"k": 1},
+}
+OTHER_ANSWER = [("responses", {**LEFT, "answer": "other"})]
+OTHER_PAIR = [("pairs", {**ASKED, "question": "how?"})]
+OF_PAIRS = {"pair_id", "preference", "shown"}
+OF_RESPONSES = {"external_id", "label", "groundedness", "quality", "spans", "corrected_answer"}
+# By kind: a row, the fields it cannot have, what makes the store refuse it, and what the store needs to accept it.
+CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row]]]] = [
+    ("responses", RESPONSE, set(), OTHER_ANSWER, []),
+    ("grades", GRADE, OF_PAIRS, [], ANSWERS),
+    ("grades", PREFERENCE, OF_RESPONSES, [], [("pairs", ASKED)]),
+    ("verdicts", VERDICT, set(), [], ANSWERS),
+    ("pairs", JUDGED_PAIR, set(), OTHER_PAIR, ANSWERS),
+    ("comparisons", COMPARISON, set(), [], [("pairs", ASKED)]),
+    ("samples", SAMPLES, set(), OTHER_PAIR, ANSWERS),
+    ("repeats", REPEATS, set(), OTHER_ANSWER, []),
+]
+
+
+@pytest.fixture
+def new_store(tmp_path: Path, sqlite_template: Path) -> Callable[..., Store]:
+    """Return ``new_store(name, rows)``: a database with rows, each with its kind."""
+
+    def new(name: str, rows: list[tuple[str, Row]]) -> Store:
+        shutil.copyfile(sqlite_template, tmp_path / f"{name}.db")
+        store = open_store(tmp_path / f"{name}.db")
+        for kind, row in rows:
+            file = write(tmp_path / "before.jsonl", row)
+            assert import_file(store, file, kind=kind).new == 1
+        return store
+
+    return new
+
+
+def write(path: Path, row: Row) -> Path:
+    if path.suffix == ".jsonl":
+        path.write_text(json.dumps(row), encoding="utf-8")
+        return path
+    cells = {name: value if isinstance(value, str) else json.dumps(value) for name, value in row.items()}
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, [*cells, "empty"])
+        table.writeheader()
+        table.writerow({**cells, "empty": ""})
+    return path
+
+
+def stored_in(store: Store) -> dict[str, list[dict[str, str]]]:
+    """Every row of every table, without the times and the events of the imports."""
+    times = {"created_at", "imported_at", "started_at", "finished_at", "import_batch_id"}
+    with store.reading() as connection:
+        stored = {
+            table.name: [
+                {name: str(value) for name, value in row.items() if name not in times}
+                for row in connection.execute(table.select()).mappings()
+            ]
+            for table in METADATA.sorted_tables
+            if table.name not in {"import_batch", "event"}
+        }
+    store.close()
+    return stored
+
+
+@pytest.mark.parametrize("format_name", ["jsonl", "csv"])
+@pytest.mark.parametrize(("kind", "row", "no_fields", "refusing", "needed"), CASES)
+def test_a_rejected_row_is_stored_like_the_row_itself_once_its_reason_is_gone(
+    new_store: Callable[..., Store],
+    tmp_path: Path,
+    kind: str,
+    row: Row,
+    no_fields: set[str],
+    refusing: list[tuple[str, Row]],
+    needed: list[tuple[str, Row]],
+    format_name: str,
+) -> None:
+    assert set(row) - {"extra"} == set(kind_class(kind).columns) - no_fields
+    file = write(tmp_path / f"file.{format_name}", row)
+    first = new_store("first", refusing)
+    refused = import_file(first, file, kind=kind)
+    first.close()
+    assert (refused.new, refused.rejected, refused.rejected_file is None) == (0, 1, False)
+    assert refused.first_rejected[0].field in {None, "id", *row}
+    direct, again, bare = (new_store(name, needed) for name in ("direct", "again", "bare"))
+    written = json.loads(refused.rejected_file.read_text())["row"]
+    assert import_file(direct, file, kind=kind).new == 1
+    assert import_file(again, refused.rejected_file, kind=kind).new == 1
+    assert import_file(bare, write(tmp_path / "row.jsonl", written), kind=kind).new == 1
+    assert stored_in(again) == stored_in(bare) == stored_in(direct)
+
+
+def test_every_kind_has_a_rejected_row() -> None:
+    assert {kind for kind, *_ in CASES} == set(KINDS)
