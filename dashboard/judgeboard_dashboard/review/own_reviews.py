@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
-from sqlalchemy import Connection
 
 from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.shown import shown_side
@@ -61,7 +60,7 @@ def own_reviews(place: Place) -> None:
         session.say("")
     turned = place_in(reviews.page, {})
 
-    def read(connection: Connection, after: str | None, before: str | None, limit: int) -> LinePage[OwnReview]:
+    def read(connection: Any, after: str | None, before: str | None, limit: int) -> LinePage[OwnReview]:
         return own_reviews_page(connection, reviewer.id, pairs=reviews.pairs, after=after, before=before, limit=limit)
 
     def export() -> Table:
