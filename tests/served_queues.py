@@ -28,7 +28,7 @@ class ServedQueues:
 
     url: str
     store: Store
-    site: QueueCase
+    case: QueueCase
     names: int = field(default=0)
 
     def queue(self, answers: int, **rules: Any) -> str:

@@ -48,7 +48,9 @@ def test_a_wrong_file_gives_its_reason(reviewer, site, tmp_path: Path) -> None:
     page = reviewer("Mara")
     page.goto("/import")
     page.locator("input[type=file]").set_input_files(log)
-    expect(page.locator(".jb-note")).to_contain_text("log.jsonl is not JSON lines: it starts with 'PK'.")
+    expect(page.locator(".jb-note")).to_contain_text(
+        "log.jsonl is not JSON lines: it starts with 'PK', like a ZIP or Excel file."
+    )
 
 
 def test_nothing_of_a_hostile_file_acts(reviewer, site, tmp_path: Path) -> None:
