@@ -6,7 +6,7 @@ from sqlalchemy import insert
 
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
 from judgeboard.store.export import EXPORTS
-from judgeboard.store.judgments import step_columns
+from judgeboard.store.judgments import step_values
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.tables import JUDGMENT_REVIEW
@@ -34,7 +34,7 @@ def test_refinements_and_audits_name_the_answer_they_are_of(case) -> None:
         attempt = NewRefinement("reflect", str(root), 1, root, "kept_new", again, 2, 1, feedback="be brief")
         insert_refinements(connection, run, [attempt], NOW)
         audit = {"judgment_id": 1, "judge_version_id": version.id, "correct": False, "inclusion_probability": 0.1}
-        connection.execute(insert(JUDGMENT_REVIEW), audit | step_columns(PAID, run, NOW))
+        connection.execute(insert(JUDGMENT_REVIEW), audit | step_values(PAID, run, NOW))
     (refined,) = rows(case, "refinements")
     assert (refined["source"], refined["external_id"], refined["answer_id"], refined["answer"]) == (
         *("log", "a", "a/again"),
