@@ -8,7 +8,7 @@ from judgeboard.domain import Decision, QueueOrder
 from judgeboard.reviews.leases import release, take_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.review.decisions import QueueActions
+from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, QueueSession, begin
 from judgeboard_dashboard.review.signals import primary_verdict

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgeboard_dashboard.review.decisions import RubricActions
+from judgeboard_dashboard.review.actions import RubricActions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.widgets.keys import Keyboard, Press, Turn
 

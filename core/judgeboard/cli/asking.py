@@ -219,9 +219,9 @@ def chosen_generator(chosen: dict[str, Any]) -> "Generator":
     from judgeboard.methods.generation import make_generator
 
     own = ("base_url", "max_output", "temperature", "replies")
-    given = {name: chosen.pop(f"generator_{name}") for name in own}
+    generator = {name: chosen.pop(f"generator_{name}") for name in own}
     shared: dict[str, Any] = {
         name: chosen.get(name) for name in ("base_url", "provider", "prices", "timeout_s", "concurrency")
     }
-    given["base_url"] = given["base_url"] or shared["base_url"]
-    return make_generator(chosen.pop("generator"), **shared | given)
+    generator["base_url"] = generator["base_url"] or shared["base_url"]
+    return make_generator(chosen.pop("generator"), **shared | generator)

@@ -373,7 +373,7 @@ def write_rows(
     rows: Iterable[dict[str, Any]],
     columns: Sequence[Column],
     target: str | Path | BinaryIO,
-    format: str,  # noqa: A002
+    format: str,  # noqa: A002 - what it is called everywhere else
 ) -> int:
     """Write ``columns`` of rows, as the rows come, and return how many; a missing key is None.
 

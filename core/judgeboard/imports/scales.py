@@ -76,14 +76,14 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
     Without ``field``, the judge's reply (``raw``) is read where it is nothing but numbers by name on the
     row's scale.
     """
-    given = cells.object(field)
-    if given is None and scale is not None:
-        given = _numbers_by_name(cells.get("raw"), scale)
-    if given and scale is None:
+    values = cells.object(field)
+    if values is None and scale is not None:
+        values = _numbers_by_name(cells.get("raw"), scale)
+    if values and scale is None:
         raise Unusable("scale", f"{field} need their scale, written like 0-1")
     if scale is None:
         return ()
-    named = [(field, name, value) for name, value in (given or {}).items()]
+    named = [(field, name, value) for name, value in (values or {}).items()]
     if cells.get("quality") is not None:
         named.insert(0, ("quality", SCORE, cells.number("quality")))
     return tuple(

@@ -13,7 +13,8 @@ from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, waiting_items_on
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import FORGETTABLE, GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.tables import GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.triggers import FORGETTABLE
 
 _NAMES = {
     "response": ("id",),

@@ -1,9 +1,86 @@
-"""Triggers that protect append-only tables, and the index of the text search."""
+"""Which rows may change, the triggers that refuse all else, and the index of the text search."""
 
 from sqlalchemy import Connection, text
 
 from judgeboard.store.columns import METADATA
-from judgeboard.store.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, RESPONSES
+
+# Columns that `judgeboard forget` may blank; no other column of an append-only table changes.
+FORGETTABLE: dict[str, tuple[str, ...]] = {
+    "response": ("query", "passages", "answer", "messages", "reference", "extra"),
+    "judgment": ("reasoning", "claims", "raw", "attempts", "error"),
+    "judgment_score": ("reasoning",),
+    "review": ("spans", "note", "corrected_answer", "claim_marks"),
+    "pair": ("question", "options", "reference", "extra"),
+    "comparison": ("reference", "reasoning", "raw", "attempts", "error"),
+    "sample": ("answer", "raw", "attempts", "error"),
+    "generation": ("raw", "attempts", "error"),
+    "refinement": ("feedback",),
+    "judgment_review": ("reasoning", "raw", "attempts", "error"),
+    "comment": ("text",),
+}
+
+_OF_PAIR = (
+    "SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
+    "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
+)
+_OF_ANSWER_OR_PAIR = f"SELECT OLD.response_id UNION ALL {_OF_PAIR}"
+
+# SQL for the responses that a row (OLD) is about: forgetting one of them may blank the row.
+RESPONSES: dict[str, str] = {
+    "response": "OLD.id",
+    "judgment": "OLD.response_id",
+    "judgment_score": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
+    "review": _OF_ANSWER_OR_PAIR,
+    "pair": "SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id",
+    "comparison": _OF_PAIR,
+    "sample": _OF_PAIR,
+    # A call that made no answer, or the same answer again, is still about the answer that it began with.
+    "generation": (
+        "SELECT OLD.response_id UNION ALL SELECT root_response_id FROM refinement "
+        "WHERE refinement.run_id = OLD.run_id AND refinement.subject = OLD.subject "
+        "UNION ALL SELECT other.response_id FROM generation AS other "
+        "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
+    ),
+    "refinement": "OLD.root_response_id, OLD.response_id",
+    "judgment_review": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
+    "comment": _OF_ANSWER_OR_PAIR,
+}
+
+# Tables whose rows are written once; triggers refuse changes.
+APPEND_ONLY: tuple[str, ...] = (
+    "setting",
+    "response",
+    "user_feedback",
+    "judge_version",
+    "judgment",
+    "judgment_score",
+    "review",
+    "review_score",
+    "event",
+    "pair",
+    "comparison",
+    "comparison_score",
+    "preference_score",
+    "sample",
+    "generation",
+    "refinement",
+    "selected_attempt",
+    "judgment_review",
+    "suite_run",
+    "suite_case",
+    "skip",
+    "comment",
+)
+
+# Tables in which only the named columns change and no row is deleted.
+CHANGEABLE: dict[str, tuple[str, ...]] = {
+    "import_batch": ("counts", "finished_at", "sha256"),
+    "run": ("state", "finished_at", "why_stopped", "selected"),
+    "flag": ("state",),
+    "job": ("run_id", "cancelled_at", "failed"),
+    "queue": ("state",),
+    "queue_item": ("state", "position", "reviews_needed"),
+}
 
 _REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
 

@@ -14,7 +14,7 @@ from judgeboard.methods.attempts import (
 )
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.review.decisions import Actions, safely
+from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, word_difference
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, money, score, shortened, when

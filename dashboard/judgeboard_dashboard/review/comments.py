@@ -12,7 +12,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import Comment
 from judgeboard_dashboard.evidence import Html, as_label, tag
-from judgeboard_dashboard.review.decisions import safely
+from judgeboard_dashboard.review.actions import safely
 from judgeboard_dashboard.review.drafts import CommentDraft, ReviewSession
 from judgeboard_dashboard.widgets.keys import Press, Turn, key_button, keyboard, take_press
 from judgeboard_dashboard.widgets.texts import shortened, when

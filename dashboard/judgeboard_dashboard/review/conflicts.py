@@ -15,7 +15,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.review.decisions import SIDES, ConflictActions, conflict_rows
+from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.fields import queue_grades
 from judgeboard_dashboard.review.queues import Place

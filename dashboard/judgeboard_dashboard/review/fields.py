@@ -12,7 +12,7 @@ from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.queues import ASKED
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, show, tag
-from judgeboard_dashboard.review.decisions import Actions, RubricActions
+from judgeboard_dashboard.review.actions import Actions, RubricActions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.widgets.keys import Turn, key_button
 from judgeboard_dashboard.widgets.texts import UNKNOWN, score, short

@@ -11,7 +11,7 @@ from judgeboard.reviews.shown import shown_side
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.review.decisions import SIDES
+from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.pairs import stored_words
 from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, Place, go

@@ -23,7 +23,7 @@ from judgeboard.store.pairs import LastRows, last_rows
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.review.decisions import SIDES, PairActions
+from judgeboard_dashboard.review.actions import SIDES, PairActions
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.screen import appear, bar, head_line, move, side_choices, take_input
 from judgeboard_dashboard.review.texts import pair_block

@@ -22,7 +22,7 @@ from judgeboard_dashboard.review.claims import (
     shown_claims,
     statements_of,
 )
-from judgeboard_dashboard.review.decisions import Actions, MarkActions
+from judgeboard_dashboard.review.actions import Actions, MarkActions
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 

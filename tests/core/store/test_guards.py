@@ -10,8 +10,8 @@ from sqlalchemy.exc import DBAPIError
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
 from judgeboard.store.columns import METADATA, JsonTuple, Utc
 from judgeboard.store.events import record_event
-from judgeboard.store.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, REVIEW, REVIEWER
-from judgeboard.store.triggers import install_guards
+from judgeboard.store.tables import REVIEW, REVIEWER
+from judgeboard.store.triggers import APPEND_ONLY, CHANGEABLE, FORGETTABLE, install_guards
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STEP = {"status": "ok", "raw": "r", "attempts": [{"raw": "r"}], "error": "e", "created_at": NOW}

@@ -1,6 +1,7 @@
 """What the keys of the review screen do: grade, mark, decide, undo and move on, for every subject."""
 
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,7 +50,7 @@ class DraftActions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Actions(DraftActions):
+class Actions(DraftActions, ABC):
     """What the keys of a screen do; bound when the screen is drawn, so that a late press means what was shown.
 
     ``row`` identifies the screen in the browser. ``request_key`` is that of its review, so that a press that arrives
@@ -125,8 +126,8 @@ class Actions(DraftActions):
         """Store a decision on the flag, a preference, or the grades alone (None)."""
         safely(self.session, self.reviewer, lambda reviewer: self._decide(reviewer, decision), self.request_key)
 
-    def _decide(self, reviewer: Reviewer, decision: Any) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _decide(self, reviewer: Reviewer, decision: Any) -> None: ...
 
     def stored(self, write: Callable[[], str]) -> bool:
         """Store a review and show the sentence of ``write``, or why it was refused; draft and request key are used."""
