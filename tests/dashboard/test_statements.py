@@ -12,8 +12,8 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
-from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
 from judgeboard_dashboard.review.actions import MarkActions
+from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 
 SUPPORTED, CONTRADICTED, UNSUPPORTED = ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED

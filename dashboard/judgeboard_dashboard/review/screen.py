@@ -13,8 +13,8 @@ from judgeboard.reviews.checks import longest_pause
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.actions import Actions
+from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows, signed_in

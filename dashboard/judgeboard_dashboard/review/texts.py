@@ -13,6 +13,7 @@ from judgeboard.domain import ClaimMark, ClaimStatus
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, join, show, size, tag
+from judgeboard_dashboard.review.actions import Actions, MarkActions
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
     NumberedClaim,
@@ -22,7 +23,6 @@ from judgeboard_dashboard.review.claims import (
     shown_claims,
     statements_of,
 )
-from judgeboard_dashboard.review.actions import Actions, MarkActions
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 

@@ -16,9 +16,9 @@ from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
-from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
 from judgeboard_dashboard.review.drafts import (
     EDIT,
     Done,
