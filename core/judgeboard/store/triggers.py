@@ -1,8 +1,8 @@
 """Which rows may change, the triggers that refuse all else, and the index of the text search."""
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Table, text
 
-from judgeboard.store.columns import METADATA
+from judgeboard.store import tables
 
 # Columns that `judgeboard forget` may blank; no other column of an append-only table changes.
 FORGETTABLE: dict[str, tuple[str, ...]] = {
@@ -47,61 +47,54 @@ RESPONSES: dict[str, str] = {
 }
 
 # Tables whose rows are written once; triggers refuse changes.
-APPEND_ONLY: tuple[str, ...] = (
-    "setting",
-    "response",
-    "user_feedback",
-    "judge_version",
-    "judgment",
-    "judgment_score",
-    "review",
-    "review_score",
-    "event",
-    "pair",
-    "comparison",
-    "comparison_score",
-    "preference_score",
-    "sample",
-    "generation",
-    "refinement",
-    "selected_attempt",
-    "judgment_review",
-    "suite_run",
-    "suite_case",
-    "skip",
-    "comment",
+APPEND_ONLY: tuple[Table, ...] = (
+    tables.SETTING,
+    tables.RESPONSE,
+    tables.FEEDBACK,
+    tables.VERSION,
+    tables.JUDGMENT,
+    tables.JUDGMENT_SCORE,
+    tables.REVIEW,
+    tables.REVIEW_SCORE,
+    tables.EVENT,
+    tables.PAIR,
+    tables.COMPARISON,
+    tables.COMPARISON_SCORE,
+    tables.PREFERENCE_SCORE,
+    tables.SAMPLE,
+    tables.GENERATION,
+    tables.REFINEMENT,
+    tables.SELECTED_ATTEMPT,
+    tables.JUDGMENT_REVIEW,
+    tables.SUITE_RUN,
+    tables.SUITE_CASE,
+    tables.SKIP,
+    tables.COMMENT,
 )
 
 # Tables in which only the named columns change and no row is deleted.
-CHANGEABLE: dict[str, tuple[str, ...]] = {
-    "import_batch": ("counts", "finished_at", "sha256"),
-    "run": ("state", "finished_at", "why_stopped", "selected"),
-    "flag": ("state",),
-    "job": ("run_id", "cancelled_at", "failed"),
-    "queue": ("state",),
-    "queue_item": ("state", "position", "reviews_needed"),
+CHANGEABLE: dict[Table, tuple[str, ...]] = {
+    tables.IMPORT_BATCH: ("counts", "finished_at", "sha256"),
+    tables.RUN: ("state", "finished_at", "why_stopped", "selected"),
+    tables.FLAG: ("state",),
+    tables.JOB: ("run_id", "cancelled_at", "failed"),
+    tables.QUEUE: ("state",),
+    tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),
 }
 
 _REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
 
 
-def guard_statements(dialect: str) -> list[str]:
-    """Return the statements that create every trigger, in order, replacing existing ones."""
-    statements: list[str] = []
-    for table in (*APPEND_ONLY, *CHANGEABLE):
-        statements += _guard(table, dialect)
-    return statements
-
-
 def install_guards(connection: Connection) -> None:
-    """Create the triggers in the caller's transaction."""
-    for statement in guard_statements(connection.dialect.name):
-        connection.execute(text(statement))
+    """Create every trigger in the caller's transaction, replacing existing ones."""
+    dialect = connection.dialect.name
+    for table in (*APPEND_ONLY, *CHANGEABLE):
+        for statement in _guard(table.name, _allowed_update(table, dialect), dialect):
+            connection.execute(text(statement))
 
 
-def _guard(table: str, dialect: str) -> list[str]:
+def _guard(table: str, allowed: str, dialect: str) -> list[str]:
     refusal = _REFUSAL.format(table=table)
-    allowed = _allowed_update(table, dialect)
     if dialect == "sqlite":
         return [
             f"DROP TRIGGER IF EXISTS guard_{table}_update",
@@ -138,11 +131,11 @@ def _guard(table: str, dialect: str) -> list[str]:
     ]
 
 
-def _allowed_update(table: str, dialect: str) -> str:
+def _allowed_update(table: Table, dialect: str) -> str:
     """The condition under which an UPDATE is allowed."""
-    columns = [column.name for column in METADATA.tables[table].columns]
+    columns = [column.name for column in table.columns]
     changeable = CHANGEABLE.get(table, ())
-    forgettable = FORGETTABLE.get(table, ())
+    forgettable = FORGETTABLE.get(table.name, ())
     kept = [name for name in columns if name not in changeable and name not in forgettable]
     same = " AND ".join(_same(name, dialect) for name in kept)
     if changeable:
@@ -151,7 +144,7 @@ def _allowed_update(table: str, dialect: str) -> str:
         return "1 = 0"
     blanked = " AND ".join(f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable)
     forgotten = (
-        f"EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id IN ({RESPONSES[table]}))"  # noqa: S608 - fixed names only
+        f"EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id IN ({RESPONSES[table.name]}))"  # noqa: S608 - fixed names only
     )
     return f"{forgotten} AND {same} AND {blanked}"
 
