@@ -31,6 +31,7 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
         while not answers(f"{url}/healthz"):
             assert self.process.poll() is None, "the server ended"
             assert time.monotonic() < deadline, "the server does not answer"
+            time.sleep(0.05)
         return url
 
     def __exit__(self, *_: object) -> None:

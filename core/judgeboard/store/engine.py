@@ -153,6 +153,8 @@ class Store:
 
 def database_url(given: str | Path | None = None) -> URL:
     """Return the URL of ``--db`` (a path is SQLite), else of ``JUDGEBOARD_DB``, else of the default file."""
+    if given == "":  # as from an unset variable of a shell: the default would be a database that nobody named
+        raise BadInput("the database is an empty text: give a path or URL to --db, or leave the option out")
     text_ = str(given or load_settings().db or DEFAULT_DATABASE)
     if _HALF_A_URL.match(text_):
         raise BadInput(_NO_ADDRESS)
