@@ -102,7 +102,7 @@ def config_lines(settings: Settings, providers: Iterable[str] = ()) -> list[Conf
 
 def masked(address: str) -> str:
     """Return an address or URL with the passwords in it masked."""
-    return _PASSWORD.sub(lambda found: f"{found[1] or found[3]}***{found[2] or ''}", address)
+    return _PASSWORD.sub(lambda match: f"{match[1] or match[3]}***{match[2] or ''}", address)
 
 
 @lru_cache(maxsize=4)

@@ -40,11 +40,11 @@ def storable_or_none(text: str | None) -> str | None:
 
 def unstorable(text: str) -> str | None:
     """Say which character of ``text`` cannot be stored, and where; None where all of it can."""
-    found = _UNSTORABLE.search(text)
-    if found is None:
+    match = _UNSTORABLE.search(text)
+    if match is None:
         return None
-    name = "NUL" if found[0] == "\x00" else f"lone surrogate U+{ord(found[0]):04X}"
-    return f"{name} at character {found.start() + 1}"
+    name = "NUL" if match[0] == "\x00" else f"lone surrogate U+{ord(match[0]):04X}"
+    return f"{name} at character {match.start() + 1}"
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -114,8 +114,8 @@ def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale
     judged = among(people.response_ids, graded.response_ids)
     at, grades = np.searchsorted(graded.response_ids, people.response_ids[judged]), people.values[judged]
     values, was_cut = judge_values(verdicts, scale.grade, cut)
-    given = is_given(values[at])
-    at, grades = at[given], grades[given]
+    rows = is_given(values[at])
+    at, grades = at[rows], grades[rows]
     return AnswerPairs(
         scale,
         graded.response_ids[at],

@@ -226,8 +226,8 @@ def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = N
         rows &= reviews.reviewer_ids == reviewer_id
     n = int(np.count_nonzero(rows))
     if n:
-        given = reviews.given.at(rows)
-        others = " or ".join(name for name in GRADES if is_given(column_of(given, name)).any())
+        grades = reviews.given.at(rows)
+        others = " or ".join(name for name in GRADES if is_given(column_of(grades, name)).any())
         reviews_lack, they, them = (
             ("1 review has", "it does", "it") if n == 1 else (f"{n:,} reviews have", "they do", "them")
         )

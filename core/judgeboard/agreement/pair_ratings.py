@@ -185,8 +185,8 @@ class PairRatings:
         sides = verdicts.sides
         if self.unusable == "tie":
             sides = np.where(sides == NONE, SIDES.index(Preference.TIE.value), sides)
-        given = sides >= 0
-        return values_at(ids, verdicts.ids[given], sides[given].astype(np.float64))
+        rows = sides >= 0
+        return values_at(ids, verdicts.ids[rows], sides[rows].astype(np.float64))
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
         """Return the verdicts of judge versions on all pairs that any of them judged."""
@@ -194,9 +194,9 @@ class PairRatings:
         for each in versions:
             if self._has_verdicts(each):
                 verdicts = self.verdicts(each)
-                given = verdicts.sides >= 0
-                ids = verdicts.ids[given]
-                usable.append(np.stack((ids, np.full(len(ids), each.id), verdicts.sides[given])))
+                rows = verdicts.sides >= 0
+                ids = verdicts.ids[rows]
+                usable.append(np.stack((ids, np.full(len(ids), each.id), verdicts.sides[rows])))
         ids, raters, sides = np.concatenate(usable, axis=1)
         return self._ratings(ids, raters, _words(sides), PREFERENCE, {each.id: each.title for each in versions})
 

@@ -269,21 +269,21 @@ class AnswerRatings:
         if verdicts is None:
             return np.full(len(ids), np.nan)
         values, _ = judge_values(verdicts, self.grade, self.source.cut)
-        given = is_given(values)
-        return values_at(ids, graded.response_ids[given], positions(decoded(values[given], self.grade), self.scale))
+        rows = is_given(values)
+        return values_at(ids, graded.response_ids[rows], positions(decoded(values[rows], self.grade), self.scale))
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
         """Return the current verdicts of judge versions on the whole log, graded by people or not."""
         dimension = None if self.grade in GRADES else self.grade
         verdicts = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
         values, _ = judge_values(verdicts.given, self.grade, self.source.cut)
-        given = is_given(values)
+        rows = is_given(values)
         return item_ratings(
-            verdicts.response_ids[given],
-            verdicts.version_ids[given],
-            decoded(values[given], self.grade),
+            verdicts.response_ids[rows],
+            verdicts.version_ids[rows],
+            decoded(values[rows], self.grade),
             self.scale,
-            verdicts.evidence_groups[given],
+            verdicts.evidence_groups[rows],
             {each.id: each.title for each in versions},
         )
 

@@ -38,11 +38,11 @@ def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: 
     """Say it as: The user gave thumbs down (1), the judge gave quality 4: difference 3."""
     value = details["value"]
     if details["feedback"] == FeedbackKind.THUMBS:
-        said = f"gave thumbs {'up' if value == 1 else 'down'}"
+        rating_words = f"gave thumbs {'up' if value == 1 else 'down'}"
     else:
-        said = f"gave {shown(value)} {'star' if value == 1 else 'stars'}"
+        rating_words = f"gave {shown(value)} {'star' if value == 1 else 'stars'}"
     return (
-        f"The user {said} ({shown(details['user_quality'])}), "
+        f"The user {rating_words} ({shown(details['user_quality'])}), "
         f"the judge gave quality {details['quality']}: difference {shown(details['gap'])}."
     )
 

@@ -37,12 +37,12 @@ def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: 
     cause = details.get("cause", details["status"])
     http = _HTTP.fullmatch(cause)
     if http:
-        said = f"the endpoint answered {http[1]}"
+        cause_words = f"the endpoint answered {http[1]}"
     elif cause == "truncated":
-        said = f"cut off at {details['tokens']} tokens" if "tokens" in details else "cut off before its end"
+        cause_words = f"cut off at {details['tokens']} tokens" if "tokens" in details else "cut off before its end"
     else:
-        said = _CAUSES.get(cause, "the call failed")
-    return f"The judge gave no usable verdict: {said}."
+        cause_words = _CAUSES.get(cause, "the call failed")
+    return f"The judge gave no usable verdict: {cause_words}."
 
 
 RULE = Rule(NAME, reason, why)

@@ -53,7 +53,7 @@ def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: 
 
 def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -> list[Difference]:
     """Return on what two judges are far apart: groundedness, quality, label; not on what one of them lacks."""
-    found = []
+    differences = []
     for measure, threshold, scale in (
         ("groundedness", thresholds.disagree_groundedness, 1),
         ("quality", thresholds.disagree_quality, 3),
@@ -62,10 +62,10 @@ def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -
         if first is not None and second is not None:
             delta = rounded(abs(first - second))
             if delta >= rounded(threshold):
-                found.append(Difference(delta / scale, _details(one, two, measure, (first, second), delta)))
+                differences.append(Difference(delta / scale, _details(one, two, measure, (first, second), delta)))
     if one.label is not None and two.label is not None and one.label is not two.label:
-        found.append(Difference(1.0, _details(one, two, "label", (one.label.value, two.label.value), None)))
-    return found
+        differences.append(Difference(1.0, _details(one, two, "label", (one.label.value, two.label.value), None)))
+    return differences
 
 
 def _details(

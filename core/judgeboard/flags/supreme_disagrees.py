@@ -26,21 +26,21 @@ def reason(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]:  # n
 
 def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: ARG001 - every rule is called alike
     """Say it as: supreme v1 marks the verdict of rag v3 as wrong: groundedness 0.92, quality 4."""
-    said = ", ".join(
+    figures = ", ".join(
         f"{measure} {value if isinstance(value, str) else shown(value)}" for measure, value in details["said"].items()
     )
     supremes = " and ".join(details["supremes"])
     verb = "mark" if len(details["supremes"]) > 1 else "marks"
-    return f"{supremes} {verb} the verdict of {details['judge']} as wrong{f': {said}' if said else ''}."
+    return f"{supremes} {verb} the verdict of {details['judge']} as wrong{f': {figures}' if figures else ''}."
 
 
 def _said(judged: JudgeSignal) -> dict[str, Any]:
-    given = {
+    values = {
         "label": None if judged.label is None else judged.label.value,
         "groundedness": judged.groundedness,
         "quality": judged.quality,
     }
-    return {measure: value for measure, value in given.items() if value is not None}
+    return {measure: value for measure, value in values.items() if value is not None}
 
 
 def holds(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

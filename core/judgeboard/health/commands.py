@@ -89,28 +89,28 @@ def unusable(record: JudgeRecord) -> Check:
         why = f"Too few calls (n = {asked:,}, at least {LEAST} needed)."
         return not_measured("unusable", why, judge_answers(record), asked)
     failed = {status: n for status, n in record.asked.items() if status != Status.OK.value and n}
-    found = share_intervals(sum(failed.values()), asked)[0]
-    warns = surely_above(found, HARMLESS)
+    share = share_intervals(sum(failed.values()), asked)[0]
+    warns = surely_above(share, HARMLESS)
     parts = ", ".join(f"{n:,} {status}" for status, n in sorted(failed.items()))
-    sentence = f"{percent_words(found)} of {asked:,} calls gave no usable verdict" + (f": {parts}." if parts else ".")
+    sentence = f"{percent_words(share)} of {asked:,} calls gave no usable verdict" + (f": {parts}." if parts else ".")
     if warns:
         sentence += " Missing verdicts are seldom missing at random."
     command = judge_answers(record) if record.version.kind == RECORDED else judge_answers(record, "--rejudge failed")
-    return Check("unusable", state_of(warns=warns), found, sentence, command, share=True)
+    return Check("unusable", state_of(warns=warns), share, sentence, command, share=True)
 
 
 def cost(record: JudgeRecord) -> Check:
     """Warn if judging costs more than the answers did; above 40 % there is a note. All costs are in one currency."""
     command = judge_answers(record, "--prices FILE") if record.version.model else import_log("generator_cost")
-    found = ratio_of_totals(record.costs)
-    if found.value is None:
+    ratio = ratio_of_totals(record.costs)
+    if ratio.value is None:
         why = "No answer has both costs: the generator's cost from the log, and the judge's cost from its price."
         return not_measured("cost", why, command, record.costs.n)
-    sentence = f"Judging costs {percent_words(found)} of the cost of the answers (n = {found.n:,})"
-    if found.value > MOST:
+    sentence = f"Judging costs {percent_words(ratio)} of the cost of the answers (n = {ratio.n:,})"
+    if ratio.value > MOST:
         sentence += ". That is more than the answers. Judge a sample, or use a cheaper judge."
-    elif found.value > BUDGET:
+    elif ratio.value > BUDGET:
         sentence += f". That is above the usual {percent(BUDGET)}."
     else:
         sentence += "."
-    return Check("cost", state_of(warns=found.value > MOST), found, sentence, command, share=True)
+    return Check("cost", state_of(warns=ratio.value > MOST), ratio, sentence, command, share=True)

@@ -43,9 +43,9 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     if measure is None or n < LEAST:
         return not_measured(kind.name, _too_few(record, controls, n), make_and_judge(record, kind.name), n)
     before, after = controls.before[measure][rows], controls.after[measure][rows]
-    found = superiority(before, after, grouping(controls.groups[rows], n))
-    warns = found.low is None or found.low <= CHANCE
-    figure = f"{measure} is lower than that of the original in {percent_words(found)} of {n:,} (ties count half)"
+    estimate = superiority(before, after, grouping(controls.groups[rows], n))
+    warns = estimate.low is None or estimate.low <= CHANCE
+    figure = f"{measure} is lower than that of the original in {percent_words(estimate)} of {n:,} (ties count half)"
     sentence = (
         f"The judge does not notice {kind.words}: {figure}, no better than chance."
         if warns
@@ -55,7 +55,7 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     unnoticed = unnoticed[(before - after)[unnoticed] <= TIE]
     ids = tuple(int(each) for each in controls.control_ids[rows][unnoticed])
     command = make_and_judge(record, kind.name)
-    return Check(kind.name, state_of(warns=warns), found, sentence, command, share=True, response_ids=ids)
+    return Check(kind.name, state_of(warns=warns), estimate, sentence, command, share=True, response_ids=ids)
 
 
 def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
@@ -93,8 +93,8 @@ def _too_few(record: JudgeRecord, controls: ControlScores, n: int) -> str:
 
 def _measure(controls: ControlScores, kind: ControlKind) -> str | None:
     wanted = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
-    given = given_by(controls.before)
-    return next((name for name in wanted if name in given and controls.judged(name).any()), None)
+    measures = given_by(controls.before)
+    return next((name for name in wanted if name in measures and controls.judged(name).any()), None)
 
 
 def _change(controls: ControlScores, measure: str) -> Estimate:

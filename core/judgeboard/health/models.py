@@ -37,8 +37,8 @@ class ModelTable:
         pattern = _longest(self.sizes, model)
         if pattern is not None:
             return self.sizes[pattern]
-        found = _BILLIONS.search((model or "").casefold())
-        return None if found is None else int(found[1] or 1) * float(found[2])
+        match = _BILLIONS.search((model or "").casefold())
+        return None if match is None else int(match[1] or 1) * float(match[2])
 
     def smaller(self, model: str | None, other: str | None) -> bool | None:
         """Return whether a model is smaller than another; None if unknown."""

@@ -86,47 +86,47 @@ def levels_of(name: str, given: health.ValueCounts) -> LevelCounts:
     return LevelCounts(tuple(str(level) for level in range(low, high + 1)), _binned(given, low, high, 1))
 
 
-def _ends(given: health.ValueCounts) -> tuple[int, int]:
-    found = _SCALE.fullmatch(given.scale or "")
-    seen = int(np.floor(given.values.min())), int(np.ceil(given.values.max()))
-    low, high = (int(found[1]), int(found[2])) if found else seen
+def _ends(value_counts: health.ValueCounts) -> tuple[int, int]:
+    match = _SCALE.fullmatch(value_counts.scale or "")
+    seen = int(np.floor(value_counts.values.min())), int(np.ceil(value_counts.values.max()))
+    low, high = (int(match[1]), int(match[2])) if match else seen
     low, high = min(low, seen[0]), max(high, seen[1])
     return (low, high) if high - low < _MOST_LEVELS else (low, low + _MOST_LEVELS - 1)
 
 
-def _binned(given: health.ValueCounts, low: int, high: int, steps: int) -> IntArray:
-    places = np.clip(np.rint(given.values * steps).astype(np.int64) - low, 0, high - low)
-    return np.bincount(places, weights=given.counts, minlength=high - low + 1).astype(np.int64)
+def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -> IntArray:
+    places = np.clip(np.rint(value_counts.values * steps).astype(np.int64) - low, 0, high - low)
+    return np.bincount(places, weights=value_counts.counts, minlength=high - low + 1).astype(np.int64)
 
 
 def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]:
     source = PairSource.open(connection)
-    found: dict[str, GradedAnswers] = {}
+    graded: dict[str, GradedAnswers] = {}
     for grade in GRADES:
         pairs = source.pairs(version_id, grade)
         # A label cut from groundedness adds nothing to groundedness.
         pairs = pairs.at(~pairs.cut)
         if pairs.n:
             judge, people = (_numbers(grade, side) for side in (pairs.judge, pairs.people))
-            found[grade] = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
-    for grade in (grade for grade in GRADES if grade not in found):
+            graded[grade] = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
+    for grade in (grade for grade in GRADES if grade not in graded):
         other = _by_other_grade(connection, source, version_id, grade)
         if other is not None:
-            found[grade] = other
-    return found
+            graded[grade] = other
+    return graded
 
 
 def _by_other_grade(
     connection: Connection, source: PairSource, version_id: int, measure: GradeName
 ) -> GradedAnswers | None:
-    given = source.graded.verdicts.get(version_id)
+    grades = source.graded.verdicts.get(version_id)
     people = max((source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids))
     graded_as = next(grade for grade in GRADES if source.people(grade) is people)
-    if given is None:
+    if grades is None:
         return None
-    said = {"groundedness": given.groundedness, "quality": np.where(given.quality > 0, given.quality, np.nan)}
+    columns = {"groundedness": grades.groundedness, "quality": np.where(grades.quality > 0, grades.quality, np.nan)}
     ids = source.graded.response_ids
-    scores = said.get(measure, np.full(len(ids), np.nan))
+    scores = columns.get(measure, np.full(len(ids), np.nan))
     rows = np.flatnonzero(~np.isnan(scores) & np.isin(ids, people.response_ids))
     if not len(rows):
         return None
@@ -150,11 +150,11 @@ def _with_facts(
     return GradedAnswers(judge, people, np.array(facts.lengths), groups, *written_by)
 
 
-def _pairs(version: StoredVersion, said: list[BothOrders]) -> Mapping[str, OrderVerdicts]:
-    one_order = is_one_order(version, said)
+def _pairs(version: StoredVersion, verdicts: list[BothOrders]) -> Mapping[str, OrderVerdicts]:
+    one_order = is_one_order(version, verdicts)
     by_aspect: dict[str, list[BothOrders]] = {}
-    for one in said:
-        by_aspect.setdefault(one.aspect, []).append(one)
+    for verdict in verdicts:
+        by_aspect.setdefault(verdict.aspect, []).append(verdict)
     return {aspect: order_verdicts(rows, one_order=one_order) for aspect, rows in by_aspect.items()}
 
 

@@ -32,11 +32,11 @@ def self_consistency(record: JudgeRecord) -> Check:
     if n < LEAST:
         why = f"Too few answers with repeats (n = {n:,}, at least {LEAST} needed)."
         return not_measured(NAME, why, command, n)
-    found = share(record.repeats.same, record.repeats.groups)
-    warns = surely_below(found, SOUND)
+    estimate = share(record.repeats.same, record.repeats.groups)
+    warns = surely_below(estimate, SOUND)
     temperature = record.version.params.get("temperature")
     at = "" if temperature is None else f" at temperature {temperature:g}"
-    sentence = f"Repeats{at} give the same {record.repeats.measure} on {percent_words(found)} of {n:,} answers."
+    sentence = f"Repeats{at} give the same {record.repeats.measure} on {percent_words(estimate)} of {n:,} answers."
     if record.repeats.incomplete:
         sentence += f" Left out: {record.repeats.incomplete:,} without a value in every repeat."
     if temperature == 0:
@@ -44,4 +44,4 @@ def self_consistency(record: JudgeRecord) -> Check:
     if warns:
         sentence += " A single verdict is not reliable. Combine several repeats, or use a jury."
     unstable = tuple(int(each) for each in record.repeats.response_ids[~record.repeats.same])
-    return Check(NAME, state_of(warns=warns), found, sentence, command, share=True, response_ids=unstable)
+    return Check(NAME, state_of(warns=warns), estimate, sentence, command, share=True, response_ids=unstable)

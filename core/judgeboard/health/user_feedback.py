@@ -20,7 +20,7 @@ _COMMAND = import_log("feedback")
 def user_feedback(record: JudgeRecord) -> Check:
     """Warn if the AUROC of the score for negative feedback is significantly below 0.6."""
     feedback = record.feedback
-    found: dict[str, Estimate] = {}
+    aurocs: dict[str, Estimate] = {}
     most = 0
     for measure in given_by(feedback.scores):
         scores = feedback.scores[measure]
@@ -28,16 +28,16 @@ def user_feedback(record: JudgeRecord) -> Check:
         down = feedback.down[rows]
         most = max(most, len(down))
         if min(int(down.sum()), int((~down).sum())) >= LEAST:
-            found[measure] = auroc(scores[rows], down, grouping(feedback.groups[rows], len(down)))
-    if not found:
+            aurocs[measure] = auroc(scores[rows], down, grouping(feedback.groups[rows], len(down)))
+    if not aurocs:
         why = (
             f"Too few judged answers with feedback (n = {most:,}): at least {LEAST} with negative and {LEAST} with "
             "positive feedback are needed."
         )
         return not_measured(NAME, why, _COMMAND, most)
     # Users may care about any of the scores: the one that follows their feedback best counts.
-    measure = max(found, key=lambda each: found[each].value or 0)
-    best = found[measure]
+    measure = max(aurocs, key=lambda each: aurocs[each].value or 0)
+    best = aurocs[measure]
     warns = surely_below(best, USEFUL)
     agreement = "The judge does not agree with users" if warns else "The judge agrees with users, as far as measured"
     sentence = f"{agreement}: AUROC of {measure} for negative feedback {effect_words(best)} on {best.n:,} answers."

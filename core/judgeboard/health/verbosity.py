@@ -24,19 +24,19 @@ def verbosity(record: JudgeRecord) -> Check:
     Longer answers may be better. If people graded the same score, the correlation at equal grades decides. Of several
     scores the one with the clearest rise is shown.
     """
-    found: dict[str, tuple[Estimate, Estimate]] = {}
+    by_measure: dict[str, tuple[Estimate, Estimate]] = {}
     for measure in given_by(record.scored.scores):
         scores = record.scored.scores[measure]
         rows = ~np.isnan(scores) & ~np.isnan(record.scored.lengths)
         lengths = record.scored.lengths[rows]
         groups = grouping(record.scored.groups[rows], len(lengths))
         if len(lengths) >= LEAST:
-            found[measure] = spearman(scores[rows], lengths, groups), slope(scores[rows], lengths / PER, groups)
-    defined = {measure: both for measure, both in found.items() if both[0].value is not None}
+            by_measure[measure] = spearman(scores[rows], lengths, groups), slope(scores[rows], lengths / PER, groups)
+    defined = {measure: both for measure, both in by_measure.items() if both[0].value is not None}
     if not defined:
         n = max((int((~np.isnan(each)).sum()) for each in record.scored.scores.values()), default=0)
         why = f"Too few scores (n = {n:,}, at least {LEAST} needed)."
-        if found:
+        if by_measure:
             why = "All its scores, or all lengths of the answers, are the same."
         return not_measured(NAME, why, judge_answers(record), n)
     measure = max(defined, key=lambda each: _low(defined[each][0]))
@@ -66,13 +66,13 @@ def verbosity(record: JudgeRecord) -> Check:
 
 def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     """Warn if scores rise significantly with length among answers with equal human grades."""
-    found = _within(record)
-    if not found:
+    correlations = _within(record)
+    if not correlations:
         n = max((len(graded.judge) for graded in record.graded.values()), default=0)
         why = f"Too few graded answers, some with equal grades (n = {n:,}, at least {LEAST} needed)."
         return not_measured(AT_EQUAL_GRADES, why, "judgeboard serve", n)
-    measure = max(found, key=lambda each: _low(found[each]))
-    within = found[measure]
+    measure = max(correlations, key=lambda each: _low(correlations[each]))
+    within = correlations[measure]
     warns = surely_above(within, 0)
     sentence = (
         f"{_direction(within)}: rank correlation of {measure} with length at equal human grades "
@@ -93,15 +93,15 @@ def _direction(within: Estimate) -> str:
 
 def _within(record: JudgeRecord) -> dict[str, Estimate]:
     """The correlation with length at equal grades, for each score with enough graded answers."""
-    found: dict[str, Estimate] = {}
+    correlations: dict[str, Estimate] = {}
     for measure, graded in record.graded.items():
         rows = ~np.isnan(graded.lengths)
         # Groundedness is a mean over people: grades in the same tenth count as equal.
         strata = np.rint(graded.people * _TENTH)
         correlation = correlation_within(graded.judge[rows], graded.lengths[rows], strata[rows], graded.groups[rows])
         if correlation.n >= LEAST and correlation.value is not None:
-            found[measure] = correlation
-    return found
+            correlations[measure] = correlation
+    return correlations
 
 
 def _low(estimate: Estimate) -> float:

@@ -77,19 +77,19 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         shown = shown_word("order", cells.get("order"))
         if shown is None:
             raise Unusable("order", "no order: give ab or ba")
-        said, aspect = verdict_in(cells, "verdict"), cells.name("aspect")
-        if aspect is not None and said:
-            if said.keys() != {OVERALL}:
+        verdict, aspect = verdict_in(cells, "verdict"), cells.name("aspect")
+        if aspect is not None and verdict:
+            if verdict.keys() != {OVERALL}:
                 raise Unusable("aspect", "a verdict by aspect already names its aspects: remove this field")
-            said = {aspect: said[OVERALL]}
-        status = cells.choice("status", Status) or (Status.OK if said else Status.UNPARSABLE)
-        if bool(said) != (status is Status.OK):
-            raise Unusable("status", f"a comparison with the status {status} has {'a' if said else 'no'} verdict")
+            verdict = {aspect: verdict[OVERALL]}
+        status = cells.choice("status", Status) or (Status.OK if verdict else Status.UNPARSABLE)
+        if bool(verdict) != (status is Status.OK):
+            raise Unusable("status", f"a comparison with the status {status} has {'a' if verdict else 'no'} verdict")
         comparison = NewComparison(
             pair_id=0,
             shown=shown,
             record=StepRecord(status, raw=raw_text(cells.get("raw")), error=cells.text("error")),
-            preferences=said,
+            preferences=verdict,
             condition=cells.choice("condition", Condition) or Condition.PLAIN,
             reference=cells.text("reference"),
             reasoning=cells.text("reasoning"),
@@ -107,9 +107,9 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         for index, pair in rows.find("pair", "external_id", names, named).items():
             item = replace(records[index].comparison, pair_id=pair.id)
             by_judge.setdefault(records[index].judge, {})[index] = [item]
-        for judge, given in by_judge.items():
+        for judge, comparisons in by_judge.items():
             version = recorded_version(connection, judge, now)
-            store_recorded(connection, version, self, given, rows, now)
+            store_recorded(connection, version, self, comparisons, rows, now)
         return rows.stored()
 
     def as_row(self, record: ImportedComparison) -> dict[str, Any]:

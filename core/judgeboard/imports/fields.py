@@ -171,13 +171,13 @@ class Columns:
                 simple.setdefault(simple_name(name), name)
         own_export = "external_id" in simple
         for ours, called in self._fields.items():
-            found = [simple[name] for name in called if name in simple]
-            if not found or (ours in OWN_EXPORT_ONLY and not own_export):
+            candidates = [simple[name] for name in called if name in simple]
+            if not candidates or (ours in OWN_EXPORT_ONLY and not own_export):
                 continue
             if ours not in taken:
-                taken[ours] = found.pop(0)
+                taken[ours] = candidates.pop(0)
                 how[taken[ours]] = _BY_NAME
-            for name in found:
+            for name in candidates:
                 how.setdefault(name, f"{self._left_over}: {ours} is taken from {taken[ours]!r}")
         uses = {theirs: ours for ours, theirs in taken.items()}
         for name in names:

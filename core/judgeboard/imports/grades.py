@@ -138,16 +138,16 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
                 **grade,
                 **scores_as_row("aspects", record.scores),
             }
-        given, overall = record.given, record.given.aspects.get(OVERALL)
+        preference, overall = record.given, record.given.aspects.get(OVERALL)
         return {
             "pair_id": record.pair_id,
-            "annotator": given.annotator,
+            "annotator": preference.annotator,
             "source": record.source,
-            "shown": given.shown,
-            "aspects": aspects_as_row(given.aspects),
+            "shown": preference.shown,
+            "aspects": aspects_as_row(preference.aspects),
             "preference": overall.preference if overall and overall.value is not None else None,
-            "scale": next((one.scale for one in given.aspects.values() if one.scale), None),
-            "note": given.note,
+            "scale": next((one.scale for one in preference.aspects.values() if one.scale), None),
+            "note": preference.note,
         }
 
     def _of_pair(self, cells: Cells) -> ImportedPreference:
@@ -159,8 +159,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
         if not self.seen.add(f"pair\0{source or ''}\0{pair_id}\0{annotator}\0{shown or ''}"):
             raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
-        given = GivenPreference(annotator, aspects, shown, cells.text("note"), cells.time("at"))
-        return ImportedPreference(pair_id, given, source)
+        preference = GivenPreference(annotator, aspects, shown, cells.text("note"), cells.time("at"))
+        return ImportedPreference(pair_id, preference, source)
 
 
 def _aspect_columns(cells: Cells) -> dict[str, Any]:

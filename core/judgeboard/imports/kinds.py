@@ -86,8 +86,8 @@ def kind_class(kind: str) -> type["ImportKind[Any]"]:
     if kind not in KINDS:
         raise BadInput(f"--kind must be one of {', '.join(KINDS)}, not {kind!r}")
     module, _, name = KINDS[kind].home.partition(":")
-    found: type[ImportKind[Any]] = getattr(import_module(module), name)
-    return found
+    class_: type[ImportKind[Any]] = getattr(import_module(module), name)
+    return class_
 
 
 Record = TypeVar("Record")

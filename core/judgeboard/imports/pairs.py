@@ -41,11 +41,11 @@ _NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}
 
 def preference_word(field: str, value: Any) -> Preference:
     """Return the preference of a word: a, b, or tie (also n, equal), in any case."""
-    found = _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
-    if found is None:
+    preference = _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+    if preference is None:
         shown = repr(value)[:60] if isinstance(value, str) else json_kind(value)
         raise Unusable(field, f"{shown} is not A, B or tie")
-    return found
+    return preference
 
 
 def verdict_in(cells: Cells, field: str) -> dict[str, Preference]:
@@ -114,17 +114,17 @@ def shown_word(field: str, value: Any) -> Shown | None:
     return Shown(word)
 
 
-def _person(given: Mapping[str, Any]) -> GivenPreference:
-    name = given.get("annotator")
+def _person(entry: Mapping[str, Any]) -> GivenPreference:
+    name = entry.get("annotator")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME:
         raise Unusable("human", f"each entry needs an annotator with a name of 1 to {MAX_NAME} characters")
-    scale, note = given.get("scale"), given.get("note")
+    scale, note = entry.get("scale"), entry.get("note")
     if not all(value is None or isinstance(value, str) for value in (scale, note)):
         raise Unusable("human", f"scale and note of {name} must be texts")
-    aspects = {key: value for key, value in given.items() if key not in _NO_ASPECT}
-    preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), given.get("preference"))
-    at = None if given.get("at") is None else checked("human", as_utc, given["at"])
-    return GivenPreference(name, preferences, shown_word("human", given.get("shown")), note, at)
+    aspects = {key: value for key, value in entry.items() if key not in _NO_ASPECT}
+    preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), entry.get("preference"))
+    at = None if entry.get("at") is None else checked("human", as_utc, entry["at"])
+    return GivenPreference(name, preferences, shown_word("human", entry.get("shown")), note, at)
 
 
 def _preference(field: str, value: Any, scale: NumberScale) -> AspectPreference:
@@ -217,7 +217,7 @@ class PairImport(RecordedImport[ImportedPair]):
         letter, people = human_in(cells)
         pair = pair_in(cells, self.source or "", letter)
         judge = cells.name("judge")
-        verdicts = {shown: said for name, shown in _ORDERS.items() if (said := verdict_in(cells, name))}
+        verdicts = {shown: verdict for name, shown in _ORDERS.items() if (verdict := verdict_in(cells, name))}
         if verdicts and judge is None:
             raise Unusable("judge", "a verdict without a judge: give the column judge")
         return ImportedPair(pair, judge, verdicts, _raws(cells), people)
@@ -227,12 +227,12 @@ class PairImport(RecordedImport[ImportedPair]):
         rows = RowOutcomes(len(records))
         ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
         people = [
-            (index, PreferenceOf(pair_id, record.pair.source, record.pair.external_id, given))
+            (index, PreferenceOf(pair_id, record.pair.source, record.pair.external_id, preference))
             for index, (record, pair_id) in enumerate(zip(records, ids, strict=True))
             if pair_id is not None
-            for given in record.people
+            for preference in record.people
         ]
-        new = store_preferences(connection, [given for _, given in people], self.batch_id, now) if people else []
+        new = store_preferences(connection, [entry for _, entry in people], self.batch_id, now) if people else []
         rows.new |= {index for (index, _), is_new in zip(people, new, strict=True) if is_new}
         self._store_verdicts(connection, records, ids, rows, now)
         return rows.stored()
@@ -265,7 +265,7 @@ class PairImport(RecordedImport[ImportedPair]):
 
     def as_row(self, record: ImportedPair) -> dict[str, Any]:
         """Return the main values of a pair; of people, who and their preferences."""
-        verdicts = {f"verdict_order_{shown}": dict(said) for shown, said in record.verdicts.items()}
+        verdicts = {f"verdict_order_{shown}": dict(verdict) for shown, verdict in record.verdicts.items()}
         human = [
             {"annotator": one.annotator, "shown": one.shown, **aspects_as_row(one.aspects)} for one in record.people
         ]
@@ -284,14 +284,14 @@ class PairImport(RecordedImport[ImportedPair]):
             if record.judge is None or pair_id is None:
                 continue
             by_judge.setdefault(record.judge, {})[index] = [
-                NewComparison(pair_id, shown, StepRecord(Status.OK, raw=record.raws.get(shown)), said)
-                for shown, said in record.verdicts.items()
+                NewComparison(pair_id, shown, StepRecord(Status.OK, raw=record.raws.get(shown)), verdict)
+                for shown, verdict in record.verdicts.items()
             ]
-        for judge, given in by_judge.items():
+        for judge, comparisons in by_judge.items():
             version = recorded_version(connection, RecordedJudge(judge), now)
-            store_recorded(connection, version, self, given, rows, now)
+            store_recorded(connection, version, self, comparisons, rows, now)
             rows_of_judge = self._rows_of_judges.setdefault(judge, _JudgeRows())
-            for index in given:
+            for index in comparisons:
                 if index in rows.problems:
                     continue
                 record = records[index]
@@ -331,11 +331,11 @@ def pair_in(cells: Cells, source: str, letter: Preference | None = None, *, answ
 
 def _raws(cells: Cells) -> dict[Shown, str]:
     """Return the raw texts by order; ``raw`` is an object by order (ab, ba), or one text for whichever was asked."""
-    given = cells.get("raw")
-    if isinstance(given, dict) and given.keys() <= set(Shown):
-        raws = {Shown(shown): raw_text(value) for shown, value in given.items()}
+    raw = cells.get("raw")
+    if isinstance(raw, dict) and raw.keys() <= set(Shown):
+        raws = {Shown(shown): raw_text(value) for shown, value in raw.items()}
     else:
-        raws = dict.fromkeys(Shown, raw_text(given))
+        raws = dict.fromkeys(Shown, raw_text(raw))
     raws |= {shown: raw_text(cells.get(name)) for name, shown in _RAWS.items() if cells.get(name) is not None}
     return {shown: text for shown, text in raws.items() if text is not None}
 

@@ -102,8 +102,8 @@ class SampleImport(RecordedImport[ImportedSamples]):
                         rows.refuse(index, "samples", reason, conflict=True)
             if new:
                 store_samples(connection, version, self.run(connection, version, now), new, now)
-            given = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}
-            store_recorded(connection, version, self, given, rows, now)
+            comparisons = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}
+            store_recorded(connection, version, self, comparisons, rows, now)
         return rows.stored()
 
     def as_row(self, record: ImportedSamples) -> dict[str, Any]:
@@ -130,8 +130,8 @@ def _tries(cells: Cells) -> tuple[Try, ...]:
     n = len(answers)
     models = listed(cells, "models", lambda value: value if isinstance(value, str) else None, n) or [None] * n
     raws = listed(cells, "raw", raw_text, n) or [None] * n
-    given = listed(cells, "statuses", _status, n)
-    statuses = given or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
+    listed_statuses = listed(cells, "statuses", _status, n)
+    statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
     if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
         raise Unusable("statuses", "only a sample with the status ok has an answer")
     return tuple(Try(*one) for one in zip(answers, models, raws, statuses, strict=True))
@@ -152,26 +152,26 @@ def _status(value: Any) -> Status:
 
 
 def _verdicts(cells: Cells) -> dict[str, dict[Shown, Preference | None]]:
-    given = cells.json("verdicts")
-    if given is None:
+    by_condition = cells.json("verdicts")
+    if by_condition is None:
         return {}
-    if not isinstance(given, dict) or not given.keys() <= _CONDITIONS.keys():
+    if not isinstance(by_condition, dict) or not by_condition.keys() <= _CONDITIONS.keys():
         raise Unusable("verdicts", "not an object with the conditions A and B")
-    found = {}
-    for name, orders in given.items():
+    verdicts = {}
+    for name, orders in by_condition.items():
         if orders is None:
             continue
         if not isinstance(orders, dict) or not orders.keys() <= set(Shown):
             raise Unusable("verdicts", f"{name} is not an object with the orders ab and ba")
-        found[_CONDITIONS[name]] = {
+        verdicts[_CONDITIONS[name]] = {
             shown: None if orders.get(shown) is None else preference_word("verdicts", orders[shown]) for shown in Shown
         }
-    return found
+    return verdicts
 
 
-def _equals(stored: StoredSample, given: Try) -> bool:
+def _equals(stored: StoredSample, sample: Try) -> bool:
     forgotten = stored.answer is None and stored.status == Status.OK
-    return stored.status == given.status and (forgotten or stored.answer == given.answer)
+    return stored.status == sample.status and (forgotten or stored.answer == sample.answer)
 
 
 def _comparisons(record: ImportedSamples, pair_id: int) -> list[NewComparison]:
@@ -179,10 +179,10 @@ def _comparisons(record: ImportedSamples, pair_id: int) -> list[NewComparison]:
         NewComparison(
             pair_id,
             shown,
-            StepRecord(Status.UNPARSABLE if said is None else Status.OK),
-            {} if said is None else {OVERALL: said},
+            StepRecord(Status.UNPARSABLE if preference is None else Status.OK),
+            {} if preference is None else {OVERALL: preference},
             condition=condition,
         )
         for condition, orders in record.verdicts.items()
-        for shown, said in orders.items()
+        for shown, preference in orders.items()
     ]

@@ -39,10 +39,10 @@ GRADES_OF_PAIRS = NumberScale(-2, 2)
 
 def scale_in(field: str, text: str) -> NumberScale:
     """Return the scale that a text describes."""
-    found = _SCALE.fullmatch(text)
-    if found is None or float(found[1]) >= float(found[2]):
+    match = _SCALE.fullmatch(text)
+    if match is None or float(match[1]) >= float(match[2]):
         raise Unusable(field, f"{text[:60]!r} is not a scale: write it like 1-5 or -2..2")
-    return NumberScale(float(found[1]), float(found[2]), bool(found[3] and _A_IS_ABOVE.search(found[3])))
+    return NumberScale(float(match[1]), float(match[2]), bool(match[3] and _A_IS_ABOVE.search(match[3])))
 
 
 def scale_of_pairs(field: str, text: str | None) -> NumberScale:

@@ -101,7 +101,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         unknown = {external_id for external_id, _ in names.values()} - named.keys()
         if unknown:  # a log has no empty answers, pairs do
             sides = sides_named(connection, unknown)
-            named |= {name: [Named(*side) for side in found] for name, found in sides.items()}
+            named |= {name: [Named(*side) for side in sides_of_name] for name, sides_of_name in sides.items()}
         by_judge: dict[str, dict[int, int]] = {}
         for index, response in rows.find("response", "external_id", names, named).items():
             by_judge.setdefault(records[index].judge, {})[index] = response.id

@@ -82,7 +82,7 @@ def _quoted(
 ) -> dict[int, AlignedSentence]:
     """What a judge quoted, by the sentence's place: of several claims, for the one that shares most characters."""
     most: dict[int, int] = {}
-    found: dict[int, AlignedSentence] = {}
+    quotes: dict[int, AlignedSentence] = {}
     for claim in claims:
         if claim.answer_start is None or claim.answer_end is None or not _stands(claim, passages):
             continue
@@ -93,10 +93,10 @@ def _quoted(
             shared = min(end, claim.answer_end) - max(start, claim.answer_start)
             if shared > most.get(place, 0):
                 most[place] = shared
-                found[place] = AlignedSentence(
+                quotes[place] = AlignedSentence(
                     start, end, claim.passage, claim.passage_start, claim.passage_end, "quote"
                 )
-    return found
+    return quotes
 
 
 def _stands(claim: Claim, passages: Sequence[str]) -> bool:
@@ -115,19 +115,19 @@ def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
     if not words or not index.places:
         return nothing
     weight = {key: math.log1p(len(index.places) / max(1, len(index.holding.get(key, ())))) for key in words}
-    found = sorted((key for key in words if key in index.holding), key=lambda key: (len(index.holding[key]), key))
-    if not found:
+    shared = sorted((key for key in words if key in index.holding), key=lambda key: (len(index.holding[key]), key))
+    if not shared:
         return nothing
-    rare = [key for key in found if len(index.holding[key]) <= COMMON]
+    rare = [key for key in shared if len(index.holding[key]) <= COMMON]
     scores: defaultdict[int, float] = defaultdict(float)
-    for key in rare or found[:1]:
+    for key in rare or shared[:1]:
         for place in index.holding[key][:COMMON]:
             scores[place] += weight[key]
     finalists = sorted(scores, key=lambda place: (-scores[place], place))[:FINALISTS]
     # Summed in one order, so that equal sets of words make equal sums.
-    said = {place: math.fsum(weight[key] for key in found if key in index.places[place].keys) for place in finalists}
-    chosen = min(finalists, key=lambda place: (-said[place], place))
-    share = said[chosen] / math.fsum(weight.values())
+    sums = {place: math.fsum(weight[key] for key in shared if key in index.places[place].keys) for place in finalists}
+    chosen = min(finalists, key=lambda place: (-sums[place], place))
+    share = sums[chosen] / math.fsum(weight.values())
     if share < LEAST_SHARE:
         return nothing
     best = index.places[chosen]
@@ -162,7 +162,7 @@ def _pieces(passage: str) -> Iterable[tuple[int, int]]:
 
 
 def _last_break(passage: str, first: int, last: int) -> int:
-    breaks = [found.start() for found in _BREAK.finditer(passage, first, last)]
+    breaks = [match.start() for match in _BREAK.finditer(passage, first, last)]
     return breaks[-1] if breaks else last
 
 

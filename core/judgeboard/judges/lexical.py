@@ -82,14 +82,14 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
         missing += absent
         weakest = min(weakest, 1 - len(absent) / len(of_sentence))
     asked = frozenset(word.key for word in content_words(query.lower()))
-    said = word_keys(answer)
-    plain = {key for key in said if not key.startswith("=")}
+    answer_keys = word_keys(answer)
+    plain = {key for key in answer_keys if not key.startswith("=")}
     return Overlap(
         words=words,
         missing=tuple(missing),
         weakest=weakest,
         not_found_sentences=not_found,
-        query_covered=len(asked & said) / len(asked) if asked else 1.0,
+        query_covered=len(asked & answer_keys) / len(asked) if asked else 1.0,
         beyond_query=len(plain - asked),
         cut_off=_cut_off(answer),
     )
@@ -100,26 +100,26 @@ FORMULA = 1
 """The version of the formula and its word lists; every change of them gives a new judge version."""
 
 
-def _reasoning(found: Overlap, passages: tuple[str, ...] | None) -> str:
-    if not found.words:
+def _reasoning(tally: Overlap, passages: tuple[str, ...] | None) -> str:
+    if not tally.words:
         support = "The answer states nothing that could be looked for."
     elif passages is None:
         support = "The log carries no passages, so groundedness is unmeasured."
     elif not passages:
         support = "Nothing was retrieved, so nothing supports the answer."
-    elif not found.missing:
-        support = f"All {found.words} content words of the answer stand in the passages."
+    elif not tally.missing:
+        support = f"All {tally.words} content words of the answer stand in the passages."
     else:
-        missing = list(dict.fromkeys(word.written for word in found.missing))
+        missing = list(dict.fromkeys(word.written for word in tally.missing))
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         support = (
-            f"{found.words - len(found.missing)} of {found.words} content words of the answer stand in the passages; "
+            f"{tally.words - len(tally.missing)} of {tally.words} content words of the answer stand in the passages; "
             f"not found: {', '.join(missing[:MOST_NAMED])}{more}."
         )
-    notes = [f"{found.query_covered:.0%} of the query's words are taken up"]
-    if found.not_found_sentences:
+    notes = [f"{tally.query_covered:.0%} of the query's words are taken up"]
+    if tally.not_found_sentences:
         notes.append("it says that something was not found")
-    if found.cut_off:
+    if tally.cut_off:
         notes.append("it stops in the middle of a sentence")
     return f"Word-overlap baseline, no understanding of meaning. {support} Quality: {', '.join(notes)}."
 
@@ -132,12 +132,12 @@ def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -
     how complete the answer is. ``passages`` None leaves groundedness unmeasured; an empty tuple makes it 0 (1 for an
     answer without any content word). Deterministic.
     """
-    found = overlap(query, answer, passages or ())
+    tally = overlap(query, answer, passages or ())
     return Verdict(
         status=Status.OK,
-        groundedness=None if passages is None else found.groundedness,
-        quality=found.quality,
-        reasoning=_reasoning(found, passages),
+        groundedness=None if passages is None else tally.groundedness,
+        quality=tally.quality,
+        reasoning=_reasoning(tally, passages),
         cost_micro=0,
         latency_ms=0,
     )

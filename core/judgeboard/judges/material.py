@@ -124,7 +124,7 @@ def marking_messages(prompt: str, item: JudgeInput, **more: str) -> list[Message
 _TEXTS = ("query", "answer", "reference", "reasoning")
 
 
-Context = Annotated[tuple[Text, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
+Context = Annotated[tuple[Text, ...], BeforeValidator(lambda texts: (texts,) if isinstance(texts, str) else texts)]
 """Passages as a file has them: one text, or a list of texts."""
 
 

@@ -47,11 +47,11 @@ def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
     scored at all.
     """
     reply = read_json_object(text)
-    given = {name: each for name, each in reply.content.items() if name in rubric.weights and each is not None}
-    for name, each in given.items():
+    raw_entries = {name: each for name, each in reply.content.items() if name in rubric.weights and each is not None}
+    for name, each in raw_entries.items():
         if isinstance(each, dict):
-            given[name] = {key: value for key, value in each.items() if value is not None}
-    entries = Form(dict.fromkeys(rubric.weights, entry(_ENTRY, optional=True)), optional=True).read(given)
+            raw_entries[name] = {key: value for key, value in each.items() if value is not None}
+    entries = Form(dict.fromkeys(rubric.weights, entry(_ENTRY, optional=True)), optional=True).read(raw_entries)
     for name, each in entries.items():
         if "score" in each and "reasoning" not in each:
             raise UnusableReply(f"{name}: the field 'reasoning' is missing")

@@ -34,16 +34,16 @@ def _dimension_name(name: str) -> str:
     return name
 
 
-def _levels(given: Any) -> Any:
+def _levels(levels: Any) -> Any:
     """Levels as a file has them: the words of 1 to 5 by their numbers."""
-    if not isinstance(given, Mapping):
-        return given
+    if not isinstance(levels, Mapping):
+        return levels
     for level in LEVELS:
-        if str(level) not in given:
+        if str(level) not in levels:
             raise ValueError(f"level {level} has no description")
-    if strange := sorted(set(given) - set(map(str, LEVELS))):
+    if strange := sorted(set(levels) - set(map(str, LEVELS))):
         raise ValueError(f"there is no level {strange[0]}")
-    return tuple(given[str(level)] for level in LEVELS)
+    return tuple(levels[str(level)] for level in LEVELS)
 
 
 @dataclass(frozen=True, slots=True)

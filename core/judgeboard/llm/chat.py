@@ -121,11 +121,11 @@ async def call(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Any:
     A plain function runs in a thread: one that blocks holds up nobody, and one that starts an event loop of its own,
     as many wrappers of tool-calling agents do, may.
     """
-    given = [dict(message) for message in messages]
+    copies = [dict(message) for message in messages]
     target = chat if inspect.isroutine(chat) else getattr(chat, "__call__", chat)  # noqa: B004 - an object's own call
     if inspect.iscoroutinefunction(chat) or inspect.iscoroutinefunction(target):
-        return await chat(given)
-    result = await asyncio.to_thread(chat, given)
+        return await chat(copies)
+    result = await asyncio.to_thread(chat, copies)
     return await result if inspect.isawaitable(result) else result
 
 
@@ -147,8 +147,8 @@ class CallableChat:
             text, reason = "", f"{type(error).__name__}: {error}"
         spent = round((time.monotonic() - started) * 1000)
         if reason is not None:
-            said = storable(reason)[0]
-            return NoReply(said, (Attempt(why=request.why, status="raised", latency_ms=spent, detail=said),))
+            detail = storable(reason)[0]
+            return NoReply(detail, (Attempt(why=request.why, status="raised", latency_ms=spent, detail=detail),))
         answer = storable(text)[0]
         return Reply(answer, (Attempt(why=request.why, status="ok", raw=answer, latency_ms=spent),))
 

@@ -290,11 +290,11 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
     judge: IndependentSupreme
 
     def check(self, connection: Connection, audited: StoredVersion) -> None:
-        given = audits.measures_given(connection, audited.id)
-        if given & self.judge.measures:
+        audited_measures = audits.measures_given(connection, audited.id)
+        if audited_measures & self.judge.measures:
             return
         none = "no groundedness, quality or label"
-        theirs, own = (" and ".join(sorted(measures)) or none for measures in (given, self.judge.measures))
+        theirs, own = (" and ".join(sorted(measures)) or none for measures in (audited_measures, self.judge.measures))
         raise BadInput(
             f"{audited.title} gives {theirs}, the supreme judge gives {own}. There is nothing to compare. "
             "Choose another kind with --judge, or let the supreme judge review the verdicts: --approach 1."

@@ -253,8 +253,8 @@ def listed_answers(
 ) -> list[ListedAnswer]:
     """Return the first ``limit`` answers of a list with their texts."""
     first = answers[:limit]
-    said = judged_texts(connection, audited.id, [each.response_id for each in first])
-    return [ListedAnswer(each, said.get(each.response_id)) for each in first]
+    texts = judged_texts(connection, audited.id, [each.response_id for each in first])
+    return [ListedAnswer(each, texts.get(each.response_id)) for each in first]
 
 
 def nothing_usable(report: AuditReport) -> bool:

@@ -76,7 +76,7 @@ def numbers_changed(original: AnswerText) -> AnswerText | None:
 
     The number of digits stays. Equal numbers stay equal, so that the answer does not contradict itself.
     """
-    changed = _NUMBER.sub(lambda found: found[0] if found[1] else _other(found[0]), original.answer)
+    changed = _NUMBER.sub(lambda match: match[0] if match[1] else _other(match[0]), original.answer)
     return None if changed == original.answer else original._replace(answer=changed)
 
 
@@ -111,11 +111,11 @@ def hedges_removed(original: AnswerText) -> AnswerText | None:
     """Return the answer without its (English) hedges; None if there are none, or nothing else."""
     parts: list[str] = []
     end = 0
-    for found in _HEDGE.finditer(original.answer):
-        if not _removable(found, original.answer):
+    for hedge in _HEDGE.finditer(original.answer):
+        if not _removable(hedge, original.answer):
             continue
-        parts.append(original.answer[end : found.start()])
-        end = found.end()
+        parts.append(original.answer[end : hedge.start()])
+        end = hedge.end()
     if not parts:
         return None
     text = parts[0]
@@ -124,9 +124,9 @@ def hedges_removed(original: AnswerText) -> AnswerText | None:
     return original._replace(answer=text) if text.strip(" .\n") else None
 
 
-def _removable(found: re.Match[str], answer: str) -> bool:
+def _removable(hedge: re.Match[str], answer: str) -> bool:
     """Whether the sentence continues after the hedge: "I think so." and "Yes, probably." would lose their meaning."""
-    rest = answer[found.end() :].lstrip()
+    rest = answer[hedge.end() :].lstrip()
     return rest[:1].isalnum() and not re.match(r"(?:so|not)\b", rest, re.IGNORECASE)
 
 

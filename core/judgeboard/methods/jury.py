@@ -72,13 +72,13 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     )
 
 
-def _quorum(given: int, members: int) -> bool:
-    return 2 * given > members
+def _quorum(votes: int, members: int) -> bool:
+    return 2 * votes > members
 
 
 def _given(values: Sequence[Any], members: int) -> list[Any]:
-    given = [value for value in values if value is not None]
-    return given if _quorum(len(given), members) else []
+    usable = [value for value in values if value is not None]
+    return usable if _quorum(len(usable), members) else []
 
 
 def _scores(usable: Sequence[Verdict], members: int) -> tuple[DimensionScore, ...]:
@@ -102,9 +102,9 @@ def _summary(usable: Sequence[Verdict]) -> str:
         parts.append("label: " + ", ".join(f"{label} {n}" for label, n in sorted(votes.items())))
     scores: dict[str, list[float]] = {"groundedness": [], "quality": []}
     for verdict in usable:
-        given = {"groundedness": verdict.groundedness, "quality": verdict.quality}
-        given |= {score.dimension: score.value for score in verdict.scores}
-        for measure, value in given.items():
+        values = {"groundedness": verdict.groundedness, "quality": verdict.quality}
+        values |= {score.dimension: score.value for score in verdict.scores}
+        for measure, value in values.items():
             if value is not None:
                 scores.setdefault(measure, []).append(value)
     first = ("groundedness", "quality")
@@ -120,7 +120,7 @@ def store_combined(
     connection: Connection, version: StoredVersion, opinions: Mapping[int, Sequence[Verdict]], actor: str
 ) -> dict[int, Verdict]:
     """Combine and store the verdicts of several members per response, where they changed; return all of them."""
-    verdicts = {response_id: combined(given) for response_id, given in opinions.items()}
+    verdicts = {response_id: combined(member_verdicts) for response_id, member_verdicts in opinions.items()}
     known = latest_combined(connection, version.id)
     items = []
     for response_id, verdict in verdicts.items():
@@ -247,14 +247,14 @@ def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, gr
 def _spread(judged: Mapping[int, Judged], ids: Sequence[int], groups: IntArray, measure: str) -> Estimate:
     rows, apart = [], []
     for row, id_ in enumerate(ids):
-        given = [
+        scores = [
             value
             for opinion in judged[id_].opinions.values()
             if (value := getattr(opinion.verdict, measure)) is not None
         ]
-        if len(given) > 1:
+        if len(scores) > 1:
             rows.append(row)
-            apart.append(max(given) - min(given))
+            apart.append(max(scores) - min(scores))
     if not rows:
         return unmeasured(0, f"no answer has {measure} from two members")
     values: FloatArray = np.array(apart, dtype=np.float64)

@@ -35,7 +35,7 @@ def answer_key(answer: str | None, options: Sequence[str] | None) -> str | None:
     if options and letters_of(options):
         return letter_in(answer, options)
     text = " ".join(unicodedata.normalize("NFC", answer).casefold().replace("\N{MINUS SIGN}", "-").split())
-    return _NUMBER.sub(lambda found: _spelled(found[0]), text.removesuffix(".").rstrip()) or None
+    return _NUMBER.sub(lambda match: _spelled(match[0]), text.removesuffix(".").rstrip()) or None
 
 
 def reference_key(reference: str | None, options: Sequence[str] | None) -> str | None:
@@ -143,12 +143,12 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
 
 
 def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
-    given = row.get("reference") if row.get("reference") is not None else row.get("answer")
-    if not isinstance(given, str):
+    correct_option = row.get("reference") if row.get("reference") is not None else row.get("answer")
+    if not isinstance(correct_option, str):
         raise NoPair("its correct option (reference or answer) is not a text")
-    letter = reference_key(given, options)
+    letter = reference_key(correct_option, options)
     if letter not in letters_of(options):
-        raise NoPair(f"its correct option {given[:60]!r} is not one of its {len(options)} options")
+        raise NoPair(f"its correct option {correct_option[:60]!r} is not one of its {len(options)} options")
     return letters_of(options).index(letter)
 
 

@@ -393,8 +393,8 @@ def pair_screen(
     pair = next(iter(load_pairs(connection, [pair_id])), None)
     if pair is None:
         raise NotFound(f"no pair {pair_id}")
-    given = preferences.own_preferences(connection, pair_id, reviewer_id, aspect)
-    order = given[0].shown if given and given[0].shown is not None else order_for(pair_id, reviewer_id)
+    own = preferences.own_preferences(connection, pair_id, reviewer_id, aspect)
+    order = own[0].shown if own and own[0].shown is not None else order_for(pair_id, reviewer_id)
     left, right = _in_order(order, pair.answer_a, pair.answer_b)
     spoken = preferences.saw_hidden_parts(connection, pair_id, reviewer_id)
     may_see = spoken or verdict_seen
@@ -418,10 +418,10 @@ def pair_screen(
         left=left,
         right=right,
         shown=order,
-        own=_latest(given, blind=True),
-        overruled=_latest(given, blind=False),
+        own=_latest(own, blind=True),
+        overruled=_latest(own, blind=False),
         revealed=revealed,
-        last_id=given[-1].review_id if given else None,
+        last_id=own[-1].review_id if own else None,
     )
 
 
@@ -429,8 +429,8 @@ def _in_order(order: Shown, of_a: str | None, of_b: str | None) -> tuple[str | N
     return (of_a, of_b) if order is Shown.AB else (of_b, of_a)
 
 
-def _latest(given: list[preferences.CurrentPreference], *, blind: bool) -> Preference | None:
-    return next((each.preference for each in reversed(given) if each.blind is blind), None)
+def _latest(own: list[preferences.CurrentPreference], *, blind: bool) -> Preference | None:
+    return next((each.preference for each in reversed(own) if each.blind is blind), None)
 
 
 def _of_aspect(comparison: comparisons.LatestComparison, aspect: str) -> comparisons.LatestComparison:
@@ -459,17 +459,17 @@ class PairWalk:
 
     def place(self, pair_id: int) -> int | None:
         """Return the position of a pair in the list, from 1; None if it is not in the list."""
-        found = bisect_left(self._pair_ids, pair_id)
-        return found + 1 if found < len(self._pair_ids) and self._pair_ids[found] == pair_id else None
+        index = bisect_left(self._pair_ids, pair_id)
+        return index + 1 if index < len(self._pair_ids) and self._pair_ids[index] == pair_id else None
 
     def judged(self, pair_id: int) -> None:
         """Remove a pair from those that are not compared yet."""
-        found = bisect_left(self._waiting, pair_id)
-        if found < len(self._waiting) and self._waiting[found] == pair_id:
-            del self._waiting[found]
+        index = bisect_left(self._waiting, pair_id)
+        if index < len(self._waiting) and self._waiting[index] == pair_id:
+            del self._waiting[index]
 
     def following(self, pair_id: int) -> int | None:
         """Return the next pair without a preference, from the start again at the end; None if there is none."""
-        found = bisect_right(self._waiting, pair_id)
-        following = self._waiting[found % len(self._waiting)] if self._waiting else None
+        index = bisect_right(self._waiting, pair_id)
+        following = self._waiting[index % len(self._waiting)] if self._waiting else None
         return None if following == pair_id else following

@@ -367,9 +367,9 @@ def _listed(items: list[figures.Item], arrays: figures.Items, needed: int) -> tu
             item.majority.agree,
             gate_on,
             item.right,
-            *(None if score != score else score for score in said),  # noqa: PLR0124 - NaN alone differs from itself
+            *(None if score != score else score for score in item_scores),  # noqa: PLR0124 - NaN alone differs from itself
         )
-        for item, gate_on, said in zip(items, on, scores, strict=True)
+        for item, gate_on, item_scores in zip(items, on, scores, strict=True)
     ]
     return tuple(
         sorted(lines, key=lambda line: (line.selective is None, line.selective or 0, -line.agree, line.pair_id))

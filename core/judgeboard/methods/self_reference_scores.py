@@ -277,18 +277,18 @@ def calibration(items: Items) -> tuple[AgreementLevel, ...]:
     for agree in range(items.k, 0, -1):
         rows = (items.agree == agree) & (items.right != UNKNOWN)
         hits = items.right[rows] == RIGHT
-        found = _share(hits) if rows.any() else unmeasured(0, "no such item")
-        levels.append(AgreementLevel(agree, int(rows.sum()), int(hits.sum()), found))
+        share_right = _share(hits) if rows.any() else unmeasured(0, "no such item")
+        levels.append(AgreementLevel(agree, int(rows.sum()), int(hits.sum()), share_right))
     return tuple(levels)
 
 
 def categories(items: Items, on: BoolArray, needed: int) -> tuple[CategoryScores, ...]:
     """Return the figures of each category, by name."""
     named, selective = np.array(items.categories, dtype=object), items.selective(needed)
-    found = []
+    scores = []
     for category in sorted(set(items.categories)):
         rows = named == category
-        found.append(
+        scores.append(
             CategoryScores(
                 category,
                 int(rows.sum()),
@@ -296,7 +296,7 @@ def categories(items: Items, on: BoolArray, needed: int) -> tuple[CategoryScores
                 *(accuracy(items, each, rows) for each in (items.without, items.always, selective)),
             )
         )
-    return tuple(found)
+    return tuple(scores)
 
 
 def sweep(items: Items) -> tuple[SweepPoint, ...]:

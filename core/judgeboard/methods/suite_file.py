@@ -209,14 +209,14 @@ def read_suite(path: str | Path) -> Suite:
         for place, case in enumerate(form.cases)
     )
     _check_distinct(file, cases)
-    given = {name: getattr(form, name) for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")}
+    settings = {name: getattr(form, name) for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")}
     if form.rubric is None:
         rubric = default_rubric()
     elif isinstance(form.rubric, str):
         rubric = read_rubric(path.parent / form.rubric)
     else:
         rubric = rubric_from(file.at("rubric"))
-    return Suite(cases=cases, rubric=rubric, **given)
+    return Suite(cases=cases, rubric=rubric, **settings)
 
 
 def _check_distinct(file: YamlFile, cases: Sequence[Case]) -> None:
@@ -349,7 +349,7 @@ def _compared(
     before: StoredCase, after: StoredCase, weights: Mapping[str, float], threshold: float
 ) -> ComparedCase | None:
     sides = [
-        {name: given.score for name, given in case.dimensions.items() if given.score is not None}
+        {name: dimension.score for name, dimension in case.dimensions.items() if dimension.score is not None}
         for case in (before, after)
     ]
     both = [name for name in weights if name in sides[0] and name in sides[1]]

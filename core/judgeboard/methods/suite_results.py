@@ -208,7 +208,9 @@ def _baseline(
 
 def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
     scores = [
-        given.score for case in cases if (given := case.dimensions.get(name)) is not None and given.score is not None
+        dimension.score
+        for case in cases
+        if (dimension := case.dimensions.get(name)) is not None and dimension.score is not None
     ]
     return mean_interval(len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS)[0]
 
@@ -229,7 +231,7 @@ def _case(
         score=stored.score,
         reason=": ".join(part for part in (stored.reason, stored.error) if part) or None,
         passed=passed,
-        dimensions={name: given for name, given in stored.dimensions.items() if name != OVERALL},
+        dimensions={name: dimension for name, dimension in stored.dimensions.items() if name != OVERALL},
         checks=tuple(_check(check, stored.answer) for check in stored.checks),
     )
 
@@ -322,8 +324,8 @@ def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
 
 def _lines(case: CaseResult) -> list[str]:
     scored = [
-        f"{name}: {'not scored' if given.score is None else given.score}  {given.reasoning or ''}".rstrip()
-        for name, given in case.dimensions.items()
+        f"{name}: {'not scored' if dimension.score is None else dimension.score}  {dimension.reasoning or ''}".rstrip()
+        for name, dimension in case.dimensions.items()
     ]
     return scored + [f"check {check.kind}: {check.message or 'failed'}" for check in case.checks if not check.passed]
 

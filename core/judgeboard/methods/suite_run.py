@@ -77,8 +77,8 @@ def make_candidate(
         return Candidate(which, source=name)
     if kind == "python":
         return _of_function(_load(name), which)
-    given = make_endpoint("the candidate", **endpoint | {"model": name, "replies": None})
-    return Candidate(which, Generator(given, max_output=max_output), model=name)
+    model_endpoint = make_endpoint("the candidate", **endpoint | {"model": name, "replies": None})
+    return Candidate(which, Generator(model_endpoint, max_output=max_output), model=name)
 
 
 def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:

@@ -260,10 +260,10 @@ async def judge(
 judge_blocking = blocking(judge)
 
 
-def _text(what: str, given: str) -> str:
-    if not isinstance(given, str):
-        raise BadInput(f"{what} must be a text, not {type(given).__name__}")
-    return given
+def _text(what: str, text: str) -> str:
+    if not isinstance(text, str):
+        raise BadInput(f"{what} must be a text, not {type(text).__name__}")
+    return text
 
 
 def judge_options(version: StoredVersion) -> str | None:

@@ -35,10 +35,10 @@ def percent_agreement(ratings: Ratings) -> Estimate:
     groups = ratings.groups.at(usable)
     alike = agreement_by_item(ratings.votes[usable].astype(np.float64), np.eye(ratings.k))
     if np.ptp(alike) == 0 and alike[0] in {0, 1}:
-        found = wilson_on_groups(float(alike[0]), n, groups.count, groups.unit)
+        estimate = wilson_on_groups(float(alike[0]), n, groups.count, groups.unit)
     else:
-        found = share_estimate(float(alike.mean()), alike, groups)
-    return leaving_out(found, *few_ratings(ratings))
+        estimate = share_estimate(float(alike.mean()), alike, groups)
+    return leaving_out(estimate, *few_ratings(ratings))
 
 
 def few_ratings(ratings: Ratings) -> tuple[tuple[str, int], ...]:
@@ -53,8 +53,8 @@ def fleiss(ratings: Ratings) -> Estimate:
         return unmeasured(0, NO_ITEM)
     raters = 2 + int(np.flatnonzero(counted == counted.max())[-1])
     equal = ratings.per_item == raters
-    found = fleiss_kappa(ratings.votes[equal], ratings.groups.at(equal))
-    return leaving_out(found, (f"items without exactly {raters} ratings", int((~equal).sum())))
+    estimate = fleiss_kappa(ratings.votes[equal], ratings.groups.at(equal))
+    return leaving_out(estimate, (f"items without exactly {raters} ratings", int((~equal).sum())))
 
 
 def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
@@ -96,9 +96,9 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     alike = np.where(usable, agreement_by_item(votes, apart), 0.0)
     sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
     of_sums = partial(_gwet_of_sums, chance=_chance(apart))
-    found = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike="the raters never differ")
+    estimate = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike="the raters never differ")
     return leaving_out(
-        found,
+        estimate,
         (f"{FEW_RATINGS}: used only for the agreement by chance", items - n),
         (NO_RATING, len(ratings.values) - items),
     )
@@ -140,13 +140,13 @@ _NEVER_DIFFER = "no two values of an item differ"
 def alpha(ratings: Ratings, metric: Metric) -> Estimate:
     """Return alpha of items with two ratings or more; the interval metric takes categories as equally far apart."""
     if ratings.k:
-        found = _of_votes(ratings, metric)
+        estimate = _of_votes(ratings, metric)
     elif metric == "nominal":
         raise ValueError("nominal alpha needs declared categories")
     else:
         of_scores = interval_alpha if metric == "interval" else _ordinal_alpha
-        found = of_scores(ratings.values, ratings.groups)
-    return leaving_out(found, *few_ratings(ratings))
+        estimate = of_scores(ratings.values, ratings.groups)
+    return leaving_out(estimate, *few_ratings(ratings))
 
 
 def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
@@ -163,15 +163,15 @@ def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
 
     Items with one value are left out.
     """
-    given = ~np.isnan(values)
-    usable = given.sum(axis=1) >= 2
+    has_value = ~np.isnan(values)
+    usable = has_value.sum(axis=1) >= 2
     n = int(usable.sum())
     if not n:
         return unmeasured(0, _NO_VALUES)
-    given, m = given[usable], given[usable].sum(axis=1)
-    x = np.where(given, values[usable], 0.0)
+    has_value, m = has_value[usable], has_value[usable].sum(axis=1)
+    x = np.where(has_value, values[usable], 0.0)
     # Differences are what counts: in units of their spread, centred sums lose no digits.
-    x = np.where(given, x - x.sum() / m.sum(), 0.0)
+    x = np.where(has_value, x - x.sum() / m.sum(), 0.0)
     spread = float(np.sqrt(np.square(x).sum() / m.sum()))
     if np.isclose(spread, 0):
         return unmeasured(n, EVERY_VALUE_THE_SAME)
@@ -206,14 +206,14 @@ def _of_flat_tables(tables: FloatArray, k: int, metric: Metric) -> FloatArray:
 
 def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     """Return ordinal alpha of scores without declared levels: an item moves N, W, B and every rank above its own."""
-    given = ~np.isnan(values)
-    m = given.sum(axis=1)
+    has_value = ~np.isnan(values)
+    m = has_value.sum(axis=1)
     usable = m >= 2
     n = int(usable.sum())
     if not n:
         return unmeasured(0, _NO_VALUES)
-    m, item = m[usable], np.nonzero(given[usable])[0]
-    ranks = mid_ranks(values[usable][given[usable]])
+    m, item = m[usable], np.nonzero(has_value[usable])[0]
+    ranks = mid_ranks(values[usable][has_value[usable]])
     x, n_values = ranks.shares - 0.5, int(m.sum())
 
     def by_item(numbers: FloatArray) -> FloatArray:

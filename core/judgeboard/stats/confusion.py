@@ -52,13 +52,13 @@ class Confusion:
 
 def category_codes(values: AnyArray, categories: Sequence[Any]) -> IntArray:
     """Return the position of each value among the declared ``categories``; raise ValueError for another value."""
-    found = np.zeros(len(values), dtype=np.int8)
+    positions = np.zeros(len(values), dtype=np.int8)
     for position, category in enumerate(categories, start=1):
-        found += (values == category) * np.int8(position)
-    if not found.all():
-        stranger = values[found == 0].tolist()[0]
+        positions += (values == category) * np.int8(position)
+    if not positions.all():
+        stranger = values[positions == 0].tolist()[0]
         raise ValueError(f"{stranger!r} is none of the declared categories {', '.join(map(str, categories))}")
-    return found.astype(np.int64) - 1
+    return positions.astype(np.int64) - 1
 
 
 def confusion_cells(people: AnyArray, judge: AnyArray, categories: Sequence[Any]) -> IntArray:

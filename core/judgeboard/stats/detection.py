@@ -66,14 +66,14 @@ def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     n = len(score)
     ranks = mid_ranks(score)
     bad_at = np.bincount(ranks.levels, weights=bad, minlength=ranks.counts.size) / n
-    bad_found, found = np.cumsum(bad_at), np.cumsum(ranks.counts) / n
-    precision, share_bad = bad_found / found, float(bad.mean())
+    bad_found, rows_found = np.cumsum(bad_at), np.cumsum(ranks.counts) / n
+    precision, share_bad = bad_found / rows_found, float(bad.mean())
     value = float((bad_at * precision).sum()) / share_bad
     if math.isclose(value, 1):
         return measured(value, n, reason=SEPARATED)
     # A row moves the precision at its own score and at every higher one; a bad one counts there itself too.
     found_later, found_bad_later = (
-        np.cumsum(each[::-1])[::-1] for each in (bad_at / found, bad_at * precision / found)
+        np.cumsum(each[::-1])[::-1] for each in (bad_at / rows_found, bad_at * precision / rows_found)
     )
     level = ranks.levels
     influence: FloatArray = (bad * (precision[level] + found_later[level] - value) - found_bad_later[level]) / share_bad
@@ -120,10 +120,10 @@ def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: G
     tenth, above = tenths(score), grounded - score
     gaps = np.bincount(tenth, weights=above, minlength=TENTHS)
     value = float(np.abs(gaps).sum()) / len(score)
-    found = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+    estimate = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    return replace(estimate, low=max(estimate.low, 0.0), high=min(estimate.high, 1.0))
 
 
 def tenths(score: FloatArray) -> IntArray:

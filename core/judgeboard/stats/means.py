@@ -120,16 +120,16 @@ def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping)
 
 def mean_paired_change(changes: npt.ArrayLike) -> Estimate:
     """Return the mean of ``changes`` (second minus first, one per case) with a paired bootstrap over cases."""
-    given = np.round(np.asarray(changes, dtype=np.float64), _CHANGE_DECIMALS)
-    if given.size == 0:
+    rounded = np.round(np.asarray(changes, dtype=np.float64), _CHANGE_DECIMALS)
+    if rounded.size == 0:
         return unmeasured(0, "no case was measured in both")
-    value = float(given.mean())
-    if given.size == 1:
+    value = float(rounded.mean())
+    if rounded.size == 1:
         return measured(value, 1, reason="no interval: a single case")
-    distinct, cells = np.unique(given, return_inverse=True)
-    groups = grouping(None, given.size)
+    distinct, cells = np.unique(rounded, return_inverse=True)
+    groups = grouping(None, rounded.size)
     drawn = resampled_tables(cells.astype(np.int64), distinct.size, groups)
-    return bootstrapped(value, given.size, drawn @ distinct / given.size, groups, "paired; ")
+    return bootstrapped(value, rounded.size, drawn @ distinct / rounded.size, groups, "paired; ")
 
 
 @dataclass(frozen=True, slots=True)

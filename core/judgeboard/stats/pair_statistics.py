@@ -84,8 +84,8 @@ class Pairs:
     def scored(self) -> tuple[FloatArray, BoolArray, Grouping]:
         """The judge's scores that exist, which of those answers people call bad, and their groups."""
         scores = np.full(self.n, np.nan) if self._scores is None else np.asarray(self._scores, dtype=np.float64)
-        given = ~np.isnan(scores)
-        return scores[given], self.people[given] == self.scale.bad, self.groups.at(given)
+        rows = ~np.isnan(scores)
+        return scores[rows], self.people[rows] == self.scale.bad, self.groups.at(rows)
 
 
 @dataclass(frozen=True, slots=True)

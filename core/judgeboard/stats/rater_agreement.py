@@ -93,8 +93,8 @@ def against_gold(
     same_length(ratings.values, gold)
     results = []
     for column, name in enumerate(ratings.raters):
-        given = ratings.given[:, column]
-        rows = given & ~np.isnan(gold)
+        rated = ratings.given[:, column]
+        rows = rated & ~np.isnan(gold)
         pairs = Pairs(
             ratings.as_given(ratings.values[rows, column]),
             ratings.as_given(gold[rows]),
@@ -102,7 +102,7 @@ def against_gold(
             ratings.groups.at(rows),
             resamples=resamples,
         )
-        results.append(RaterAgainstGold(name, pairs.n, int(given.sum()) - pairs.n, estimates(pairs)))
+        results.append(RaterAgainstGold(name, pairs.n, int(rated.sum()) - pairs.n, estimates(pairs)))
     return tuple(results)
 
 

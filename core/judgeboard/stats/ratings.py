@@ -99,8 +99,8 @@ class Ratings:
         """Return positions as the declared categories; scores unchanged."""
         if self.scale.categories is None:
             return values
-        given: AnyArray = np.array(self.scale.categories)[values.astype(np.int64)]
-        return given
+        categories: AnyArray = np.array(self.scale.categories)[values.astype(np.int64)]
+        return categories
 
     def at(self, rows: AnyArray) -> "Ratings":
         """Return the ratings of some of the items, by a mask or by positions."""

@@ -41,16 +41,16 @@ def repeated_measures(items: Sequence[RepeatedItem], groups: IntArray) -> tuple[
 
     ``items`` were asked at least twice; ``groups`` holds their evidence groups.
     """
-    names = {name: None for item in items for given in item.values() for name in given}
-    found = [_measure(name, items, groups) for name in names]
+    names = {name: None for item in items for repeat in item.values() for name in repeat}
+    measures = [_measure(name, items, groups) for name in names]
     first: dict[str, int] = {name: place for place, name in enumerate(_FIRST)}
-    found.sort(key=lambda each: (-len(each.rows), first.get(each.measure, len(first)), each.measure))
-    return tuple(found)
+    measures.sort(key=lambda each: (-len(each.rows), first.get(each.measure, len(first)), each.measure))
+    return tuple(measures)
 
 
 def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> RepeatedMeasure:
-    complete = [all(name in given for given in item.values()) for item in items]
-    some = [any(name in given for given in item.values()) for item in items]
+    complete = [all(name in repeat for repeat in item.values()) for item in items]
+    some = [any(name in repeat for repeat in item.values()) for item in items]
     rows: IntArray = np.flatnonzero(complete)
     incomplete = sum(some) - len(rows)
     if not len(rows):
@@ -59,8 +59,8 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
     widest = max(len(items[row]) for row in rows.tolist())
     table: FloatArray = np.full((len(rows), widest), np.nan)
     for place, row in enumerate(rows.tolist()):
-        given = [round(repeat[name], _DIGITS) for repeat in items[row].values()]
-        table[place, : len(given)] = given
+        values = [round(repeat[name], _DIGITS) for repeat in items[row].values()]
+        table[place, : len(values)] = values
     apart: FloatArray = np.nanmax(table, axis=1) - np.nanmin(table, axis=1)
     same: BoolArray = apart == 0
     by_group = grouping(groups[rows], len(rows))

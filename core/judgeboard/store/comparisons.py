@@ -112,8 +112,8 @@ def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, P
     """Store preferences on aspects that these comparisons, by id, say nothing of yet."""
     rows = [
         {"comparison_id": id_, "aspect": aspect, "preference": preference.value}
-        for id_, given in preferences.items()
-        for aspect, preference in given.items()
+        for id_, by_aspect in preferences.items()
+        for aspect, preference in by_aspect.items()
     ]
     if rows:
         connection.execute(insert_or_skip(connection, SCORE, "comparison_id", "aspect"), rows)
@@ -163,7 +163,7 @@ def load_comparisons(
         ab, ba = (asked.get((version_id, kept, pair_id, shown.value)) for shown in (Shown.AB, Shown.BA))
         query_type, gold = pairs[pair_id]
         for aspect in sorted(aspects[version_id, kept]) or (OVERALL,):
-            a_first, b_first = (None if given is None else given.get(aspect) for given in (ab, ba))
+            a_first, b_first = (None if by_aspect is None else by_aspect.get(aspect) for by_aspect in (ab, ba))
             asked_both = (ab is not None, ba is not None)
             rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, a_first, b_first, *asked_both, gold))
     return rows
@@ -461,7 +461,7 @@ class ComparedPairs:
 
 def compared_pairs(connection: Connection, version_id: int) -> ComparedPairs:
     """Return what a version's comparisons were, by pair; a reference that is not recorded is left out."""
-    found = ComparedPairs()
+    pairs = ComparedPairs()
     place = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown)
     query = select(*place, COMPARISON.c.status, COMPARISON.c.reference).where(
         COMPARISON.c.judge_version_id == version_id
@@ -471,10 +471,10 @@ def compared_pairs(connection: Connection, version_id: int) -> ComparedPairs:
         for pair_id, condition, shown, status, reference in connection.execute(query.order_by(COMPARISON.c.ask))
     }
     for (pair_id, condition, _), (status, reference) in latest.items():
-        found.statuses.setdefault(pair_id, Counter())[status] += 1
+        pairs.statuses.setdefault(pair_id, Counter())[status] += 1
         if condition == REFERENCE and reference is not None:
-            found.references.setdefault(pair_id, set()).add(reference)
-    return found
+            pairs.references.setdefault(pair_id, set()).add(reference)
+    return pairs
 
 
 class StoredTry(NamedTuple):
@@ -533,5 +533,5 @@ def sampling_versions(connection: Connection) -> list[StoredVersion]:
 def most_samples(connection: Connection, version_id: int) -> int:
     """Return how many samples of a question a version has at most."""
     highest = select(func.max(SAMPLE.c.number)).where(SAMPLE.c.judge_version_id == version_id)
-    found = connection.execute(highest).scalar()
-    return 0 if found is None else int(found) + 1
+    number = connection.execute(highest).scalar()
+    return 0 if number is None else int(number) + 1

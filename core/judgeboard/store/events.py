@@ -85,17 +85,17 @@ def event_actors(connection: Connection) -> tuple[str, ...]:
     return occurring_values(connection, EVENT.c.actor)
 
 
-def _conditions(given: EventFilter) -> list[ColumnElement[bool]]:
+def _conditions(where: EventFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if given.kind is not None:
-        conditions.append(EVENT.c.kind == given.kind)
-    if given.actor is not None:
-        conditions.append(EVENT.c.actor == given.actor)
-    if given.response is not None:
-        named = select(RESPONSE.c.id).where(RESPONSE.c.external_id == given.response)
+    if where.kind is not None:
+        conditions.append(EVENT.c.kind == where.kind)
+    if where.actor is not None:
+        conditions.append(EVENT.c.actor == where.actor)
+    if where.response is not None:
+        named = select(RESPONSE.c.id).where(RESPONSE.c.external_id == where.response)
         conditions.append(EVENT.c.response_id.in_(named))
-    if given.since is not None:
-        conditions.append(EVENT.c.at >= given.since)
+    if where.since is not None:
+        conditions.append(EVENT.c.at >= where.since)
     return conditions
 
 

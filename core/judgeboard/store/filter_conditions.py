@@ -92,20 +92,20 @@ def text_condition(connection: Connection, response_id: ColumnElement[int], word
     every text takes seconds on a large log.
     """
     if len(words) < SHORTEST:
-        found = RESPONSE.c.external_id.startswith(words, autoescape=True)
+        condition = RESPONSE.c.external_id.startswith(words, autoescape=True)
     elif connection.dialect.name == "sqlite":
         return response_id.in_(_indexed(words))
     else:
-        found = contains_text(words)
-    return found if response_id is RESPONSE.c.id else response_id.in_(select(RESPONSE.c.id).where(found))
+        condition = contains_text(words)
+    return condition if response_id is RESPONSE.c.id else response_id.in_(select(RESPONSE.c.id).where(condition))
 
 
 def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...] | None:
     """Return the responses that contain ``words``; None if there are more than ``most``, and on PostgreSQL."""
     if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
         return None
-    found = tuple(connection.execute(_indexed(words).limit(most + 1)).scalars())
-    return None if len(found) > most else found
+    ids = tuple(connection.execute(_indexed(words).limit(most + 1)).scalars())
+    return None if len(ids) > most else ids
 
 
 def contains_text(words: str) -> ColumnElement[bool]:

@@ -193,50 +193,50 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
     return ", ".join(_words(where, titles or {})) or "all answers"
 
 
-def _words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
+def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
     listed = (
-        given.query_types,
-        tuple(rule.replace("_", " ") for rule in given.rules),
-        tuple(f"flag {state}" for state in given.states),
-        tuple(f"source {source}" for source in given.sources),
-        tuple(f"written by {model}" for model in given.models),
-        tuple(f"latest judgment {status}" for status in given.statuses),
-        tuple(f"kind {kind.replace('_', ' ')}" for kind in given.kinds),
+        where.query_types,
+        tuple(rule.replace("_", " ") for rule in where.rules),
+        tuple(f"flag {state}" for state in where.states),
+        tuple(f"source {source}" for source in where.sources),
+        tuple(f"written by {model}" for model in where.models),
+        tuple(f"latest judgment {status}" for status in where.statuses),
+        tuple(f"kind {kind.replace('_', ' ')}" for kind in where.kinds),
     )
     words = [" or ".join(values) for values in listed if values]
-    words += _judge_words(given, titles)
-    words += _range_words("score", given.min_score, given.max_score)
-    words += _range_words("quality", given.min_quality, given.max_quality)
-    words += _between(given)
+    words += _judge_words(where, titles)
+    words += _range_words("score", where.min_score, where.max_score)
+    words += _range_words("quality", where.min_quality, where.max_quality)
+    words += _between(where)
     words += [
         description
         for is_set, description in (
-            (given.judge_side not in {None, "none"}, f"judge {given.judge_side}"),
-            (given.user is not None, _USER_WORDS.get(given.user or "", "")),
-            (given.graded is True, "graded"),
-            (given.graded is False, "not graded"),
-            (given.text is not None, f"“{given.text}”"),
+            (where.judge_side not in {None, "none"}, f"judge {where.judge_side}"),
+            (where.user is not None, _USER_WORDS.get(where.user or "", "")),
+            (where.graded is True, "graded"),
+            (where.graded is False, "not graded"),
+            (where.text is not None, f"“{where.text}”"),
         )
         if is_set
     ]
-    for counted, noun in ((given.ids, "id"), (given.response_ids, "chosen answer")):
+    for counted, noun in ((where.ids, "id"), (where.response_ids, "chosen answer")):
         if counted is not None and (counted or noun != "id"):
             words.append(f"{noun} {counted[0]}" if noun == "id" and len(counted) == 1 else f"{len(counted)} {noun}s")
     return words
 
 
-def _judge_words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
+def _judge_words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
     version = None
-    if given.judge_version is not None:
-        version = titles.get(given.judge_version, f"judge version {given.judge_version}")
+    if where.judge_version is not None:
+        version = titles.get(where.judge_version, f"judge version {where.judge_version}")
     # A missing verdict is described with its judge; a separate "judged by" would contradict it.
-    whose = version or given.judge or "the primary judge"
+    whose = version or where.judge or "the primary judge"
     missing = []
-    if given.judge_side == "none":
+    if where.judge_side == "none":
         missing.append(f"without a usable verdict of {whose}")
-    if given.unscored is not None:
-        missing.append(f"judged by {whose} without a {given.unscored}")
-    return missing or [f"judged by {name}" for name in (given.judge, version) if name]
+    if where.unscored is not None:
+        missing.append(f"judged by {whose} without a {where.unscored}")
+    return missing or [f"judged by {name}" for name in (where.judge, version) if name]
 
 
 _USER_WORDS = {
@@ -255,13 +255,13 @@ def _range_words(name: str, low: float | None, high: float | None) -> list[str]:
     return [] if high is None else [f"{name} up to {high:g}"]
 
 
-def _between(given: RowFilter) -> list[str]:
-    if given.no_time:
+def _between(where: RowFilter) -> list[str]:
+    if where.no_time:
         return ["without a time"]
-    if given.day_from is not None and given.day_to is not None:
-        if given.day_from == given.day_to:
-            return [day_words(given.day_from)]
-        return [f"{day_words(given.day_from)} to {day_words(given.day_to)}"]
-    if given.day_from is not None:
-        return [f"from {day_words(given.day_from)}"]
-    return [] if given.day_to is None else [f"up to {day_words(given.day_to)}"]
+    if where.day_from is not None and where.day_to is not None:
+        if where.day_from == where.day_to:
+            return [day_words(where.day_from)]
+        return [f"{day_words(where.day_from)} to {day_words(where.day_to)}"]
+    if where.day_from is not None:
+        return [f"from {day_words(where.day_from)}"]
+    return [] if where.day_to is None else [f"up to {day_words(where.day_to)}"]

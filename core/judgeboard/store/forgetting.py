@@ -107,8 +107,8 @@ def _with_derived(connection: Connection, response_id: int) -> list[int]:
     while new:
         derived = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(new))).scalars()
         related = (_beside, _at_the_same_prompt, _with_their_answer)
-        found = [*derived, *(id_ for related_to in related for id_ in related_to(connection, new))]
-        new = [id_ for id_ in found if id_ not in ids]
+        linked = [*derived, *(id_ for related_to in related for id_ in related_to(connection, new))]
+        new = [id_ for id_ in linked if id_ not in ids]
         ids += new
     return ids
 
@@ -116,12 +116,12 @@ def _with_derived(connection: Connection, response_id: int) -> list[int]:
 def _beside(connection: Connection, ids: list[int]) -> list[int]:
     """The other answers of their pairs that were stored only for the pair."""
     sides = ((PAIR.c.response_a_id, PAIR.c.response_b_id), (PAIR.c.response_b_id, PAIR.c.response_a_id))
-    found: list[int] = []
+    others: list[int] = []
     for one, other in sides:
         query = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
         query = query.where(one.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
-        found += connection.execute(query).scalars()
-    return found
+        others += connection.execute(query).scalars()
+    return others
 
 
 def _with_their_answer(connection: Connection, ids: list[int]) -> list[int]:

@@ -86,8 +86,8 @@ def graded_reviews(connection: Connection, dimension: str | None = None) -> Grad
             .where(REVIEW_SCORE.c.dimension == dimension, REVIEW_SCORE.c.value.is_not(None))
         )
     query = query.where(is_current(), REVIEW.c.stage.is_distinct_from("revealed")).order_by(REVIEW.c.id)
-    responses, reviewers, stages, *given = read_columns(connection, query)
-    return GradedReviews(responses, reviewers, stages, read_grades(given, len(responses)))
+    responses, reviewers, stages, *grades = read_columns(connection, query)
+    return GradedReviews(responses, reviewers, stages, read_grades(grades, len(responses)))
 
 
 def grade_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[ColumnElement[Any], ...]:
@@ -349,9 +349,9 @@ def _current_reviews(connection: Connection, pairs: Collection[tuple[int, int]])
 
 
 def _row(grade: GradeOf, reviewer_id: int, key: str, batch_id: int, now: datetime) -> dict[str, Any]:
-    given = grade.imported.grade
+    imported_grade = grade.imported.grade
     names = ("label", "groundedness", "quality", "spans", "note", "corrected_answer")
-    return {name: getattr(given, name) for name in names} | {
+    return {name: getattr(imported_grade, name) for name in names} | {
         "response_id": grade.response_id,
         "reviewer_id": reviewer_id,
         "request_key": key,
@@ -362,8 +362,8 @@ def _row(grade: GradeOf, reviewer_id: int, key: str, batch_id: int, now: datetim
 
 def _request_key(grade: GradeOf) -> str:
     """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
-    given = {name: value for name, value in asdict(grade.imported.grade).items() if name not in NOT_IMPORTED}
-    content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, given]
+    values = {name: value for name, value in asdict(grade.imported.grade).items() if name not in NOT_IMPORTED}
+    content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
     at = None if grade.imported.at is None else iso_z(grade.imported.at)
     text = json.dumps([*content, at], sort_keys=True, separators=(",", ":"))

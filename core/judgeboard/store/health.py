@@ -160,11 +160,11 @@ def answer_facts(connection: Connection, response_ids: IntArray) -> AnswerFacts:
     """Return the facts of these answers, in their order."""
     ids = response_ids.tolist()
     query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer), RESPONSE.c.generator_model)
-    found = {
+    facts = {
         id_: (np.nan if length is None else float(length), model or "")
         for id_, length, model in rows_with(connection, query, RESPONSE.c.id, ids)
     }
-    rows = [found[id_] for id_ in ids]
+    rows = [facts[id_] for id_ in ids]
     return AnswerFacts([row[0] for row in rows], [row[1] for row in rows])
 
 
@@ -180,8 +180,8 @@ def control_id(original: str, kind: str, seed: int) -> str:
 
 def control_kind(external_id: str) -> str | None:
     """Return the kind of a control answer by its external id, which remains after forgetting; None for other ids."""
-    _, found, rest = external_id.rpartition(_MARK)
-    return rest.rpartition("-")[0] if found else None
+    _, mark, rest = external_id.rpartition(_MARK)
+    return rest.rpartition("-")[0] if mark else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +227,12 @@ def read_originals(connection: Connection, ids: Sequence[int]) -> list[Original]
     names = ("id", "source", "external_id", "query", "answer", "passages", "query_type", "generator_model")
     columns = (*names, "reference", "asked_at")
     query = select(*(RESPONSE.c[name] for name in columns)).where(RESPONSE.c.id.in_(ids))
-    found = {
+    originals = {
         row.id: Original(row.id, record_of(Response, row))
         for row in connection.execute(query)
         if row.query is not None and row.answer is not None
     }
-    return [found[id_] for id_ in ids if id_ in found]
+    return [originals[id_] for id_ in ids if id_ in originals]
 
 
 EXPECTED = f"{EXPECTED_PREFIX}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
@@ -340,13 +340,13 @@ class ValueCounts:
 def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCounts]:
     """Return how often a version gave each value, by measure and by dimension of its own."""
     mine = (CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
-    found: dict[str, ValueCounts] = {}
+    counts_by_measure: dict[str, ValueCounts] = {}
     for name in ("groundedness", "quality", "label"):
         column = dict(zip(_NAMES, _measures(CURRENT), strict=True))[name]
         query = select(column.label("value"), func.count()).where(*mine, CURRENT.c[name].is_not(None))
         values, counts = read_columns(connection, query.group_by(CURRENT.c[name]))
         if len(values):
-            found[name] = ValueCounts(values, counts)
+            counts_by_measure[name] = ValueCounts(values, counts)
     score = JUDGMENT_SCORE.c
     dimensions = (
         select(score.dimension, score.scale, cast(score.value, Float), func.count())
@@ -357,8 +357,8 @@ def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCoun
     names, scales, values, counts = read_columns(connection, dimensions)
     for place, name in enumerate(names.names):
         rows = names.codes == place
-        found[name] = ValueCounts(values[rows], counts[rows], _only(scales, rows))
-    return found
+        counts_by_measure[name] = ValueCounts(values[rows], counts[rows], _only(scales, rows))
+    return counts_by_measure
 
 
 _NAMES = ("groundedness", "quality", "label", "score")
@@ -398,5 +398,5 @@ def _named(columns: list[FloatArray]) -> Scores:
 
 def _only(scales: TextColumn, rows: Any) -> str | None:
     """The scale of a dimension where all its scores have one."""
-    found = np.unique(scales.codes[rows])
-    return scales.names[int(found[0])] if len(found) == 1 else None
+    codes = np.unique(scales.codes[rows])
+    return scales.names[int(codes[0])] if len(codes) == 1 else None

@@ -39,8 +39,8 @@ def closest(which: str, versions: Sequence[Named]) -> str:
     names = list(dict.fromkeys(version.name for version in versions))
     close = _closest_names(which, names)
     ordered = [*close, *(name for name in names if name not in close)]
-    found = [version.title for name in ordered for version in versions if version.name == name]
-    return _first(found if len(found) <= MOST_NAMED else ordered)
+    titles = [version.title for name in ordered for version in versions if version.name == name]
+    return _first(titles if len(titles) <= MOST_NAMED else ordered)
 
 
 def closest_of_all(which: str, versions: Sequence[Named]) -> str:
@@ -203,15 +203,15 @@ class Retired:
 def retired_versions(connection: Connection) -> dict[int, Retired]:
     """Return the retired versions by id."""
     query = select(EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
-    found: dict[int, Retired] = {}
+    retired: dict[int, Retired] = {}
     for kind, by, at, details in connection.execute(
         query.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
     ):
         version_id = details["version"]
-        found.pop(version_id, None)
+        retired.pop(version_id, None)
         if kind == RETIRED:
-            found[version_id] = Retired(version_id, by, at)
-    return found
+            retired[version_id] = Retired(version_id, by, at)
+    return retired
 
 
 def refuse_retired(connection: Connection, version: StoredVersion) -> None:

@@ -113,16 +113,16 @@ class KeyedList:
 
     def around(self, place: Place) -> Around:
         """Return the surroundings of ``place``, in one statement."""
-        found = self._gathered()
-        ahead, behind = (self._beyond(found, place, backwards=backwards) for backwards in (True, False))
-        _, id_ = self._columns(found)
+        matches = self._gathered()
+        ahead, behind = (self._beyond(matches, place, backwards=backwards) for backwards in (True, False))
+        _, id_ = self._columns(matches)
         row = self.connection.execute(
             select(
-                self._counted(found, []),
-                self._counted(found, [ahead]),
-                self._sorted(found, [id_], [ahead], backwards=True).limit(1).scalar_subquery(),
-                self._sorted(found, [id_], [behind], backwards=False).limit(1).scalar_subquery(),
-                self._select(found, [literal(1)], [id_ == place.id], None).exists(),
+                self._counted(matches, []),
+                self._counted(matches, [ahead]),
+                self._sorted(matches, [id_], [ahead], backwards=True).limit(1).scalar_subquery(),
+                self._sorted(matches, [id_], [behind], backwards=False).limit(1).scalar_subquery(),
+                self._select(matches, [literal(1)], [id_ == place.id], None).exists(),
             )
         ).one()
         return Around(*row)
@@ -146,18 +146,18 @@ class KeyedList:
 
         Counting the rows before a page gets slower with its depth, and people look at the first pages.
         """
-        found = self._gathered()
-        value, id_ = self._columns(found)
-        further = [] if place is None else [self._beyond(found, place, backwards=backwards)]
+        matches = self._gathered()
+        value, id_ = self._columns(matches)
+        further = [] if place is None else [self._beyond(matches, place, backwards=backwards)]
         page = (
-            self._sorted(found, [value.label("value"), id_.label("id")], further, backwards=backwards)
+            self._sorted(matches, [value.label("value"), id_.label("id")], further, backwards=backwards)
             .limit(limit)
             .subquery("page")
         )
-        counted = [self._counted(found, []).label("total")]
+        counted = [self._counted(matches, []).label("total")]
         if place is not None:
-            ahead_of = self._beyond(found, place, backwards=True, inclusive=not backwards)
-            counted.append(self._counted(found, [ahead_of]).label("ahead"))
+            ahead_of = self._beyond(matches, place, backwards=True, inclusive=not backwards)
+            counted.append(self._counted(matches, [ahead_of]).label("ahead"))
         counts = select(*counted).subquery("counts")
         rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
         places = [Place(self.order.name, row.value, row.id) for row in rows if row.id is not None]
@@ -174,37 +174,37 @@ class KeyedList:
         if not self.elsewhere:
             return None
         columns = (self.order.value.label("value"), self.order.id.label("id"))
-        found = select(*columns).select_from(self.table).where(*self.own, *self.elsewhere, *self._not_aside())
-        found = (
-            by_id(found, self.table) if self.gather_index is None else by_index(found, self.table, self.gather_index)
+        query = select(*columns).select_from(self.table).where(*self.own, *self.elsewhere, *self._not_aside())
+        query = (
+            by_id(query, self.table) if self.gather_index is None else by_index(query, self.table, self.gather_index)
         )
-        return found.cte("found").prefix_with("MATERIALIZED")
+        return query.cte("found").prefix_with("MATERIALIZED")
 
-    def _columns(self, found: CTE | None) -> tuple[ColumnElement[Any], ColumnElement[int]]:
-        return (self.order.value, self.order.id) if found is None else (found.c.value, found.c.id)
+    def _columns(self, matches: CTE | None) -> tuple[ColumnElement[Any], ColumnElement[int]]:
+        return (self.order.value, self.order.id) if matches is None else (matches.c.value, matches.c.id)
 
     def _select(
-        self, found: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], index: str | None
+        self, matches: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], index: str | None
     ) -> Select[Any]:
-        if found is not None:
-            return select(*columns).select_from(found).where(*conditions)
+        if matches is not None:
+            return select(*columns).select_from(matches).where(*conditions)
         query = select(*columns).select_from(self.table).where(*self.own, *self._not_aside(), *conditions)
         return query if index is None else by_index(query, self.table, index)
 
     def _sorted(
-        self, found: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], *, backwards: bool
+        self, matches: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], *, backwards: bool
     ) -> Select[Any]:
-        value, id_ = self._columns(found)
-        query = self._select(found, columns, conditions, self.order.index)
+        value, id_ = self._columns(matches)
+        query = self._select(matches, columns, conditions, self.order.index)
         return query.order_by(
             _by(value, descending=self.order.descending is not backwards),
             _by(id_, descending=self.order.id_descending is not backwards),
         )
 
-    def _counted(self, found: CTE | None, conditions: Sequence[ColumnElement[bool]]) -> ColumnElement[int]:
+    def _counted(self, matches: CTE | None, conditions: Sequence[ColumnElement[bool]]) -> ColumnElement[int]:
         index = self.order.index if conditions else self.count_index
-        if found is not None or self.aside is None:
-            return self._select(found, [func.count()], conditions, index).scalar_subquery()
+        if matches is not None or self.aside is None:
+            return self._select(matches, [func.count()], conditions, index).scalar_subquery()
         # Subtracting the few ids that are left out is much faster than excluding them row by row.
         every = select(func.count()).select_from(self.table).where(*self.own, *conditions)
         aside = every.where(self.order.id.in_(self.aside))
@@ -215,10 +215,10 @@ class KeyedList:
         return [] if self.aside is None else [self.order.id.not_in(self.aside)]
 
     def _beyond(
-        self, found: CTE | None, place: Place, *, backwards: bool, inclusive: bool = False
+        self, matches: CTE | None, place: Place, *, backwards: bool, inclusive: bool = False
     ) -> ColumnElement[bool]:
         """The condition of the rows after ``place`` or before it, with the row itself if ``inclusive``."""
-        value, id_ = self._columns(found)
+        value, id_ = self._columns(matches)
         id_descends = self.order.id_descending is not backwards
         if inclusive:
             further_id = id_ <= place.id if id_descends else id_ >= place.id

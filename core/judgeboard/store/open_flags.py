@@ -37,10 +37,10 @@ def queue_list(connection: Connection, given: RowFilter, order: Order, reviewer_
     )
 
 
-def _count_index(given: RowFilter) -> str:
+def _count_index(where: RowFilter) -> str:
     """Rule and query type have an index of their own, narrower than those of the orders."""
-    counted = RowFilter(rules=given.rules, query_types=given.query_types)
-    return "ix_flag_open_rule" if replace(given, states=()) == counted else "ix_flag_open_newest"
+    counted = RowFilter(rules=where.rules, query_types=where.query_types)
+    return "ix_flag_open_rule" if replace(where, states=()) == counted else "ix_flag_open_newest"
 
 
 def _unsure_of(connection: Connection, reviewer_id: int) -> Select[Any] | None:
@@ -161,10 +161,10 @@ def neighbours(
 ) -> Neighbours | None:
     """Return the position of a flag in a list and the flags beside it, or None if there is no such flag."""
     order = order_named(sort)
-    found = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
-    if found is None:
+    row = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
+    if row is None:
         return None
-    around = queue_list(connection, given, order, reviewer_id).around(Place(order.name, *found))
+    around = queue_list(connection, given, order, reviewer_id).around(Place(order.name, *row))
     return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
 
 

@@ -75,13 +75,13 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
             still_open[place] += n
     decisions = _decisions(connection, reviewer_id, days)
     now = count_open_flags(connection)
-    found = []
+    counts = []
     for place, day in enumerate(days):
         today = [each for each in decisions if each.decided == place]
         # Flags raised later were not open on that day; flags decided later still were.
         waiting = now - sum(still_open[place + 1 :])
         waiting += sum(each.n for each in decisions if each.made <= place < each.decided)
-        found.append(
+        counts.append(
             DayCounts(
                 day=day,
                 raised=raised[place],
@@ -91,7 +91,7 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
                 waiting=waiting,
             )
         )
-    return found
+    return counts
 
 
 def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) -> list[JudgeDay]:

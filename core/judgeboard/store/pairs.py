@@ -34,9 +34,9 @@ def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool
         .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
         .order_by(PAIR.c.id)
     )
-    found = rows_with(connection, with_hidden_rows(query) if hidden_too else query, PAIR.c.id, ids)
+    rows = rows_with(connection, with_hidden_rows(query) if hidden_too else query, PAIR.c.id, ids)
     return [
-        record_of(PairItem, row, passages=row.passages_a if row.passages_a == row.passages_b else None) for row in found
+        record_of(PairItem, row, passages=row.passages_a if row.passages_a == row.passages_b else None) for row in rows
     ]
 
 
@@ -67,8 +67,8 @@ def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> d
     """Return the ids of those pairs, by (source, outside id), that are stored."""
     query = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id)
     rows = rows_with(connection, query, PAIR.c.external_id, {external_id for _, external_id in keys})
-    found = {(source, external_id): id_ for source, external_id, id_ in rows}
-    return {key: found[key] for key in keys if key in found}
+    ids = {(source, external_id): id_ for source, external_id, id_ in rows}
+    return {key: ids[key] for key in keys if key in ids}
 
 
 def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
@@ -121,13 +121,13 @@ def unlogged_names(pair: Pair, origins: Origins) -> dict[str, str]:
 
 def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[tuple[int, str]]]:
     """Return, for each outside id of an answer that only pairs hold, its (response id, source) in every pair."""
-    found: dict[str, list[tuple[int, str]]] = {}
+    sides: dict[str, list[tuple[int, str]]] = {}
     for side, response in (("a", PAIR.c.response_a_id), ("b", PAIR.c.response_b_id)):
         name = PAIR.c.extra[UNLOGGED[side]].as_string()
         query = select(name, response, PAIR.c.source).where(response.is_not(None)).order_by(PAIR.c.id)
         for outside, id_, source in rows_with(connection, query, name, names):
-            found.setdefault(outside, []).append((id_, source))
-    return found
+            sides.setdefault(outside, []).append((id_, source))
+    return sides
 
 
 def store_sides(
@@ -183,11 +183,11 @@ def _side(pair: Pair, side: str, answer: str, model: str | None, origins: list[O
 def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
     """Return the stored responses that pairs name their answers by, by outside id."""
     names = {name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None}
-    found: dict[str, list[Origin]] = {}
+    origins: dict[str, list[Origin]] = {}
     query = select(RESPONSE.c.external_id, *columns_of(Origin, RESPONSE))
     for external_id, *origin in rows_with(connection, query, RESPONSE.c.external_id, names):
-        found.setdefault(external_id, []).append(Origin(*origin))
-    return found
+        origins.setdefault(external_id, []).append(Origin(*origin))
+    return origins
 
 
 Key = tuple[str, str]
@@ -287,16 +287,16 @@ def _insert(
     sides = store_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
     refused: dict[Key, str] = {}
     rows = []
-    for (key, index), found in zip(new.items(), sides, strict=True):
-        if isinstance(found, str):
-            refused[key] = found
+    for (key, index), ids_or_reason in zip(new.items(), sides, strict=True):
+        if isinstance(ids_or_reason, str):
+            refused[key] = ids_or_reason
             continue
         pair = pairs[index]
         rows.append(
             {
                 **{name: getattr(pair, name) for name in _COPIED},
-                "response_a_id": found[0],
-                "response_b_id": found[1],
+                "response_a_id": ids_or_reason[0],
+                "response_b_id": ids_or_reason[1],
                 "extra": pair.metadata | unlogged_names(pair, origins),
                 "content_hash": hashes[index].stored,
                 "import_batch_id": batch_id,
@@ -321,11 +321,11 @@ def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
     }
 
 
-def _clash(pair: Pair, given: PairHash, stored: _Known) -> tuple[str, str] | None:
+def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | None:
     """Say in which field a pair differs from the stored one of its id, and how."""
-    if given.question != stored.hash.question:
+    if hash_.question != stored.hash.question:
         return "question", f"{pair.external_id!r} is stored with another question, options or reference"
-    if given.answers is not None and given.answers != stored.hash.answers:
+    if hash_.answers is not None and hash_.answers != stored.hash.answers:
         how = "without answers" if stored.hash.answers is None else "with other answers"
         return "answer_a", f"{pair.external_id!r} is stored {how}"
     if pair.gold is not None and pair.gold != stored.gold:
@@ -343,5 +343,5 @@ def _check_storable(pair: Pair) -> None:
     texts += [(name, getattr(pair, name)) for name in ("answer_a", "answer_b", "model_a", "model_b")]
     texts += [("options", option) for option in pair.options or ()]
     for name, text in texts:
-        if text is not None and (found := unstorable(text)):
-            raise BadInput(f"{name} of pair {pair.external_id!r} contains {found}")
+        if text is not None and (character := unstorable(text)):
+            raise BadInput(f"{name} of pair {pair.external_id!r} contains {character}")

@@ -144,8 +144,8 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
 
 def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -> bool:
     """Whether a comparison is one of this pair."""
-    found = select(COMPARISON.c.id).where(COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
-    return connection.execute(found).first() is not None
+    query = select(COMPARISON.c.id).where(COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
+    return connection.execute(query).first() is not None
 
 
 def _store_batch(
@@ -196,44 +196,44 @@ class _Known(NamedTuple):
 
 def _current_at(connection: Connection, places: Collection[_Place]) -> dict[_Place, _Known]:
     pair_ids = {pair_id for pair_id, _, _ in places}
-    found: dict[_Place, _Known] = {}
+    current: dict[_Place, _Known] = {}
     for row in load_preferences(connection, pair_ids):
-        one = found.setdefault((row.pair_id, row.reviewer_id, row.shown), _Known(row.review_id, {}, row.note))
-        one.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
-    return found
+        known = current.setdefault((row.pair_id, row.reviewer_id, row.shown), _Known(row.review_id, {}, row.note))
+        known.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
+    return current
 
 
-def _adds_nothing(given: GivenPreference, known: _Known) -> bool:
+def _adds_nothing(preference: GivenPreference, known: _Known) -> bool:
     """Whether every part of a given preference is part of the known one."""
-    return given.note in {None, known.note} and all(
-        aspect in known.aspects and _is_part(said, known.aspects[aspect]) for aspect, said in given.aspects.items()
+    return preference.note in {None, known.note} and all(
+        aspect in known.aspects and _is_part(part, known.aspects[aspect]) for aspect, part in preference.aspects.items()
     )
 
 
-def _is_part(said: AspectPreference, known: AspectPreference) -> bool:
+def _is_part(part: AspectPreference, known: AspectPreference) -> bool:
     names = ("preference", "value", "scale")
-    return all(getattr(said, name) in {None, getattr(known, name)} for name in names)
+    return all(getattr(part, name) in {None, getattr(known, name)} for name in names)
 
 
-def _row(given: GivenPreference, place: _Place, key: str, batch_id: int | None, now: datetime) -> dict[str, Any]:
+def _row(preference: GivenPreference, place: _Place, key: str, batch_id: int | None, now: datetime) -> dict[str, Any]:
     pair_id, reviewer_id, shown = place
     return {
         "pair_id": pair_id,
         "reviewer_id": reviewer_id,
         "shown": shown,
-        "note": given.note,
+        "note": preference.note,
         "request_key": key,
         "import_batch_id": batch_id,
-        "at": given.at or now,
+        "at": preference.at or now,
     }
 
 
 def _request_key(preference: PreferenceOf) -> str:
     """A hash of the pair's names and what is said of it: the same preference has the same key in every file."""
-    given = preference.given
-    at = None if given.at is None else iso_z(given.at)
-    aspects = {aspect: asdict(said) for aspect, said in given.aspects.items()}
-    content = [preference.source, preference.external_id, given.annotator, given.shown, aspects, given.note, at]
+    choice = preference.given
+    at = None if choice.at is None else iso_z(choice.at)
+    aspects = {aspect: asdict(part) for aspect, part in choice.aspects.items()}
+    content = [preference.source, preference.external_id, choice.annotator, choice.shown, aspects, choice.note, at]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"import:{hashlib.sha256(text.encode()).hexdigest()}"
 
@@ -320,16 +320,16 @@ def _adjudications() -> Subquery:
         .group_by(REVIEW.c.pair_id)
         .subquery()
     )
-    said = PREFERENCE_SCORE.c.review_id == latest.c.id, PREFERENCE_SCORE.c.aspect == OVERALL
-    return select(latest.c.pair_id, PREFERENCE_SCORE.c.preference).join(PREFERENCE_SCORE, and_(*said)).subquery()
+    conditions = PREFERENCE_SCORE.c.review_id == latest.c.id, PREFERENCE_SCORE.c.aspect == OVERALL
+    return select(latest.c.pair_id, PREFERENCE_SCORE.c.preference).join(PREFERENCE_SCORE, and_(*conditions)).subquery()
 
 
 def _score(own: IntArray, origin: IntArray, scored: IntArray, values: FloatArray) -> FloatArray:
-    found: FloatArray = np.full(len(own), np.nan)
+    scores: FloatArray = np.full(len(own), np.nan)
     for ids in (origin, own):
         rows = among(ids, scored)
-        found[rows] = values[np.searchsorted(scored, ids[rows])]
-    return found
+        scores[rows] = values[np.searchsorted(scored, ids[rows])]
+    return scores
 
 
 TWO_ORDER_KINDS = frozenset({PAIRWISE, SELF_REFERENCE})
@@ -386,8 +386,8 @@ def counted_preferences(
     return counted
 
 
-def _rank(said: CurrentPreference) -> tuple[bool, int]:
-    return said.blind, said.review_id
+def _rank(preference: CurrentPreference) -> tuple[bool, int]:
+    return preference.blind, preference.review_id
 
 
 def side_of(said: CurrentPreference) -> Preference:

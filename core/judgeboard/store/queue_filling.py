@@ -314,12 +314,12 @@ def _answers(connection: Connection, conditions: Collection[ColumnElement[bool]]
         .where(*conditions, RESPONSE.c.answer.is_not(None))  # of a forgotten one there is nothing to review
         .order_by(FLAG.c.id)
     )
-    found: dict[int, Matching] = {}
+    by_response: dict[int, Matching] = {}
     for row in connection.execute(query):
-        known = found.get(row.response_id) or record_of(Matching, row, flag_ids=())
+        known = by_response.get(row.response_id) or record_of(Matching, row, flag_ids=())
         severity = max(known.severity, row.severity)
-        found[row.response_id] = replace(known, severity=severity, flag_ids=(*known.flag_ids, row.id))
-    return list(found.values())
+        by_response[row.response_id] = replace(known, severity=severity, flag_ids=(*known.flag_ids, row.id))
+    return list(by_response.values())
 
 
 def _spread(

@@ -336,17 +336,17 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
         REVIEW.c.stage == Stage.REVEALED.value,
         is_current(),
     )
-    found = connection.execute(query).scalar_one_or_none()
-    return None if found is None else review_by_id(connection, found)
+    review_id = connection.execute(query).scalar_one_or_none()
+    return None if review_id is None else review_by_id(connection, review_id)
 
 
 def _scores(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, float]]:
-    found: dict[int, dict[str, float]] = {}
+    scores: dict[int, dict[str, float]] = {}
     query = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value)
     query = query.where(REVIEW_SCORE.c.value.is_not(None))
     for review_id, dimension, value in rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids):
-        found.setdefault(review_id, {})[dimension] = value
-    return found
+        scores.setdefault(review_id, {})[dimension] = value
+    return scores
 
 
 _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
@@ -373,9 +373,9 @@ def leased_where_visible(
 
     That is when the item joined, where its queue is given to them, else when they took it (``taken_at``).
     """
-    given = exists().where(QUEUE_ASSIGNMENT.c.queue_id == item.queue_id, QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
+    access = exists().where(QUEUE_ASSIGNMENT.c.queue_id == item.queue_id, QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
     joined = connection.execute(
-        select(QUEUE_ITEM.c.joined_at).where(QUEUE_ITEM.c.id == item.id, given)
+        select(QUEUE_ITEM.c.joined_at).where(QUEUE_ITEM.c.id == item.id, access)
     ).scalar_one_or_none()
     in_sight = (
         select(QUEUE_ITEM.c.id)

@@ -79,12 +79,12 @@ def find_queue(connection: Connection, name: str) -> Queue | None:
 
 def queue_named(connection: Connection, name: str) -> Queue:
     """Return the queue of a name, or raise NotFound with the names of all queues."""
-    found = find_queue(connection, name)
-    if found is None:
+    queue = find_queue(connection, name)
+    if queue is None:
         names = connection.execute(select(QUEUE.c.name).order_by(QUEUE.c.name)).scalars().all()
         there = f"the queues are {', '.join(names)}" if names else "make one with `judgeboard queue create`"
         raise NotFound(f"no queue is called {name!r}: {there}")
-    return found
+    return queue
 
 
 def queue_by_id(connection: Connection, queue_id: int) -> Queue:
@@ -134,8 +134,8 @@ def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
 
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
     """Whether a person may take items from a queue: it is open to everybody, or assigned to them."""
-    given = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
-    people = set(connection.execute(given).scalars())
+    query = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
+    people = set(connection.execute(query).scalars())
     return not people or reviewer_id in people
 
 

@@ -73,19 +73,19 @@ def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedL
     return _by_time(connection, given, narrow=narrow)
 
 
-def _by_time(connection: Connection, given: RowFilter, *, narrow: bool) -> KeyedList:
+def _by_time(connection: Connection, where: RowFilter, *, narrow: bool) -> KeyedList:
     own = value_conditions(
-        (given.query_types, RESPONSE.c.query_type),
-        (given.sources, RESPONSE.c.source),
-        (given.models, RESPONSE.c.generator_model),
+        (where.query_types, RESPONSE.c.query_type),
+        (where.sources, RESPONSE.c.source),
+        (where.models, RESPONSE.c.generator_model),
     )
-    own += day_conditions(given, RESPONSE.c.asked_day)
-    if given.day_from is not None or given.day_to is not None:
-        own.append(_ASKED.between(given.day_from or 0, _LAST_DAY if given.day_to is None else given.day_to))
-    elsewhere = subquery_conditions(connection, given, RESPONSE.c.id)
-    if given.ids:
-        elsewhere.append(_named(given, RESPONSE.c.id))
-    only_share = not given.sources and not given.models
+    own += day_conditions(where, RESPONSE.c.asked_day)
+    if where.day_from is not None or where.day_to is not None:
+        own.append(_ASKED.between(where.day_from or 0, _LAST_DAY if where.day_to is None else where.day_to))
+    elsewhere = subquery_conditions(connection, where, RESPONSE.c.id)
+    if where.ids:
+        elsewhere.append(_named(where, RESPONSE.c.id))
+    only_share = not where.sources and not where.models
     return KeyedList(
         connection,
         RESPONSE,
@@ -97,12 +97,12 @@ def _by_time(connection: Connection, given: RowFilter, *, narrow: bool) -> Keyed
     )
 
 
-def _by_score(connection: Connection, given: RowFilter, *, narrow: bool) -> KeyedList:
-    own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, given)]
+def _by_score(connection: Connection, where: RowFilter, *, narrow: bool) -> KeyedList:
+    own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, where)]
     of_answers = replace(
-        given,
-        judge=given.judge if given.statuses else None,
-        judge_version=given.judge_version if given.statuses else None,
+        where,
+        judge=where.judge if where.statuses else None,
+        judge_version=where.judge_version if where.statuses else None,
         judge_side=None,
         unscored=None,
         user=None,
@@ -112,13 +112,13 @@ def _by_score(connection: Connection, given: RowFilter, *, narrow: bool) -> Keye
         max_quality=None,
     )
     elsewhere = subquery_conditions(connection, of_answers, CURRENT.c.response_id)
-    if given.ids:
-        elsewhere.append(_named(given, CURRENT.c.response_id))
-    if given.models:
-        written = select(RESPONSE.c.id).where(RESPONSE.c.generator_model.in_(given.models))
+    if where.ids:
+        elsewhere.append(_named(where, CURRENT.c.response_id))
+    if where.models:
+        written = select(RESPONSE.c.id).where(RESPONSE.c.generator_model.in_(where.models))
         elsewhere.append(CURRENT.c.response_id.in_(written))
     # The index of scores is one of judges by name; a version's verdicts are sorted as they are found.
-    by_name = given.judge_version is None
+    by_name = where.judge_version is None
     walked = LOWEST.index if by_name else "ix_current_judgment_version_trend"
     return KeyedList(
         connection,
@@ -131,9 +131,9 @@ def _by_score(connection: Connection, given: RowFilter, *, narrow: bool) -> Keye
     )
 
 
-def _named(given: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
+def _named(where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
     named = RESPONSE.alias("named")
-    return response_id.in_(select(named.c.id).where(named.c.external_id.in_(given.ids)))
+    return response_id.in_(select(named.c.id).where(named.c.external_id.in_(where.ids)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +212,10 @@ def response_page(
     return response_list(connection, given, sort).page(after, before, limit, partial(_lines, connection, given))
 
 
-def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
+def _lines(connection: Connection, where: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
     names = ("id", "external_id", "source", "query_type", "generator_model", "asked_at")
     query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(RESPONSE.c.id.in_(ids))
-    feedback, judged = latest_feedback(connection, ids), _judged(connection, given, ids)
+    feedback, judged = latest_feedback(connection, ids), _judged(connection, where, ids)
     counted = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)
     judges = _by_id(connection, counted.where(CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True)))
     reviewed = select(REVIEW.c.response_id, func.count()).group_by(REVIEW.c.response_id)
@@ -238,11 +238,11 @@ def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tupl
     return tuple(lines[id_] for id_ in ids)
 
 
-def _judged(connection: Connection, given: RowFilter, ids: Sequence[int]) -> dict[int, JudgedLine]:
+def _judged(connection: Connection, where: RowFilter, ids: Sequence[int]) -> dict[int, JudgedLine]:
     query: Select[Any] = (
         select(CURRENT.c.response_id, *columns_of(JudgedLine, CURRENT), VERSION.c.name, VERSION.c.number)
         .join(VERSION, VERSION.c.id == CURRENT.c.judge_version_id)
-        .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, given))
+        .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, where))
         .order_by(CURRENT.c.judgment_id)
     )
     return {

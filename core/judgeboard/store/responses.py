@@ -236,11 +236,11 @@ def responses_named(connection: Connection, external_ids: Collection[str]) -> di
 
 def named(connection: Connection, table: Table, external_ids: Collection[str]) -> dict[str, list[Named]]:
     """Return the rows of a table of every source with these external ids, the oldest first, by external id."""
-    found: dict[str, list[Named]] = {}
+    rows: dict[str, list[Named]] = {}
     query = select(table.c.external_id, table.c.id, table.c.source).order_by(table.c.id)
     for external_id, *row in connection.execute(query.where(table.c.external_id.in_(external_ids))):
-        found.setdefault(external_id, []).append(Named(*row))
-    return found
+        rows.setdefault(external_id, []).append(Named(*row))
+    return rows
 
 
 def next_by_id(query: Select[Any], after_id: int | None, *, downwards: bool, limit: int) -> Select[Any]:

@@ -319,8 +319,8 @@ def newer_flag_is_open(connection: Connection, flag: LockedFlag) -> bool:
 
 def judgment_is_of(connection: Connection, judgment_id: int, response_id: int) -> bool:
     """Whether a judgment is one of this response."""
-    found = select(JUDGMENT.c.id).where(JUDGMENT.c.id == judgment_id, JUDGMENT.c.response_id == response_id)
-    return connection.execute(found).first() is not None
+    query = select(JUDGMENT.c.id).where(JUDGMENT.c.id == judgment_id, JUDGMENT.c.response_id == response_id)
+    return connection.execute(query).first() is not None
 
 
 _REVIEWS = select(*columns_of(StoredReview, REVIEW), REVIEWER.c.name.label("by")).join(

@@ -111,8 +111,8 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
         .subquery()
     )
     means = [func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")]
-    count, *found = connection.execute(select(func.count(), *means).select_from(latest)).one()
-    return CallHistory(count, *(None if mean is None else float(mean) for mean in found))
+    count, *averages = connection.execute(select(func.count(), *means).select_from(latest)).one()
+    return CallHistory(count, *(None if mean is None else float(mean) for mean in averages))
 
 
 _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply

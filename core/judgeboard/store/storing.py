@@ -163,7 +163,7 @@ def _store_batch(
             result.unchanged += 1
         seen.add(key)
         feedback.setdefault(stored.id, []).extend(response.feedback)
-    known_ids = {id_ for id_, given in feedback.items() if given} - set(new_ids)
+    known_ids = {id_ for id_, feedbacks in feedback.items() if feedbacks} - set(new_ids)
     known_responses = read_responses(connection, known_ids, lock=True) if known_ids else []
     added = insert_feedback(connection, feedback, known_ids, batch_id, now)
     result.feedback_added += len(added)

@@ -283,8 +283,8 @@ def current_verdicts(
         query = query.join(JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id).where(
             JUDGMENT_SCORE.c.dimension == dimension, JUDGMENT_SCORE.c.value.is_not(None)
         )
-    versions, responses, types, days, groups, *given = read_columns(connection, query)
-    return CurrentVerdicts(versions, responses, types, days, groups, read_grades(given, len(versions)))
+    versions, responses, types, days, groups, *grades = read_columns(connection, query)
+    return CurrentVerdicts(versions, responses, types, days, groups, read_grades(grades, len(versions)))
 
 
 def aligned(known: IntArray, response_ids: IntArray, given: Grades) -> Grades:

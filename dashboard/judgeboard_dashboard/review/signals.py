@@ -320,15 +320,15 @@ def queue_pane(
         body = tag("details", tag("summary", "How to grade"), _scales(queue), guidelines)
         folded = tag("div", body, cls="jb-pane jb-block")
         return tag("div", keys, signals, folded, cls="jb-both")
-    given, judgment = reveal.given, primary_verdict(item)
+    draft, judgment = reveal.given, primary_verdict(item)
     grades = (
         (
             "Groundedness",
-            given.groundedness,
+            draft.groundedness,
             None if judgment is None or judgment.groundedness is None else score(judgment.groundedness),
         ),
-        ("Quality", given.quality, None if judgment is None or judgment.quality is None else short(judgment.quality)),
-        ("Label", None if given.label is None else given.label.value, None if judgment is None else judgment.label),
+        ("Quality", draft.quality, None if judgment is None or judgment.quality is None else short(judgment.quality)),
+        ("Label", None if draft.label is None else draft.label.value, None if judgment is None else judgment.label),
     )
     lines = [
         tag(

@@ -48,20 +48,20 @@ class Asked:
 def disagreement() -> None:
     """Show a chart of all pairs, the worst of them as rows, and both texts of the selected one."""
     follow("disagreement", own=FIELDS)
-    asked, found = _load()
-    if found.version is None or found.pairs == 0:
-        empty(found.sentence)
+    asked, figures = _load()
+    if figures.version is None or figures.pairs == 0:
+        empty(figures.sentence)
         return
-    sentence(found.sentence)
+    sentence(figures.sentence)
     with st.container(key="stack_disagreement"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
-        picture(found, asked.pairs["reviewer_id"], cell=asked.pairs["cell"], as_table=asked.as_table, choose=_choose)
+        picture(figures, asked.pairs["reviewer_id"], cell=asked.pairs["cell"], as_table=asked.as_table, choose=_choose)
     with right:
-        _cell_chip(asked.pairs["cell"], found)
-        chosen = disagreement_table(found, lambda: export_table(_rows(asked)))
+        _cell_chip(asked.pairs["cell"], figures)
+        chosen = disagreement_table(figures, lambda: export_table(_rows(asked)))
         if chosen is not None:
-            two_texts(chosen, found.version.title, found.grade)
+            two_texts(chosen, figures.version.title, figures.grade)
     with reading() as connection:
         why_table(why_counts(connection))
 
@@ -112,9 +112,9 @@ def _rows(asked: Asked) -> tuple[Disagreement, ...]:
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:
     """Return the cell in the address, "grade:people:judge"."""
-    given, *names = st.query_params.get(CELL, "").split(":")
+    cell_grade, *names = st.query_params.get(CELL, "").split(":")
     known = cell_names(grade)
-    if given != grade or len(names) != 2 or not set(names) <= set(known):
+    if cell_grade != grade or len(names) != 2 or not set(names) <= set(known):
         return None
     return known.index(names[0]), known.index(names[1])
 
@@ -127,18 +127,18 @@ def _choose(grade: GradeName, cell: tuple[int, int] | None) -> None:
     st.query_params[CELL] = f"{grade}:{names[cell[0]]}:{names[cell[1]]}"
 
 
-def _cell_chip(cell: tuple[int, int] | None, found: DisagreementPage) -> None:
+def _cell_chip(cell: tuple[int, int] | None, figures: DisagreementPage) -> None:
     if cell is None:
         return
-    people, judge = (cell_names(found.grade)[place] for place in cell)
-    from_ = "from " if found.grade == "groundedness" else ""
+    people, judge = (cell_names(figures.grade)[place] for place in cell)
+    from_ = "from " if figures.grade == "groundedness" else ""
     with st.container(key="chips_disagreement", horizontal=True, gap="xsmall"):
         st.button(
-            f"People {from_}{people}, judge {from_}{judge}: {found.total:,} ✕",
+            f"People {from_}{people}, judge {from_}{judge}: {figures.total:,} ✕",
             key="disagreement_cell",
             help="Remove this filter",
             on_click=_choose,
-            args=(found.grade, None),
+            args=(figures.grade, None),
         )
 
 

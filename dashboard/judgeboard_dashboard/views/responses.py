@@ -79,21 +79,21 @@ def responses() -> None:
         )
         asked = _asked(filter_row("responses", choices, more=MORE, all_chips=True, titles=titles), cell, titles)
         place = place_in("responses", asked.query)
-        found = response_page(
+        answers = response_page(
             connection, asked.where, asked.sort, after=place.after, before=place.before, limit=PAGE_SIZE
         )
     if cell is not None:
         _cell_chip(cell, asked)
     write_address("responses", asked.query)
-    if not found.total:
+    if not answers.total:
         to_import = ("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
         empty(*(to_import if asked.where == RowFilter() else ["No answer matches."]))
         return
     words = f" · {asked.words}" if asked.words else ""
     order = order_of(asked.where, asked.sort).words
-    show(tag("div", tag("b", count(found.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
-    _table(found)
-    _foot(asked, found)
+    show(tag("div", tag("b", count(answers.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
+    _table(answers)
+    _foot(asked, answers)
 
 
 def _cell() -> Drilled | None:
@@ -124,12 +124,12 @@ def _cell_chip(cell: Drilled, asked: Asked) -> None:
         )
 
 
-def _table(found: LinePage[ResponseLine]) -> None:
+def _table(answers: LinePage[ResponseLine]) -> None:
     now = datetime.now(UTC)
     show_rows(
-        Table(COLUMNS, tuple(_row(line, now) for line in found.lines)),
-        key=f"responses_table_{found.lines[0].response_id}_{found.first}",
-        targets=[item(line.response_id) for line in found.lines],
+        Table(COLUMNS, tuple(_row(line, now) for line in answers.lines)),
+        key=f"responses_table_{answers.lines[0].response_id}_{answers.first}",
+        targets=[item(line.response_id) for line in answers.lines],
     )
 
 
@@ -152,15 +152,15 @@ def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
     )
 
 
-def _foot(asked: Asked, found: LinePage[ResponseLine]) -> None:
+def _foot(asked: Asked, answers: LinePage[ResponseLine]) -> None:
     limit = f" · the CSV file has the first {MAX_EXPORTED:,}; judgeboard export writes all"
     turning_foot(
         "responses",
-        found,
+        answers,
         "answer",
         lambda: _export(asked),
         query=asked.query,
-        more=limit if found.total > MAX_EXPORTED else "",
+        more=limit if answers.total > MAX_EXPORTED else "",
         # A cell of agreement lists its answers one by one, which the filter of a job cannot.
         beside=None
         if asked.where.response_ids is not None

@@ -47,10 +47,10 @@ def runs() -> None:
 
 def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
     with reading() as connection:
-        found = list_runs(connection, before_id=before, limit=limit)
-        counts = run_counts(connection, [run.id for run in found])
-        heard = last_verdicts(connection, [run.id for run in found if run.state is RunState.RUNNING])
-    return [RunLine(run, counts[run.id], heard.get(run.id)) for run in found]
+        stored_runs = list_runs(connection, before_id=before, limit=limit)
+        counts = run_counts(connection, [run.id for run in stored_runs])
+        heard = last_verdicts(connection, [run.id for run in stored_runs if run.state is RunState.RUNNING])
+    return [RunLine(run, counts[run.id], heard.get(run.id)) for run in stored_runs]
 
 
 def _open_jobs() -> None:

@@ -70,21 +70,21 @@ def self_reference() -> None:
         return
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
         version, k, needed = _gate_fields(versions)
-        found = cached_page(version, k, needed)
-        filters = _list_fields(found, version, k)
-    if not found.report.items:
+        figures = cached_page(version, k, needed)
+        filters = _list_fields(figures, version, k)
+    if not figures.report.items:
         empty(f"No question has {k} samples of {version.title}.")
         return
-    sentence(report_sentence(found.report))
-    caption(MEANINGS, *found.report.notes)
-    SelfReferenceFigures(found.report, filters.as_tables).show()
+    sentence(report_sentence(figures.report))
+    caption(MEANINGS, *figures.report.notes)
+    SelfReferenceFigures(figures.report, filters.as_tables).show()
     with st.container(key="stack_slices"):
         left, right = st.columns([1, 1.6], gap="medium")
     with left:
-        _slices(found.report, filters)
+        _slices(figures.report, filters)
     with right:
-        _categories(found, filters)
-    _items(found, filters)
+        _categories(figures, filters)
+    _items(figures, filters)
 
 
 def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int]:
@@ -101,9 +101,9 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
     return version, k, int((gate or gates[0]).split()[0])
 
 
-def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int) -> Filters:
+def _list_fields(figures: SelfReferencePage, version: StoredVersion, k: int) -> Filters:
     listed = st.selectbox("List", list(LISTED), key="listed", bind="query-params", width=230)
-    names = [each.category for each in found.report.categories]
+    names = [each.category for each in figures.report.categories]
     category = st.selectbox(
         "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
     )
@@ -125,8 +125,8 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     )
 
 
-def _categories(found: SelfReferencePage, filters: Filters) -> None:
-    report = found.report
+def _categories(figures: SelfReferencePage, filters: Filters) -> None:
+    report = figures.report
     heading("By category")
     table(
         categories_table(report),
@@ -134,25 +134,25 @@ def _categories(found: SelfReferencePage, filters: Filters) -> None:
         key="categories_self_reference",
         under=(
             "Same gate for all categories. Right if on: how often its own answer is right if the gate is on.",
-            tuned_sentence(found.tuned),
+            tuned_sentence(figures.tuned),
         ),
         csv=categories_file(report),
         most=6,
     )
 
 
-def _items(found: SelfReferencePage, filters: Filters) -> None:
-    items = found.listed(*LISTED.get(filters.listed, (None, None)), filters.category)
-    one = noun(found.report)
-    heading(f"{capital(one)}s, {len(items):,} of {found.report.items:,}")
+def _items(figures: SelfReferencePage, filters: Filters) -> None:
+    items = figures.listed(*LISTED.get(filters.listed, (None, None)), filters.category)
+    item_noun = noun(figures.report)
+    heading(f"{capital(item_noun)}s, {len(items):,} of {figures.report.items:,}")
     if not items:
-        caption(f"No such {one}.")
+        caption(f"No such {item_noun}.")
         return
     with st.container(key="stack_items"):
         left, right = st.columns([1.45, 1], gap="medium")
     with left:
         chosen = _chosen(items[:MOST_LINES], filters)
-        measured = found.report.conditions["C"].accuracy.value is not None
+        measured = figures.report.conditions["C"].accuracy.value is not None
         caption(
             "Wrong in condition C first." if measured else "Highest agreement first.",
             f"The first {MOST_LINES:,} are shown." if len(items) > MOST_LINES else None,

@@ -42,20 +42,20 @@ def trends() -> None:
     with reading() as connection:
         rules = rules_in_force(connection)
         asked = _filters(rules.thresholds.low_groundedness, rules.primary_judge, list_versions(connection))
-        found = trend(connection, measure=asked.measure, period=asked.period, judge=asked.judge, last=asked.last)
-    drawn = [panel for panel in found.panels if panel.points]
+        figures = trend(connection, measure=asked.measure, period=asked.period, judge=asked.judge, last=asked.last)
+    drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
-        empty(trend_sentence(found))
-        _left_out(found)
+        empty(trend_sentence(figures))
+        _left_out(figures)
         return
-    _sentence(found)
-    _left_out(found)
+    _sentence(figures)
+    _left_out(figures)
     shown = _chosen(drawn)
     if asked.table:
-        show_trend_table(found, shown)
+        show_trend_table(figures, shown)
     else:
-        trend_panels(found, shown, drawn)
-    _caption(found, asked, max(len(panel.points) for panel in drawn))
+        trend_panels(figures, shown, drawn)
+    _caption(figures, asked, max(len(panel.points) for panel in drawn))
 
 
 def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVersion]) -> Asked:
@@ -109,11 +109,11 @@ def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dic
     return choices
 
 
-def _sentence(found: Trend) -> None:
-    text = trend_sentence(found)
+def _sentence(figures: Trend) -> None:
+    text = trend_sentence(figures)
     # What changed is bold, its figures are not.
     lead, comma, rest = text.partition(", from ")
-    moved = found.panels[0].move is not None and bool(comma)
+    moved = figures.panels[0].move is not None and bool(comma)
     sentence(f"from {rest}" if moved else text, lead=f"{lead}," if moved else "")
 
 
@@ -132,26 +132,26 @@ def _chosen(drawn: Sequence[Panel]) -> list[Panel]:
     return [panel for panel in drawn if panel.query_type in names]
 
 
-def _caption(found: Trend, asked: Asked, most_points: int) -> None:
-    measure = MEASURES[found.measure]
+def _caption(figures: Trend, asked: Asked, most_points: int) -> None:
+    measure = MEASURES[figures.measure]
     parts = [
-        f"Line: {'share' if measure.bounds is None else 'mean'} per {found.period} (UTC)",
+        f"Line: {'share' if measure.bounds is None else 'mean'} per {figures.period} (UTC)",
         "band: 95 % interval",
         f"grey bars{' and small numbers' if most_points <= MOST_NUMBERS else ''}: {measure.counts}",
-        f"dotted: flag threshold {found.threshold:g}" if found.threshold is not None and measure.bounds else None,
-        "dashed vertical line: new judge version" if found.marks else None,
+        f"dotted: flag threshold {figures.threshold:g}" if figures.threshold is not None and measure.bounds else None,
+        "dashed vertical line: new judge version" if figures.marks else None,
     ]
     legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
-    judged = f"Verdicts of {found.judge}." if found.judge and measure.of_judge else None
+    judged = f"Verdicts of {figures.judge}." if figures.judge and measure.of_judge else None
     caption(None if asked.table else legend, judged)
 
 
-def _left_out(found: Trend) -> None:
-    if not found.left_out:
+def _left_out(figures: Trend) -> None:
+    if not figures.left_out:
         return
     with st.container(key="left_out", horizontal=True, vertical_alignment="center", gap="small"):
         caption("Left out:")
-        for each in found.left_out:
+        for each in figures.left_out:
             open_button(
                 each.words,
                 responses(each.where),

@@ -384,17 +384,17 @@ def events() -> None:
     with reading() as connection:
         chosen, query = _filters(event_kinds(connection), event_actors(connection), now)
         place = place_in(PAGE, query)
-        found = event_page(connection, chosen, after=place.after, before=place.before, limit=PAGE_SIZE)
-    if not found.lines:
+        page = event_page(connection, chosen, after=place.after, before=place.before, limit=PAGE_SIZE)
+    if not page.lines:
         empty("No event matches." if chosen != EventFilter() else "No events yet.")
         return
-    sentence(f"{count(found.total, 'event')}, newest first.")
+    sentence(f"{count(page.total, 'event')}, newest first.")
     rows = (
         (when(event.at), event.actor, event_words(event.kind), event.response, _details(event), event.id)
-        for event in found.lines
+        for event in page.lines
     )
-    show_rows(Table(EVENT_COLUMNS, tuple(rows)), key=f"events_table_{found.lines[0].id}")
-    turning_foot(PAGE, found, "event", lambda: _export(chosen), query=query)
+    show_rows(Table(EVENT_COLUMNS, tuple(rows)), key=f"events_table_{page.lines[0].id}")
+    turning_foot(PAGE, page, "event", lambda: _export(chosen), query=query)
 
 
 def event_words(kind: str) -> str:
@@ -440,10 +440,10 @@ def _details(event: StoredEvent) -> str:
 
 def _export(chosen: EventFilter) -> Table:
     with reading() as connection:
-        found = latest_events(connection, chosen, limit=MAX_EXPORTED)
+        stored_events = latest_events(connection, chosen, limit=MAX_EXPORTED)
     names = ("at", "actor", "kind", "response", "details")
     rows = (
         (event.id, event.at.isoformat(), event.actor, event.kind, event.response, json.dumps(event.details))
-        for event in found
+        for event in stored_events
     )
     return Table((Column("id", "integer"), *map(Column, names)), tuple(rows))

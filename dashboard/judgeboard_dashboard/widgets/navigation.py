@@ -199,27 +199,27 @@ def cell_rows(cell: Cell, **more: str) -> Rows:
 
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
     """Return the cell in an address, None if there is none; raises JudgeboardError if there is no such cell."""
-    given = {name: address[name][-1] for name in CELL_FIELDS if address.get(name)}
-    if "pairs" not in given:
+    fields = {name: address[name][-1] for name in CELL_FIELDS if address.get(name)}
+    if "pairs" not in fields:
         return None
-    raters = _RATERS.fullmatch(given.get("raters", ""))
-    reviewer = given.get("reviewer")
+    raters = _RATERS.fullmatch(fields.get("raters", ""))
+    reviewer = fields.get("reviewer")
     if raters is None or (reviewer is not None and not (reviewer.isdecimal() and len(reviewer) <= 18)):
         raise BadInput("this address names no answers")
     kind, first, second = raters.groups()
     cell = Cell(
-        cast("GradeName", given["pairs"]),
+        cast("GradeName", fields["pairs"]),
         int(first),
         int(second),
         cast("Raters", kind),
-        given.get("people_said"),
-        given.get("judge_said"),
-        given.get("scored"),
+        fields.get("people_said"),
+        fields.get("judge_said"),
+        fields.get("scored"),
         None if reviewer is None else int(reviewer),
-        cast("Human", given.get("human", "gold")),
-        cast("By | None", given.get("sliced")),
-        given.get("slice"),
+        cast("Human", fields.get("human", "gold")),
+        cast("By | None", fields.get("sliced")),
+        fields.get("slice"),
     )
     with reading() as connection:
         words, response_ids = cell_words(connection, cell), answers_in(connection, cell)
-    return Drilled(response_ids, words, {name: [value] for name, value in given.items()})
+    return Drilled(response_ids, words, {name: [value] for name, value in fields.items()})

@@ -239,9 +239,9 @@ def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | Non
     lines: list[Line] = []
     key: str | None = None
     while most is None or len(lines) < most:
-        found = read(key, EXPORT_PAGE)
-        lines.extend(found.lines)
-        key = found.next_key
+        page = read(key, EXPORT_PAGE)
+        lines.extend(page.lines)
+        key = page.next_key
         if key is None:
             break
     return lines
