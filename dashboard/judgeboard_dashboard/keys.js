@@ -14,9 +14,12 @@
   const SILENT = 900; // ms of standstill after which a press counts as lost: well above what drawing takes
   const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
   const TRIES = 3;
+  const LOOK = 15; // ms between two looks at the page
+  const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
   const waiting = [];
   let sent = null; // the press that is on its way: {press, taken, tries}
   let moved = 0; // when the page was last seen to be drawn, or a press was made
+  let looked = 0; // when the last look was
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
   const inTable = (target) => Boolean(target?.closest?.("[data-testid=stDataFrame]"));
@@ -89,11 +92,12 @@
       sent = null;
       return;
     }
-    if (drawing()) moved = now();
-    const stood = now() - moved;
+    if (drawing() || now() - looked > BUSY) moved = now();
+    looked = now();
+    const stood = looked - moved;
     if (sent) followUp(stood);
     sendNext(stood);
-    if (sent || waiting.length) setTimeout(look, 15);
+    if (sent || waiting.length) setTimeout(look, LOOK);
   };
 
   window.addEventListener("keydown", (event) => {
@@ -128,8 +132,8 @@
       waiting.push(press);
     }
     if (!idle) return;
-    moved = now();
-    setTimeout(look, 15);
+    moved = looked = now();
+    setTimeout(look, LOOK);
   }, true);
 
   /* The statement that the keys mark comes into view when another one is chosen. */
@@ -154,7 +158,10 @@
     if (field && field !== asked) field.focus();
     asked = field;
   };
-  new MutationObserver(answer).observe(document.body, {childList: true, subtree: true});
+  new MutationObserver(() => {
+    moved = now();
+    answer();
+  }).observe(document.body, {childList: true, subtree: true});
   // As soon as the server says the name: what comes after the last press of a key may be a reload.
   new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name"]});
   remember();

@@ -57,6 +57,18 @@ def test_a_press_that_no_button_takes_is_forgotten_soon(bare: Page) -> None:
     assert bare.evaluate("heard") == ["J"]
 
 
+def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -> None:
+    bare.evaluate("draw('J')")
+    bare.keyboard.press("g")
+    bare.evaluate("""() => {
+      const end = performance.now() + 700;
+      while (performance.now() < end);
+      setTimeout(() => draw('G'), 100);
+    }""")
+    expect(bare.locator(".jb-head")).to_have_attribute("data-taken", "1")
+    assert bare.evaluate("heard") == ["G"]
+
+
 def test_a_press_made_on_another_row_is_not_taken(bare: Page) -> None:
     bare.keyboard.press("g")
     bare.evaluate("head.dataset.row = '8'; draw('G'); draw('J')")
