@@ -144,7 +144,7 @@ def empty_postgres(postgres_server: Engine) -> Iterator[str]:
 def postgres_store(postgres_server: Engine, postgres_template: str) -> Iterator[Store]:
     """A fresh PostgreSQL database."""
     name = f"judgeboard_{next(_DATABASES)}"
-    _execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
+    _execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY")
     store = open_store(_address(postgres_server.url, name))
     yield store
     store.close()

@@ -1,4 +1,4 @@
-"""Nothing moves between items, nothing overflows, in four looks."""
+"""Nothing moves between items, nothing overflows, in both looks."""
 
 from typing import Any
 

@@ -1,12 +1,14 @@
 """Reviewing with keys: what a press does, and what it must not do."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import text
 
 from judgeboard.store.engine import Store
+from judgeboard_dashboard.widgets.keys import FRESH_ROW
 
 pytestmark = pytest.mark.browser
 
@@ -103,10 +105,15 @@ def test_a_held_key_decides_one(reviewer, site) -> None:
 def test_mashed_keys_decide_one(reviewer, site) -> None:
     page = reviewer("Ida")
     opened(page, "/item?query_type=odd&rule=low_groundedness")
-    before = len(decisions(site.store))
-    for _ in range(6):
-        page.keyboard.press("y")
-    settled(page)
+    for _ in range(5):  # a busy machine may take so long that the last presses come to a row that was read
+        before, begun = len(decisions(site.store)), time.monotonic()
+        for _ in range(6):
+            page.keyboard.press("y")
+        quick = time.monotonic() - begun < FRESH_ROW
+        settled(page)
+        if quick:
+            break
+    assert quick, "six presses never took less than the time in which nobody reads a row"
     assert len(decisions(site.store)) == before + 1
 
 

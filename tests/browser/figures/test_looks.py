@@ -1,4 +1,4 @@
-"""The pages of figures in four looks: nothing is cut, wraps or runs out, charts are drawn in the theme's colours."""
+"""The pages of figures in both looks: nothing is cut, wraps or runs out, charts are drawn in the theme's colours."""
 
 from typing import Any
 

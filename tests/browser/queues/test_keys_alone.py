@@ -1,4 +1,4 @@
-"""Fifty items with keys alone, ten on PostgreSQL; prints keystrokes and seconds of each (``pytest -s``)."""
+"""Twenty items with keys alone, five on PostgreSQL; prints keystrokes and seconds of each (``pytest -s``)."""
 
 import sys
 import time
@@ -40,21 +40,21 @@ def report(engine: str, strokes: int, seconds: list[float]) -> None:
     sys.stdout.write(f"\n{engine}: {len(seconds)} items with keys alone: {each}; {reading}\n")
 
 
-def test_fifty_items_with_keys_alone(reviewer, site) -> None:
-    name = site.queue(50)
+def test_twenty_items_with_keys_alone(reviewer, site) -> None:
+    name = site.queue(20)
     page = reviewer("Mara")
     before = len(site.reviews())
-    report("SQLite", *through(page, name, 50))
+    report("SQLite", *through(page, name, 20))
     expect(page.locator(".jb-empty")).to_contain_text("Nothing is left for you")
     made = site.reviews()[before:]
-    assert [decision for _, decision, _, _, _ in made] == ["confirm", "dismiss"] * 25
+    assert [decision for _, decision, _, _, _ in made] == ["confirm", "dismiss"] * 10
     assert {grade for _, _, _, grade, _ in made} == {0.5}
 
 
 @pytest.mark.postgres
-def test_ten_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
+def test_five_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
     with served_queues(postgres_store.engine.url.render_as_string(hide_password=False)) as started:
-        name = started.queue(10)
+        name = started.queue(5)
         with closing(Windows(browser, started.url)) as windows:
-            report("PostgreSQL", *through(Reviewers(windows)("Mara"), name, 10))
-        assert len(started.reviews()) == 10
+            report("PostgreSQL", *through(Reviewers(windows)("Mara"), name, 5))
+        assert len(started.reviews()) == 5

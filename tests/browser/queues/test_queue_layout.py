@@ -1,4 +1,4 @@
-"""Every page of queues fits its window, in the four looks and at three heights."""
+"""Every page of queues fits its window, in both looks and at three heights."""
 
 import pytest
 from playwright.sync_api import expect

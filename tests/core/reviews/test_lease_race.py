@@ -14,7 +14,7 @@ from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
 from queue_case import race_case
 from queue_race import Worked, race_threads
 
-ITEMS, WORKERS, SHARE = 1_000, 32, 25
+ITEMS, WORKERS, SHARE = 600, 32, 15
 
 
 def check(store: Store, worked: list[Worked], items: int = ITEMS) -> None:
