@@ -93,8 +93,10 @@ def agreement_command(alt_test: bool, epsilon: float | None, report: Path | None
     result = measure_agreement(options.seen(options.open_store()), epsilon=tested, **chosen)
     lines = [*result_lines(result)]
     if report is not None:
+        from judgeboard.formats.files import write_whole
         from judgeboard.reports.agreement import report_page
 
-        report.write_text(report_page([result]), encoding="utf-8")
+        page = report_page([result]).encode()
+        write_whole(report, lambda file: file.write(page))
         lines.append(f"written to {report}")
     options.show(result, lines)

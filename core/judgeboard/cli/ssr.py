@@ -148,16 +148,15 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
 @click.option("-o", "--output", type=options.FILE, help="Output file (default: standard output).")
 def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
     """Make pairs from multiple-choice questions: the correct option and a random wrong one."""
+    from judgeboard.formats.files import write_whole
     from judgeboard.methods.own_answers import make_pairs
 
     if output is None:
         made = make_pairs(questions, sys.stdout.write, seed=seed)
     else:
-        try:
-            with output.open("w", encoding="utf-8") as lines:
-                made = make_pairs(questions, lines.write, seed=seed)
-        except OSError as error:
-            raise BadInput(f"{output} cannot be written: {error.strerror or error}") from error
+        made = write_whole(
+            output, lambda file: make_pairs(questions, lambda line: file.write(line.encode()), seed=seed)
+        )
     click.echo(f"{made.made:,} pairs made, {made.left_out:,} questions left out", err=True)
     for line, reason in made.first_left_out:
         click.echo(f"  line {line}: {reason}", err=True)

@@ -14,12 +14,14 @@ from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, TypeVar
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 
+T = TypeVar("T")
 MAX_ROW_BYTES = 64 * 1024 * 1024
+_SQLITE = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,20 +222,30 @@ def byte_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield bytes(line)
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], int]) -> int:
+def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
     """Write a file that appears whole or not at all; return what ``write`` returns.
 
     A symbolic link stays, and what it names is written. A pipe or a device is written as it comes: it holds nothing
-    that could be replaced.
+    that could be replaced. A SQLite database is never replaced.
     """
     try:
         file = _replaceable(path)
         if file is not None:
+            refuse_database(file)
             return _replace(file, write)
         with path.open("wb") as stream:
             return write(stream)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def refuse_database(path: Path) -> None:
+    """Refuse to write over a SQLite database, which may be the one that the command reads."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        if file.read(len(_SQLITE)) == _SQLITE:
+            raise BadInput(f"{path} is a SQLite database, and is not replaced: choose another file")
 
 
 def _replaceable(path: Path) -> Path | None:
@@ -247,17 +259,17 @@ def _replaceable(path: Path) -> Path | None:
     return file if S_ISREG(kind) and file.exists() and file.samefile(path) else None
 
 
-def _replace(path: Path, write: Callable[[BinaryIO], int]) -> int:
+def _replace(path: Path, write: Callable[[BinaryIO], T]) -> T:
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as stream:
-            count = write(stream)
+            result = write(stream)
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    return count
+    return result
 
 
 AUTO = "auto"

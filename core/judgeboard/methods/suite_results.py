@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate, RunState
 from judgeboard.errors import BadInput
+from judgeboard.formats.files import refuse_database
 from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.methods import suite_file
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
@@ -283,6 +284,7 @@ _LONGEST_NAME = 200
 def require_writable(path: Path) -> None:
     """Refuse a path that cannot be written; an existing file stays as it is."""
     try:
+        refuse_database(path)
         path.open("ab").close()
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error

@@ -3,7 +3,9 @@
 import io
 import json
 import os
+import sqlite3
 import stat
+from contextlib import closing
 
 import pytest
 from pyarrow import parquet
@@ -112,3 +114,13 @@ def test_a_link_that_leads_nowhere_is_said_in_one_line(tmp_path):
     ring.symlink_to(ring)
     with pytest.raises(BadInput, match="ring cannot be written"):
         write_rows(rows(1), COLUMNS, ring, "jsonl")
+
+
+def test_a_database_is_never_written_over(tmp_path):
+    database = tmp_path / "judgeboard.db"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE kept (id INTEGER)")
+    before = database.read_bytes()
+    with pytest.raises(BadInput, match=r"judgeboard\.db is a SQLite database, and is not replaced"):
+        write_rows(rows(1), COLUMNS, database, "jsonl")
+    assert database.read_bytes() == before
