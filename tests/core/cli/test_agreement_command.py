@@ -81,7 +81,7 @@ def test_the_report_is_written_beside_what_is_said(
     assert run(["agreement", "--db", graded, "--report", str(report)]) == 0
     assert f"written to {report}" in capsys.readouterr().out
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert run(["agreement", "--db", graded, "--report", graded]) == 2
+    assert run(["agreement", "--db", graded, "--report", str(tmp_path / "judgeboard.db")]) == 2
     assert "is a SQLite database, and is not replaced" in capsys.readouterr().err
     assert run(["agreement", "--db", graded]) == 0
 
