@@ -9,14 +9,15 @@ from the plain client and from Judgeboard. `rates` and `judging_rate` describe t
 """
 
 import asyncio
+import json
 import sys
 import tempfile
 from pathlib import Path
 
 from rates import MODEL, Clock, Turn, endpoint, parsed, plain, take_turns
 
-from judgeboard.domain import OVERALL, Pair, Shown
-from judgeboard.judges.pairwise import ComparedPair, Comparison, PairwiseJudge, comparison_example
+from judgeboard.domain import OVERALL, Pair, PairItem, Shown
+from judgeboard.judges.pairwise import TIE, Comparison, PairwiseJudge
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.methods.pairwise import compare_pairs_async
 from judgeboard.runs.judging import make_endpoint
@@ -31,7 +32,7 @@ class Timed(PairwiseJudge):
 
     clock: Clock
 
-    async def compare(self, pair: ComparedPair, shown: Shown, reference: str | None = None) -> Comparison:
+    async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
         """Pass the call on."""
         self.clock.start()
         return await super().compare(pair, shown, reference)
@@ -92,7 +93,7 @@ def main() -> None:
     chosen = parsed(__doc__)
     pairs = made_pairs(chosen.rows // 2)
     turns = {"plain": plain(questions(pairs)), "judgeboard": judgeboard(pairs)}
-    with endpoint(chosen.mock, comparison_example((OVERALL,))) as base_url:
+    with endpoint(chosen.mock, json.dumps({OVERALL: {"reasoning": "alike", "verdict": TIE}})) as base_url:
         take_turns(turns, chosen, base_url, "call")
 
 
