@@ -3,6 +3,7 @@
 MkDocs runs this file (plugin gen-files). `python docs/generate.py FOLDER` writes the same pages to a folder.
 """
 
+import argparse
 import ast
 import dataclasses
 import importlib
@@ -556,7 +557,10 @@ if __name__ == "<run_path>":  # as the plugin runs it
         with mkdocs_gen_files.open(path, "w") as file:
             file.write(text)
 elif __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Write the generated pages to a folder.")
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
     for path, text in generated():
-        target = Path(sys.argv[1]) / path
+        target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

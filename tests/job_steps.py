@@ -3,8 +3,7 @@
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,11 @@ from judgeboard.runs.jobs import JobProgress, job_progress, request_rejudge
 from judgeboard.runs.worker import Worker
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
+from judging_log import until
 
 ANSWERS = 24
 PATIENCE = 40
 WORK = "import sys; from judgeboard.cli.app import run; sys.exit(run(['worker', '--db', sys.argv[1]]))"
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Wait for a condition and return what it said."""
-    deadline = time.monotonic() + PATIENCE
-    while not (said := condition()):
-        assert time.monotonic() < deadline, f"waited in vain for: {what}"
-        time.sleep(0.02)
-    return said
 
 
 def fill(store: Store, answers: int = ANSWERS) -> None:

@@ -92,9 +92,10 @@ def judgeboard(*words: str, **popen: Any) -> Iterator[subprocess.Popen[str]]:
             raise
 
 
-def until(condition: Callable[[], Any], what: str) -> None:
-    """Wait for a condition."""
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Wait for a condition and return its value."""
     deadline = time.monotonic() + PATIENCE
-    while not condition():
+    while not (value := condition()):
         assert time.monotonic() < deadline, f"waited in vain for: {what}"
         time.sleep(0.01)
+    return value

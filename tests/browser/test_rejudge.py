@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from held_endpoint import HeldEndpoint, held_endpoint
-from job_steps import until
 from judgeboard.imports.importing import import_file
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store, open_store
+from judging_log import until
 from page_rows import fill_pages
 from served import serving
 

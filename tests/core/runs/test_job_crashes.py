@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select, text
 
 from held_endpoint import HeldEndpoint
-from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, until, working
+from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, working
 from judgeboard.imports.importing import import_file
 from judgeboard.reports.stats import VersionAgreement, stats
 from judgeboard.runs.jobs import job_progress
@@ -18,6 +18,7 @@ from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import get_job, live_workers, record_heartbeat
 from judgeboard.store.tables import WORKER
+from judging_log import until
 
 StartWorker = Callable[[Store], WorkerProcess]
 

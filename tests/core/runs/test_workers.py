@@ -3,11 +3,12 @@
 import pytest
 
 from held_endpoint import HeldEndpoint
-from job_steps import ANSWERS, ask, asked, ended, rag, until, working
+from job_steps import ANSWERS, ask, asked, ended, rag, working
 from judgeboard.llm.recording_endpoint import failure
 from judgeboard.runs.jobs import cancel_job, job_progress
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judging_log import until
 
 
 def test_a_job_asks_every_answer_once(log: Store, endpoint: HeldEndpoint) -> None:
