@@ -77,7 +77,7 @@ class GradedLog:
     def run(self, version: StoredVersion, verdicts: Mapping[int, Mapping[str, Any]]) -> int:
         """A finished run that gives these verdicts."""
         with self.store.writing() as connection:
-            run = start_or_continue_run(connection, version, mode="all", kind="rejudge", actor="test")
+            run = start_or_continue_run(connection, version, mode="all", actor="test")
         self.say(version, verdicts, run.id)
         with self.store.writing() as connection:
             finish_run(connection, run.id, RunState.DONE)

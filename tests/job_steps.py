@@ -38,7 +38,7 @@ def rag(endpoint: HeldEndpoint, **options: Any) -> dict[str, Any]:
 
 
 def ask(store: Store, judge: dict[str, Any], **options: Any) -> str:
-    return request_rejudge(store, judge=judge, actor="Mara", **{"concurrency": 4, **options})
+    return request_rejudge(store, judge=judge, **{"actor": "Mara", "concurrency": 4, **options})
 
 
 def ended(store: Store, job_id: str) -> JobProgress:

@@ -17,7 +17,16 @@ from judgeboard.llm.asking import Generated, Generator
 from judgeboard.methods import generation
 from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
 from judgeboard.runs.blocking import blocking
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method, task_reader
+from judgeboard.runs.method import (
+    Begun,
+    RunAccount,
+    RunOptions,
+    RunOutcome,
+    Selected,
+    id_reader,
+    run_method,
+    task_reader,
+)
 from judgeboard.runs.runner import Keep
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
@@ -246,19 +255,17 @@ class _RefineLogged(_RefineMethod):
         return Selected(question, count) if count else None
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        selection, run, after = self._selection_of(begun), begun.run, None
+        selection, run = self._selection_of(begun), begun.run
 
-        def read(limit: int) -> list[Prompt]:
-            nonlocal after
-            with begun.store.reading() as connection:
-                ids = refinements.unrefined(connection, selection, after_id=after, downwards=run.shared, limit=limit)
-                origins = read_origins(connection, ids)
-                done = refinements.stored_attempts(connection, run.id, [str(id_) for id_ in ids])
-            after = ids[-1] if ids else after
+        def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Prompt]] | None:
+            ids = refinements.unrefined(connection, selection, after_id=after_id, downwards=run.shared, limit=limit)
+            origins = read_origins(connection, ids)
+            done = refinements.stored_attempts(connection, run.id, [str(id_) for id_ in ids])
             known = [id_ for id_ in ids if id_ in origins]
-            return [self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ())) for id_ in known]
+            tasks = [self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ())) for id_ in known]
+            return (ids[-1], tasks) if ids else None
 
-        return read
+        return id_reader(begun.store, load)
 
     def left(self, connection: Connection, begun: Begun) -> int:
         return refinements.count_unrefined(connection, self._selection_of(begun))

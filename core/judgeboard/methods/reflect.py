@@ -17,7 +17,7 @@ from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_reader, run_method
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
@@ -279,22 +279,19 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         return Selected(question, count) if count else None
 
     def tasks(self, begun: Begun) -> Callable[[int], list[_Task]]:
-        selection, run, model, after = self._selection_of(begun), begun.run, self.generator.endpoint.model, None
+        selection, run, model = self._selection_of(begun), begun.run, self.generator.endpoint.model
 
-        def read(limit: int) -> list[_Task]:
-            nonlocal after
-            with begun.store.reading() as connection:
-                candidates = refinements.reflect_candidates(
-                    connection, selection, after_id=after, downwards=run.shared, limit=limit
-                )
+        def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[_Task]] | None:
+            candidates = refinements.reflect_candidates(
+                connection, selection, after_id=after_id, downwards=run.shared, limit=limit
+            )
             tasks = [
                 _Task(each.origin, each.judged, run.id, model, selection.rebuild_messages, each.new_answer)
                 for each in candidates
             ]
-            after = tasks[-1].response_id if tasks else after
-            return tasks
+            return (tasks[-1].response_id, tasks) if tasks else None
 
-        return read
+        return id_reader(begun.store, load)
 
     async def ask(self, task: _Task, keep: Keep[_Step]) -> None:
         item = task.origin.item

@@ -17,7 +17,7 @@ from judgeboard.judges.judge import Judge
 from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, JudgingSummary, VerdictMethod, judge_options
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_reader, run_method
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
@@ -31,7 +31,7 @@ from judgeboard.store.judge_versions import (
     versions_asked_again,
 )
 from judgeboard.store.responses import judge_inputs, last_logged_id
-from judgeboard.store.run_steps import Repeat, count_missing, missing_repeats, next_answers
+from judgeboard.store.run_steps import count_missing, missing_repeats, next_answers
 from judgeboard.store.verdicts import by_repeat, repeated_answers
 
 
@@ -63,25 +63,19 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
         up_to, backwards = begun.run.question["up_to"], begun.run.shared
-        after = up_to + 1 if backwards else 0
-        waiting: list[Repeat] = []
+        first = up_to + 1 if backwards else 0
 
-        def read(limit: int) -> list[Ask]:
-            nonlocal after, waiting
-            with begun.store.reading() as connection:
-                while len(waiting) < limit:
-                    answers = next_answers(
-                        connection, self._where, after_id=after, up_to=up_to, limit=limit, backwards=backwards
-                    )
-                    if not answers:
-                        break
-                    after = answers[-1]
-                    waiting += missing_repeats(connection, begun.version.id, self._repeats, answers)
-                batch, waiting = waiting[:limit], waiting[limit:]
-                items = judge_inputs(connection, sorted({each.response_id for each in batch}))
-            return [Ask(items[each.response_id], 0, each.repeat) for each in batch if each.response_id in items]
+        def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
+            after_id = first if after_id is None else after_id
+            answers = next_answers(
+                connection, self._where, after_id=after_id, up_to=up_to, limit=limit, backwards=backwards
+            )
+            missing = missing_repeats(connection, begun.version.id, self._repeats, answers)
+            items = judge_inputs(connection, sorted({each.response_id for each in missing}))
+            tasks = [Ask(items[each.response_id], 0, each.repeat) for each in missing if each.response_id in items]
+            return (answers[-1], tasks) if answers else None
 
-        return read
+        return id_reader(begun.store, load)
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         combine_repeats(outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor)

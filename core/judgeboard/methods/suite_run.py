@@ -178,7 +178,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             self.kind,
             version,
             {"suite": suite.name, "spec": address, "candidate": candidate.name, "max_output": most},
-            selected=len(suite.cases) * (1 if generator is None else 2),
+            len(suite.cases) * (1 if generator is None else 2),
             actor=actor,
             endpoint_host=self.endpoint_host,
         )

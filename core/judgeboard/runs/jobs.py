@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import RunState
+from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.kinds import JUDGES
@@ -28,6 +28,7 @@ from judgeboard.store.jobs import (
     last_job_of_version,
     list_jobs,
     live_workers,
+    lock_requests,
     set_cancelled,
     unfinished_jobs,
 )
@@ -65,7 +66,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
         spec |= {"model": version.model, **{name: version.params.get(name) for name in _PARAMS}}
         if version.params.get("logprobs"):
             spec["logprobs"] = True
-    if fingerprint(make_judge(**{"api_key": "none", **spec}).version) != version.fingerprint:
+    if fingerprint(_version(spec)) != version.fingerprint:
         return None
     last = last_job_of_version(connection, version.id)
     if last is not None:
@@ -75,11 +76,15 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
 
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
     """Return the judge fields of the stored version that these fields make; None for a new judge or another address."""
-    version = find_version(connection, fingerprint(make_judge(**{"api_key": "none", **judge}).version))
+    version = find_version(connection, fingerprint(_version(judge)))
     known = None if version is None else judge_spec(connection, version)
     if known is None or any(judge.get(name) not in (None, known.get(name)) for name in _ADDRESS):
         return None
     return known
+
+
+def _version(judge: dict[str, Any]) -> JudgeVersion:
+    return make_judge(**{"api_key": "none", **judge}).version
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ def estimate_calls(
     store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
 ) -> CallEstimate:
     """Estimate a job from its current selection and the latest judgments of the same kind of judge and model."""
-    version = make_judge(**{"api_key": "none", **judge}).version
+    version = _version(judge)
     with store.reading() as connection:
         try:
             stored = get_version(connection, fingerprint(version))
@@ -160,7 +165,6 @@ class JobProgress(AskCounts):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    estimate: dict[str, Any]
     selected: int
     cost_micro: int | None
     worker_alive: bool
@@ -219,6 +223,7 @@ def request_rejudge(
     with allowed(store, actor, Action.REJUDGE_ONE) as connection:
         if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
             job = _for_reviewer(connection, job, actor)
+        lock_requests(connection)
         _refuse_twice(connection, job)
         insert_job(connection, job)
         record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
@@ -243,17 +248,30 @@ def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
 def job_progress(store: Store, job_id: str) -> JobProgress:
     """Return how far a job is, from the store alone."""
     with store.reading() as connection:
-        job = get_job(connection, job_id)
-        run = None if job.run_id is None else get_run(connection, job.run_id)
-        counts = None if run is None else run_counts(connection, [run.id])[run.id]
-        continued = run is not None and is_continued(connection, job)
-        served = bool(live_workers(connection, datetime.now(UTC)))
-        state = _state(job, run, continued=continued, served=served)
-    known = counts is not None and not counts.unpriced
+        return _progress(connection, get_job(connection, job_id))
+
+
+def recent_jobs(store: Store, limit: int = 20) -> list[JobProgress]:
+    """Return the latest jobs, newest first."""
+    with store.reading() as connection:
+        return [_progress(connection, job) for job in list_jobs(connection, limit)]
+
+
+def open_jobs(store: Store) -> list[JobProgress]:
+    """Return the jobs that are not finished, newest first."""
+    with store.reading() as connection:
+        return [_progress(connection, job) for job in reversed(unfinished_jobs(connection))]
+
+
+def _progress(connection: Connection, job: StoredJob) -> JobProgress:
+    run = None if job.run_id is None else get_run(connection, job.run_id)
+    counts = None if run is None else run_counts(connection, [run.id])[run.id]
+    continued = run is not None and is_continued(connection, job)
+    served = bool(live_workers(connection, datetime.now(UTC)))
     return record_of(
         JobProgress,
         job,
-        state=state,
+        state=_state(job, run, continued=continued, served=served),
         why="a later job continued it" if continued else job.failed or (run.why_stopped if run else None),
         where=from_dict(job.filter["where"]),
         mode=job.filter["mode"],
@@ -262,17 +280,10 @@ def job_progress(store: Store, job_id: str) -> JobProgress:
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,
         selected=(run.selected or 0) if run else int(job.estimate.get("calls") or 0),
-        cost_micro=(counts.cost_micro or 0) if counts and known else None,
+        cost_micro=counts.total_cost_micro if counts else None,
         worker_alive=served,
         **(counts or AskCounts()).by_status,
     )
-
-
-def recent_jobs(store: Store, limit: int = 20) -> list[JobProgress]:
-    """Return the latest jobs, newest first."""
-    with store.reading() as connection:
-        ids = [job.id for job in list_jobs(connection, limit)]
-    return [job_progress(store, job_id) for job_id in ids]
 
 
 def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> None:

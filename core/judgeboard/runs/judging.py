@@ -14,7 +14,7 @@ from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ENDPOINT
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
-from judgeboard.runs.method import Begun, Method, R, RunAccount, RunOptions, RunOutcome, run_method
+from judgeboard.runs.method import Begun, Method, R, RunAccount, RunOptions, RunOutcome, id_reader, run_method
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.settings import load_settings, provider_address, provider_key
 from judgeboard.store.engine import Store
@@ -91,37 +91,21 @@ class Judging(VerdictMethod[JudgingSummary]):
             mode=self._mode,
             where=self._where,
             limit=self._limit,
-            kind=self.kind,
             actor=actor,
             endpoint_host=self.endpoint_host,
         )
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
         """Return the reader of asks, by response id."""
-        # From the other end where another process may be at the same run: the two then meet, instead of paying for
-        # each answer twice.
-        after: int | None = None
+        run = begun.run
 
-        def read(limit: int) -> list[Ask]:
-            nonlocal after
-            asks: list[Ask] = []
-            while len(asks) < limit:
-                with begun.store.reading() as connection:
-                    selected = select_asks(
-                        connection,
-                        begun.run,
-                        after_id=after,
-                        downwards=begun.run.shared,
-                        limit=limit - len(asks),
-                    )
-                    inputs = judge_inputs(connection, [each.response_id for each in selected])
-                if not selected:
-                    break
-                after = selected[-1].response_id
-                asks += [Ask(inputs[each.response_id], each.ask) for each in selected if each.response_id in inputs]
-            return asks
+        def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
+            asks = select_asks(connection, run, after_id=after_id, downwards=run.shared, limit=limit)
+            inputs = judge_inputs(connection, [each.response_id for each in asks])
+            tasks = [Ask(inputs[each.response_id], each.ask) for each in asks if each.response_id in inputs]
+            return (asks[-1].response_id, tasks) if asks else None
 
-        return read
+        return id_reader(begun.store, load)
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Return the counts of the run."""

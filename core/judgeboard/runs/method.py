@@ -87,6 +87,32 @@ def task_reader(
     return read
 
 
+def id_reader(
+    store: Store, load: Callable[[Connection, int | None, int], tuple[int, list[T]] | None]
+) -> Callable[[int], list[T]]:
+    """Return a function that reads n further tasks or a few more, fewer only at the end.
+
+    ``load(connection, after_id, limit)`` returns the last of the next ``limit`` ids after ``after_id`` (None at the
+    start) with their tasks, without what is forgotten meanwhile; None at the end. Of a shared run it goes downwards,
+    as in `task_reader`.
+    """
+    after_id: int | None = None
+
+    def read(limit: int) -> list[T]:
+        nonlocal after_id
+        tasks: list[T] = []
+        while len(tasks) < limit:
+            with store.reading() as connection:
+                batch = load(connection, after_id, limit - len(tasks))
+            if batch is None:
+                break
+            after_id = batch[0]
+            tasks += batch[1]
+        return tasks
+
+    return read
+
+
 DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
 
 
@@ -127,7 +153,7 @@ def account_of(store: Readable, run_id: int, *, not_reached: int | None = None) 
     return RunAccount(
         run_id=run_id,
         not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
-        cost=None if counts.unpriced else (counts.cost_micro or 0) / 1_000_000,
+        cost=None if counts.total_cost_micro is None else counts.total_cost_micro / 1_000_000,
         state=run.state,
         why_stopped=run.why_stopped,
         **counts.by_status,
@@ -239,14 +265,14 @@ class Method(ABC, Generic[T, S, R]):
             self.kind,
             version,
             selected.question,
-            selected=selected.count,
+            selected.count,
             actor=actor,
             endpoint_host=self.endpoint_host,
         )
 
     @abstractmethod
     def tasks(self, begun: Begun) -> Callable[[int], list[T]]:
-        """Return the reader of tasks: called with n it returns up to n further tasks, fewer only at the end."""
+        """Return the reader of tasks: called with n it returns n further tasks or a few more, fewer only at the end."""
 
     @abstractmethod
     async def ask(self, task: T, keep: Keep[S]) -> None:

@@ -15,6 +15,7 @@ GATHER_SECONDS = 0.02
 LEAST_READ_AHEAD = 64
 
 INTERRUPTED = "Ctrl-C"
+COST_LIMIT = "the cost limit is reached"
 
 
 class Step(Protocol):
@@ -94,10 +95,10 @@ class Tally:
 class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
 
-    Both are blocking functions that are called in a thread, one call of each at a time: ``read(n)`` returns up to ``n``
-    more tasks, fewer only at the end; ``write(batch)`` commits a batch of steps. ``work`` does one task: it keeps each
-    step as soon as it came, until keeping returns False. ``on_progress`` is called after every commit, ``on_stop`` once
-    if the run ends early, with the reason and the number of tasks in flight.
+    Both are blocking functions that are called in a thread, one call of each at a time: ``read(n)`` returns ``n`` more
+    tasks or a few more, fewer only at the end; ``write(batch)`` commits a batch of steps. ``work`` does one task: it
+    keeps each step as soon as it came, until keeping returns False. ``on_progress`` is called after every commit,
+    ``on_stop`` once if the run ends early, with the reason and the number of tasks in flight.
     """
 
     def __init__(
@@ -141,6 +142,8 @@ class Runner(Generic[T, S]):
 
         A refusal of the endpoint (401, 403, 404) ends the run, as ``stopped_because``.
         """
+        if self._max_cost_micro is not None and self._max_cost_micro <= 0:
+            self.stop(COST_LIMIT)
         writer = asyncio.create_task(self._store_as_it_comes())
         producer = asyncio.create_task(self._produce())
         workers = [asyncio.create_task(self._work()) for _ in range(self._concurrency)]
@@ -191,7 +194,7 @@ class Runner(Generic[T, S]):
             self._room.clear()  # the store is behind: ask no more than it can take
         limit = self._max_cost_micro
         if limit is not None and (self.tally.cost_micro is None or self.tally.cost_micro >= limit):
-            self.stop("the cost limit is reached" if self.tally.cost_micro is not None else "a call's cost is unknown")
+            self.stop(COST_LIMIT if self.tally.cost_micro is not None else "a call's cost is unknown")
         await self._room.wait()
         await asyncio.sleep(0)  # an offline judge never waits: let the writer have its turn
         return self.stopped_because is None

@@ -136,8 +136,8 @@ def _begun(store: Store, job: StoredJob, method: Judging) -> Begun:
 
 async def _judge(begun: Begun, method: Judging, job: StoredJob, closing: threading.Event) -> RunAccount:
     store = begun.store
-    with store.reading() as connection:
-        spent = run_counts(connection, [begun.run.id])[begun.run.id].cost_micro or 0
+    with store.reading() as connection:  # the limit is for this job: an earlier one may have begun the run
+        spent = run_counts(connection, [begun.run.id], since=job.created_at)[begun.run.id].cost_micro or 0
     limit = job.filter["max_cost"]
     try:
         return await ask_run(
@@ -160,9 +160,13 @@ async def _watch(store: Store, job_id: str, runner: Runner[Any, Any], closing: t
 
     while not closing.is_set():
         started = time.monotonic()
-        if await asyncio.to_thread(is_cancelled):
-            runner.stop(CANCELLED)
-            return
+        try:
+            if await asyncio.to_thread(is_cancelled):
+                runner.stop(CANCELLED)
+                return
+        except Exception:  # noqa: BLE001 - a database that is away comes back: the job stays one that can be cancelled
+            _log.warning("job %s: whether it is cancelled could not be read; trying again", job_id, exc_info=True)
+            await asyncio.sleep(1)
         await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - started)))
     runner.stop(INTERRUPTED)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from judgeboard.domain import RunState
 from judgeboard.errors import NotFound
@@ -32,6 +32,15 @@ class StoredJob:
 _COLUMNS = columns_of(StoredJob, JOB)
 
 
+_REQUESTS = 7_216_418_205  # PostgreSQL's number of the lock
+
+
+def lock_requests(connection: Connection) -> None:
+    """Let nobody else request a job until the transaction ends; SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_REQUESTS)))
+
+
 def insert_job(connection: Connection, job: StoredJob) -> None:
     """Store a job."""
     connection.execute(insert(JOB), {name: getattr(job, name) for name in StoredJob.__dataclass_fields__})
@@ -51,12 +60,17 @@ def list_jobs(connection: Connection, limit: int = 20) -> list[StoredJob]:
     return [StoredJob(*row) for row in rows]
 
 
+_LATER = JOB.alias("later_job")
+_CONTINUED = exists().where(_LATER.c.run_id == JOB.c.run_id, _LATER.c.created_at > JOB.c.created_at)
+
+
 def unfinished_jobs(connection: Connection) -> list[StoredJob]:
-    """Return the jobs that wait, run or are stopping, oldest first."""
+    """Return the jobs that wait, run or are stopping, oldest first; not one whose run a later job continued."""
     running = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])
     query = select(*_COLUMNS).join(RUN, RUN.c.id == JOB.c.run_id, isouter=True)
-    query = query.where(JOB.c.failed.is_(None), running | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None)))
-    return [StoredJob(*row) for row in connection.execute(query.order_by(JOB.c.created_at, JOB.c.id))]
+    open_ = running & ~_CONTINUED | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None))
+    query = query.where(JOB.c.failed.is_(None), open_).order_by(JOB.c.created_at, JOB.c.id)
+    return [StoredJob(*row) for row in connection.execute(query)]
 
 
 def last_job_of_version(connection: Connection, version_id: int) -> StoredJob | None:
@@ -68,8 +82,7 @@ def last_job_of_version(connection: Connection, version_id: int) -> StoredJob | 
 
 def is_continued(connection: Connection, job: StoredJob) -> bool:
     """Return whether a later job continued the run of this one."""
-    later = (JOB.c.run_id == job.run_id) & (JOB.c.created_at > job.created_at)
-    return bool(connection.execute(select(exists().where(later))).scalar_one())
+    return bool(connection.execute(select(_CONTINUED).where(JOB.c.id == job.id)).scalar_one())
 
 
 def set_run(connection: Connection, job_id: str, run_id: int) -> None:

@@ -97,23 +97,6 @@ class SelectedAsk:
     ask: int
 
 
-def unasked(
-    connection: Connection,
-    version_id: int,
-    selection: Selection,
-    run_id: int | None,
-    *,
-    after_id: int | None = None,
-    downwards: bool = False,
-    limit: int,
-) -> list[SelectedAsk]:
-    """Return the next responses by id that this run (None before it starts) has not judged, also ``downwards``."""
-    conditions = _conditions(connection, version_id, selection, run_id)
-    query = select(RESPONSE.c.id, _next_ask(version_id, selection)).where(*conditions)
-    rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit))
-    return [SelectedAsk(id_, ask) for id_, ask in rows]
-
-
 def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[int]:
     """Return the ids of the first responses of a filter."""
     query = select(RESPONSE.c.id).where(*response_conditions(connection, where))
@@ -192,6 +175,11 @@ class Counts(AskCounts):
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
+    @property
+    def total_cost_micro(self) -> int | None:
+        """Cost of all calls in millionths, 0 without a call; None if that of any call is unknown."""
+        return None if self.unpriced else self.cost_micro or 0
+
 
 def start_or_continue_run(
     connection: Connection,
@@ -200,10 +188,8 @@ def start_or_continue_run(
     mode: str = AskMode.PLAIN,
     where: RowFilter | None = None,
     limit: int | None = None,
-    kind: str = "judge",
     actor: str,
     endpoint_host: str | None = None,
-    now: datetime | None = None,
 ) -> StoredRun:
     """Continue the unfinished run of the same judge version and selection, or start a new one.
 
@@ -216,11 +202,12 @@ def start_or_continue_run(
     def selected() -> tuple[dict[str, Any], int]:
         if limit is None:
             return _as_json(selection), count_unasked(connection, version.id, selection)
-        first = unasked(connection, version.id, selection, None, limit=limit)
-        return _as_json(replace(selection, up_to=first[-1].response_id if first else 0)), len(first)
+        query = select(RESPONSE.c.id).where(*_conditions(connection, version.id, selection, None))
+        first = connection.execute(next_by_id(query, None, downwards=False, limit=limit)).scalars().all()
+        return _as_json(replace(selection, up_to=first[-1] if first else 0)), len(first)
 
-    return _start_or_continue(
-        connection, kind, version, _as_json(selection), selected, actor=actor, endpoint_host=endpoint_host, now=now
+    return start_or_continue_method_run(
+        connection, run_kind(mode), version, _as_json(selection), selected, actor=actor, endpoint_host=endpoint_host
     )
 
 
@@ -229,48 +216,25 @@ def start_or_continue_method_run(
     kind: str,
     version: StoredVersion,
     question: Mapping[str, Any],
+    selected: int | Callable[[], tuple[dict[str, Any], int]],
     *,
-    selected: int,
     actor: str,
     endpoint_host: str | None = None,
-    now: datetime | None = None,
 ) -> StoredRun:
     """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
     ``question`` has the JSON values that fix the selection. Its frontier (``up_to``) is not compared: an unfinished run
-    continues up to its own frontier. ``selected`` is the number of steps, as far as it is known at the start. Raises
-    BadInput if the judge version is retired.
+    continues up to its own frontier. ``selected`` is the number of steps, as far as it is known at the start, or a
+    function for a new run that returns the question to store and that number. Raises BadInput if the judge version is
+    retired.
     """
-    return _start_or_continue(
-        connection,
-        kind,
-        version,
-        question,
-        lambda: (dict(question), selected),
-        actor=actor,
-        endpoint_host=endpoint_host,
-        now=now,
-    )
-
-
-def _start_or_continue(
-    connection: Connection,
-    kind: str,
-    version: StoredVersion,
-    question: Mapping[str, Any],
-    selection: Callable[[], tuple[dict[str, Any], int]],
-    *,
-    actor: str,
-    endpoint_host: str | None,
-    now: datetime | None,
-) -> StoredRun:
     # Two processes with the same command share one run.
     connection.execute(select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True))
     refuse_retired(connection, version)
     unfinished = unfinished_run(connection, version.id, kind, question)
     if unfinished is not None:
         return replace(resume_run(connection, unfinished.id, actor), shared=unfinished.state is RunState.RUNNING)
-    stored, selected = selection()
+    stored, count = selected() if callable(selected) else (dict(question), selected)
     return insert_run(
         connection,
         {
@@ -279,8 +243,8 @@ def _start_or_continue(
             "filter": stored,
             "actor": actor,
             "endpoint_host": endpoint_host,
-            "selected": selected,
-            "started_at": now or datetime.now(UTC),
+            "selected": count,
+            "started_at": datetime.now(UTC),
         },
     )
 
@@ -343,12 +307,13 @@ def keep_if_selected(attempt: NestedTransaction, run: StoredRun) -> StoredRun | 
 def select_asks(
     connection: Connection, run: StoredRun, *, after_id: int | None = None, downwards: bool = False, limit: int
 ) -> list[SelectedAsk]:
-    """Return the next responses that this run has to judge (`unasked`); none for an import."""
+    """Return the next responses by id that this run has to judge, also ``downwards``; none for an import."""
     if run.selection is None or run.version_id is None:
         return []
-    return unasked(
-        connection, run.version_id, run.selection, run.id, after_id=after_id, downwards=downwards, limit=limit
-    )
+    conditions = _conditions(connection, run.version_id, run.selection, run.id)
+    query = select(RESPONSE.c.id, _next_ask(run.version_id, run.selection)).where(*conditions)
+    rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit))
+    return [SelectedAsk(id_, ask) for id_, ask in rows]
 
 
 def get_run(connection: Connection, run_id: int) -> StoredRun:
@@ -371,8 +336,8 @@ def list_runs(connection: Connection, *, before_id: int | None = None, limit: in
     return _read(connection, query.order_by(RUN.c.id.desc()).limit(limit))
 
 
-def run_counts(connection: Connection, run_ids: Collection[int]) -> dict[int, Counts]:
-    """Return the counts of each of these runs."""
+def run_counts(connection: Connection, run_ids: Collection[int], *, since: datetime | None = None) -> dict[int, Counts]:
+    """Return the counts of each of these runs; with ``since`` without the calls stored before."""
     counted: dict[int, Counter[str]] = {run_id: Counter() for run_id in run_ids}
     for steps in (JUDGMENT, *STEP_TABLES):
         sums = (
@@ -383,6 +348,7 @@ def run_counts(connection: Connection, run_ids: Collection[int]) -> dict[int, Co
             func.coalesce(func.sum(steps.c.completion_tokens), 0),
         )
         of_runs = select(steps.c.run_id, steps.c.status, *sums).where(steps.c.run_id.in_(run_ids))
+        of_runs = of_runs if since is None else of_runs.where(steps.c.created_at >= since)
         for run_id, status, *n in connection.execute(of_runs.group_by(steps.c.run_id, steps.c.status)):
             counted[run_id].update({status: n[0], **dict(zip(_SUMS, map(int, n), strict=True))})
     return {

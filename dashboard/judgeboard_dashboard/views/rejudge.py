@@ -5,7 +5,7 @@ import streamlit as st
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action
-from judgeboard.runs.jobs import JobProgress, job_progress, recent_jobs
+from judgeboard.runs.jobs import JobProgress, job_progress, open_jobs, recent_jobs
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.runs import get_run, run_counts
@@ -54,7 +54,7 @@ def _filters(place: Place) -> tuple[RowFilter, Query]:
 def _outcome(place: Place) -> None:
     jobs = recent_jobs(store())
     try:
-        job = _shown_job(place, jobs)
+        job = _shown_job(place)
     except NotFound:
         problem("This job does not exist.")
         job = None
@@ -73,13 +73,13 @@ def _outcome(place: Place) -> None:
     earlier_jobs([each for each in jobs if job is None or each.id != job.id])
 
 
-def _shown_job(place: Place, jobs: list[JobProgress]) -> JobProgress | None:
+def _shown_job(place: Place) -> JobProgress | None:
     """Return the job in the address, else the newest unfinished one."""
     if place.job is not None:
         return job_progress(store(), place.job)
     if place.run is not None:
         return None
-    return next((job for job in jobs if not job.finished), None)
+    return next(iter(open_jobs(store())), None)
 
 
 def _run(run_id: int) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from judgeboard.domain import RunState
-from judgeboard.runs.jobs import recent_jobs
+from judgeboard.runs.jobs import open_jobs
 from judgeboard.store.runs import last_verdicts, list_runs, run_counts
 from judgeboard.store.storing import list_batches
 from judgeboard_dashboard.evidence import show, tag
@@ -54,9 +54,7 @@ def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
 
 
 def _open_jobs() -> None:
-    for job in recent_jobs(store()):
-        if job.finished:
-            continue
+    for job in open_jobs(store()):
         with st.container(key=f"going_{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
             progress = (
                 f" · {job.asked:,} of {job.selected:,} judged" if job.run_id else f" · {count(job.selected, 'answer')}"

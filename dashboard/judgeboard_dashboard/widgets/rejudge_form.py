@@ -385,4 +385,4 @@ def _cost_limit(judge: JobJudge, estimate: CallEstimate | None) -> float | None:
     if why_not:
         caption(why_not)
         return None
-    return limit or None
+    return limit

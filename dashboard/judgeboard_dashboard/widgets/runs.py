@@ -63,13 +63,6 @@ class RunLine:
         """Selected answers that were not asked about; None for an import."""
         return None if self.run.selected is None else max(0, self.run.selected - self.counts.asked)
 
-    @property
-    def cost_micro(self) -> int | None:
-        """Cost of all calls; None if any cost is unknown."""
-        if not self.counts.asked or self.counts.unpriced:
-            return None
-        return self.counts.cost_micro or 0
-
 
 def run_table(lines: Sequence[RunLine], now: datetime) -> RunLine:
     """Show the runs and return the selected one; at first the newest."""
@@ -91,7 +84,7 @@ def _run_cells(line: RunLine, now: datetime) -> tuple[object, ...]:
         *(run.id, run.kind, run.version_title, run.state.value),
         *(counts.asked, counts.ok, counts.unparsable, counts.refused, counts.error, line.not_reached, run.selected),
         100 * counts.ok / counts.asked if counts.asked else None,
-        *(money(line.cost_micro), took_words(line, now), run.actor, why_words(line, now)),
+        *(money(line.counts.total_cost_micro), took_words(line, now), run.actor, why_words(line, now)),
     )
 
 

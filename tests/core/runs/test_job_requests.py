@@ -1,6 +1,8 @@
 """What can be asked for, what it will take, and what is said of it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -61,6 +63,22 @@ def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:
     again = ask(log, RAG, where=RowFilter(ids=("a1",)))
     assert [job.state for job in recent_jobs(log)].count("waiting") == 3
     assert recent_jobs(log)[0].id == again
+
+
+def test_two_equal_requests_at_once_are_one_job(log: Store) -> None:
+    together = Barrier(4)
+
+    def request(_number: int) -> bool:
+        together.wait()
+        try:
+            ask(log, RAG)
+        except BadInput:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        stored = list(threads.map(request, range(4)))
+    assert (sum(stored), len(recent_jobs(log))) == (1, 1)
 
 
 def test_without_a_worker_a_job_waits(log: Store) -> None:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from judgeboard.runs.method import task_reader
+from judgeboard.runs.method import id_reader, task_reader
 from judgeboard.store.engine import Store
 
 keys = st.lists(st.integers(), unique=True, max_size=30)
@@ -42,3 +42,18 @@ def test_a_task_is_read_no_earlier_than_it_is_handed_out(sqlite_store: Store, *,
     read = task_reader(sqlite_store, range(10), load, backwards=backwards)
     assert seen == []
     assert read(3) == seen == ([9, 8, 7] if backwards else [0, 1, 2])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(keys=keys.map(sorted), limit=st.integers(1, 8))
+def test_ids_without_a_task_do_not_end_the_reading(sqlite_store: Store, *, keys: list[int], limit: int) -> None:
+    def load(connection: Connection, after_id: int | None, most: int) -> tuple[int, list[int]] | None:
+        ids = [key for key in keys if after_id is None or key > after_id][:most]
+        return (ids[-1], even(connection, ids)) if ids else None
+
+    read = id_reader(sqlite_store, load)
+    parts = [read(limit)]
+    while parts[-1]:
+        parts.append(read(limit))
+    assert [task for part in parts for task in part] == [key for key in keys if key % 2 == 0]
+    assert all(len(part) == limit for part in parts[:-2])

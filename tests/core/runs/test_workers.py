@@ -1,13 +1,18 @@
 """A worker does what was asked for: all of it, what it may, and no more once somebody cancels."""
 
+from typing import Any
+
 import pytest
 
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, asked, ended, rag, working
+from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import failure
-from judgeboard.runs.jobs import cancel_job, job_progress
+from judgeboard.runs import worker
+from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import StoredJob, get_job
 from judging_log import until
 
 
@@ -106,6 +111,53 @@ def test_a_cost_limit_stops_the_job(sqlite_log: Store, endpoint: HeldEndpoint) -
         job = ended(sqlite_log, job_id)
     assert (job.state, job.asked) == ("stopped", 4)
     assert "cost limit" in (job.why or "")
+
+
+def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
+    with working(sqlite_log):
+        jobs = [ended(sqlite_log, ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)) for _ in range(2)]
+        nothing = ended(sqlite_log, ask(sqlite_log, rag(endpoint), max_cost=0.0))
+    assert [(job.state, job.asked) for job in jobs] == [("stopped", 4), ("stopped", 8)]
+    assert (nothing.state, nothing.asked, len(endpoint.server.requests)) == ("stopped", 8, 8)
+
+
+def test_a_job_that_continues_a_run_is_the_one_that_is_named(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    with working(sqlite_log):
+        first = ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)
+        ended(sqlite_log, first)
+        endpoint.hold_after(6)
+        second = ask(sqlite_log, rag(endpoint), actor="Ben")
+        asked(sqlite_log, second, 6)
+        with pytest.raises(BadInput, match="Ben started the same job"):
+            ask(sqlite_log, rag(endpoint))
+        assert [job.id for job in open_jobs(sqlite_log)] == [second]
+        endpoint.release()
+        ended(sqlite_log, second)
+
+
+def test_a_job_can_be_cancelled_after_the_database_was_away(
+    sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = iter(["the start", "the watch"])
+
+    def read(*arguments: Any) -> StoredJob:
+        if next(reads, None) == "the watch":
+            raise OSError("the database is away")
+        return get_job(*arguments)
+
+    monkeypatch.setattr(worker, "get_job", read)
+    endpoint.hold_after(4)
+    with working(sqlite_log):
+        job_id = ask(sqlite_log, rag(endpoint))
+        asked(sqlite_log, job_id, 4)
+        cancel_job(sqlite_log, job_id, "Mara")
+        until(lambda: len(endpoint.server.requests) == 8, "four calls in flight")
+        endpoint.release(slowly=True)
+        job = ended(sqlite_log, job_id)
+    assert next(reads, None) is None
+    assert (job.state, job.asked < ANSWERS) == ("cancelled", True)
 
 
 def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(sqlite_log: Store, endpoint: HeldEndpoint) -> None:

@@ -85,15 +85,15 @@ def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, ve
 def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(case, version) -> None:
     a, b = case.answer("a"), case.answer("b")
     case.say(version, a, groundedness=0.1)
-    run = start(case, version, mode=AskMode.ALL, kind="rejudge")
+    run = start(case, version, mode=AskMode.ALL)
     assert asks(case, run) == [(a, 1), (b, 0)]
     add(case, version, run, {(a, 1): OK})
     finish(case, run, RunState.STOPPED, "the cost limit is reached")
     case.answer("c")
-    again = start(case, version, mode=AskMode.ALL, kind="rejudge")
+    again = start(case, version, mode=AskMode.ALL)
     assert (again.id, asks(case, again)) == (run.id, [(b, 0)])
     finish(case, again)
-    anew = start(case, version, mode=AskMode.ALL, kind="rejudge")
+    anew = start(case, version, mode=AskMode.ALL)
     assert (anew.id != run.id, [ask for _, ask in asks(case, anew)]) == (True, [2, 0, 0])
 
 
@@ -119,9 +119,7 @@ def test_failed_asks_those_whose_latest_is_not_ok_once(case, version) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "other", [{"mode": AskMode.ALL}, {"where": RowFilter(query_types=("sql",))}, {"limit": 3}, {"kind": "rejudge"}]
-)
+@pytest.mark.parametrize("other", [{"mode": AskMode.ALL}, {"where": RowFilter(query_types=("sql",))}, {"limit": 3}])
 def test_another_selection_is_another_run(case, version, other) -> None:
     case.answer("a", query_type="sql")
     run = start(case, version)
