@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -150,6 +151,7 @@ def _judge_by_jury(
     from judgeboard.methods.jury import judge_by_jury
     from judgeboard.runs.method import STOPPED, require_price
     from judgeboard.store.judge_versions import list_versions
+    from judgeboard.store.runs import run_counts
 
     def echo(lines: Iterable[str]) -> None:
         if not options.as_json():
@@ -158,18 +160,17 @@ def _judge_by_jury(
 
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)
-    result, code, spent = JuryRun([], None), 0, 0
+    result, code, spent, started = JuryRun([], None), 0, 0, datetime.now(UTC)
     for judge in to_ask:
         summary = ask(judge, None if max_cost is None else max_cost - spent / 1_000_000)
         result.members.append(summary)
-        code, spent = max(code, summary.exit_code), spent + (summary.cost_micro or 0)
+        code = max(code, summary.exit_code)
         echo(summary_lines(summary))
         if code >= STOPPED:
             break
-        if max_cost is not None and spent / 1_000_000 >= max_cost and len(result.members) < len(judges):
-            echo(["stopped: the cost limit is reached", options.CONTINUE])
-            code = STOPPED
-            break
+        if summary.run_id is not None:  # the limit is for this command: an earlier one may have begun the run
+            with store.reading() as connection:
+                spent += run_counts(connection, [summary.run_id], since=started)[summary.run_id].cost_micro or 0
     members = [fingerprint(judge.version) for judge in judges]
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}

@@ -228,6 +228,19 @@ def test_a_stopped_jury_goes_on_and_combines_at_its_end(
     assert len(of_jury(sqlite_store)) == 4
 
 
+def test_the_cost_limit_of_a_jury_is_for_the_calls_of_one_command(sqlite_store: Store, tmp_path: Path) -> None:
+    store_answers(sqlite_store, 3)
+    # A call costs 0.00012, so that a command stops with its fourth call.
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\n" + "".join(f"m{number} = {{ input = 1, output = 1 }}\n" for number in (1, 2, 3)))
+    with RecordingEndpoint(by_model) as endpoint:
+        words = ("--prices", str(prices), "--max-cost", "0.0004", "--concurrency", "1")
+        codes = [judge(sqlite_store, endpoint, *words) for _ in range(3)]
+    assert codes == [2, 2, 0]
+    assert [each.body["model"] for each in endpoint.requests] == ["m1"] * 3 + ["m2"] * 3 + ["m3"] * 3
+    assert len(of_jury(sqlite_store)) == 3
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
