@@ -192,7 +192,7 @@ def test_a_jury_needs_two_known_judges(sqlite_store: Store) -> None:
 
 def judge(store: Store, endpoint: RecordingEndpoint, *words: str) -> int:
     model = ["--base-url", endpoint.base_url, "--concurrency", "4", "--db", address(store)]
-    return run(["judge", "--jury", "m1,m2,m3", *words, *model])
+    return run(["judge", "--jury", "m1,m2,m3", *model, *words])
 
 
 def by_model(request: dict[str, Any], _number: int) -> ScriptedReply:
