@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,7 @@ app = App(
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
+_ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
 UPLOAD_MB = 200
 
 
@@ -143,6 +144,8 @@ def serve(
     shown = "localhost" if host in EVERYWHERE else host
     sys.stdout.write(f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n")
     sys.stdout.flush()
+    if host not in LOOPBACK:
+        sys.stderr.write(_open_to_others(host, signed_in=asked.asked))
     # sign_in() has read the options before they are set here; Streamlit would warn about it.
     logging.getLogger("streamlit.config").addFilter(lambda record: "option section was" not in record.getMessage())
     app.run(config=server_options(host, port, {*allowed_hosts, *([asked.host] if asked.host else [])}))
@@ -214,11 +217,21 @@ def _own_names(host: str) -> set[str]:
         return {host, *LOOPBACK}
     name = socket.gethostname()
     names = {name, socket.getfqdn(), *LOOPBACK}
-    try:
+    with suppress(OSError):  # the machine cannot resolve its own name
         names |= {str(entry[4][0]) for entry in socket.getaddrinfo(name, None, family=socket.AF_INET)}
-    except OSError:  # the machine cannot resolve its own name
-        return names
+    # Many machines resolve their name to 127.0.1.1. Connecting a UDP socket sends nothing and names the address in use.
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outward:
+        outward.connect((_ELSEWHERE, 9))
+        names.add(outward.getsockname()[0])
     return names
+
+
+def _open_to_others(host: str, *, signed_in: bool) -> str:
+    names = ", ".join(sorted(_own_names(host) - set(LOOPBACK)))
+    lines = [f"Other machines reach it under: {names}. For another name, for example a proxy's, add --allow-host NAME."]
+    if not signed_in:
+        lines.append("Sign-in is off: everyone who reaches it may do everything (see docs/how-to/sign-in.md).")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _why_not(host: str, port: int, error: OSError) -> str:

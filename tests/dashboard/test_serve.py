@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit import config as streamlit_config
 
+from judgeboard.cli.app import run
 from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard_dashboard.server import POLICY, check_free, serve, server_options
 from judgeboard_dashboard.theme import streamlit_options
@@ -69,13 +70,16 @@ def test_nothing_is_sent_home_and_no_detail_of_an_error_is_shown() -> None:
     assert "http" not in POLICY
 
 
-def test_a_taken_port_names_the_option() -> None:
+def test_a_taken_port_names_the_option_and_no_database_is_made(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(BadInput, match=rf"port {port} is in use: choose another one"):
             check_free("localhost", port)
+        database = tmp_path / "judgeboard.db"
+        assert run(["serve", "--port", str(port), "--db", str(database)]) == 2
+        assert not database.exists()
 
 
 def test_a_host_that_is_not_ours_is_said() -> None:

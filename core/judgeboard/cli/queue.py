@@ -145,6 +145,9 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
     sampled = f", {created.sampled:,} of them randomly sampled" if queue.sampling_rate else ""
     short = f"; {created.short:,} more were requested, but none are left" if created.short else ""
     yield f"{queue.name}: {created.joined:,} {queue.subject}{sampled}{short}"
+    if not created.joined:
+        yield "Nothing matches the filter, so the queue is empty."
+        return
     if queue.blind and not people:
         yield (
             "This queue is open to everybody: an item is hidden from its reviewer only during the lease. "

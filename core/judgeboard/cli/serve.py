@@ -47,7 +47,8 @@ def worker_command() -> None:
 @options.database
 def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     """Serve the pages until Ctrl-C. Creates the database if it is missing."""
-    from judgeboard_dashboard.server import serve
+    from judgeboard_dashboard.server import check_free, serve
 
+    check_free(host, port)  # before a database is made
     options.open_store(create=True).close()
     serve(options.chosen_database(), host=host, port=port, allowed_hosts=allow_host)

@@ -350,7 +350,7 @@ def count_judgments(connection: Connection) -> dict[int, VersionTotals]:
     totals: dict[int, VersionTotals] = {}
     for version_id, status, n, priced, cost in connection.execute(query.group_by(*keys)):
         before = totals.get(version_id, VersionTotals(dict.fromkeys(map(str, Status), 0), 0))
-        unknown = before.cost_micro is None or (status == Status.OK and priced < n)
+        unknown = before.cost_micro is None or priced < n
         known = None if unknown else (before.cost_micro or 0) + int(cost or 0)
         totals[version_id] = VersionTotals(before.counts | {status: n}, known)
     return totals

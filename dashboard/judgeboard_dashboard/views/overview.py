@@ -80,13 +80,13 @@ def _cards(state: Overview) -> None:
         )
         _card(
             "decided",
-            "Decided today",
+            "Decisions today",
             f"{state.decided_today:,}",
             average_words(state),
             [day.decided for day in state.days],
             kind="bar",
             leads=("responses", "Open decided answers", {"state": ["confirmed", "dismissed"]}),
-            tip="Flags that people confirmed or dismissed today (UTC)",
+            tip="Reviews of today (UTC) that confirm or dismiss a flag. Two people can decide one flag",
         )
         _card(
             "confirmed",

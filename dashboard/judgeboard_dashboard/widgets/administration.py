@@ -55,7 +55,7 @@ PEOPLE_COLUMNS = (
 ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}
 NOBODY_SIGNS_IN = (
     "Sign-in is off: everyone who opens these pages may do everything, under any name. "
-    "To turn sign-in on, see “Teams and sign-in” in the documentation. The people below may then sign in."
+    "To turn sign-in on, see “Sign in” in the documentation. The people below may then sign in."
 )
 _RESULT = "people_result"
 _ADDRESS = "people_address"

@@ -274,7 +274,7 @@ def flags_table(flags: FlagsWorth) -> Table:
         Column("Rule"),
         Column("Decided", "count"),
         Column("Confirmed", "share estimate"),
-        Column("Minutes per decision", "number"),
+        Column("Min. each", "number", help="Mean minutes per decision"),
     )
     return Table(columns, tuple((rule, share.n, share, minutes) for rule, share, minutes in rows))
 

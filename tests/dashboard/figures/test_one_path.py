@@ -120,7 +120,7 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
         assert row["Decided"] == estimate.n
         assert row["Confirmed"] == percent_words(estimate)
-        assert known(row["Minutes per decision"]) == minutes
+        assert known(row["Min. each"]) == minutes
 
 
 def known(value: Any) -> Any:
