@@ -74,7 +74,7 @@ def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(opened: Store, op
     assert "Each pair was asked in one order only. That verdict counts" in said
     assert "if both orders agree" not in said
     figures = app.dataframe[0].value
-    assert {"Prefers A and B", "Tie in one order", "Same in both orders", "If consistent"}.isdisjoint(figures)
+    assert {"Change with order", "Tie in one order", "Same in both orders", "If consistent"}.isdisjoint(figures)
     assert figures["Accuracy"].tolist()[0].startswith("50 %")
 
 
@@ -93,7 +93,7 @@ def test_several_aspects_of_all_pairs_need_no_slice(opened: Store, open_page: Op
     figures = open_page("pairs").dataframe[0].value
     assert "Slice" not in figures, "all of them are of all pairs"
     assert "Accuracy" not in figures, "there is none"
-    assert figures["Prefers A and B"].tolist() == [1, 1]
+    assert figures["Change with order"].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

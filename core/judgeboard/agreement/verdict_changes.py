@@ -101,7 +101,7 @@ def comparison_sentence(comparison: Comparison, old: str, new: str) -> str:
         return "No answer has both an old and a new verdict of good or bad."
     n, changed = comparison.compared, comparison.now_good + comparison.now_bad
     if changed == 0:
-        start = "The verdict did not change." if n == 1 else f"None of {n:,} verdicts changed."
+        start = "The verdict did not change." if n == 1 else f"None of {n:,} verdicts changed between good and bad."
     else:
         ways = f"{comparison.now_good:,} from bad to good, {comparison.now_bad:,} from good to bad"
         start = f"{changed:,} of {n:,} verdicts changed: {ways}."

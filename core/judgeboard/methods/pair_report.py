@@ -279,7 +279,7 @@ def outcome_words(group: PairGroup) -> str:
     if group.one_order:
         words += "; asked in one order only"
     else:
-        words += f"; inconsistent: {counts.flips:,} prefer A and B, {counts.tie_win:,} a tie in one order"
+        words += f"; inconsistent: {counts.flips:,} change with the order, {counts.tie_win:,} are a tie in one order"
     return f"{words}; no verdict {counts.unmeasured:,}"
 
 

@@ -25,12 +25,12 @@ GROUP_COLUMNS = (
     Column("B better", "count", width=70),
     Column("Tie", "count", width=50),
     Column(
-        "Prefers A and B", "count", width=110, help="Number of pairs with A in one order and B in the other (flips)"
+        "Change with order", "count", width=125, help="Number of pairs with A in one order and B in the other (flips)"
     ),
     Column("Tie in one order", "count", width=112, help="Number of pairs with a tie in one order only"),
     Column("No verdict", "count", width=95),
 )
-_OF_TWO_ORDERS = ("Same in both orders", "Prefers first", "If consistent", "Prefers A and B", "Tie in one order")
+_OF_TWO_ORDERS = ("Same in both orders", "Prefers first", "If consistent", "Change with order", "Tie in one order")
 LINE_COLUMNS = (
     Column("A first", width=60, help="The judge's preference when answer A was shown first"),
     Column("B first", width=60, help="The judge's preference when answer B was shown first"),
