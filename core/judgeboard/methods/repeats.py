@@ -17,7 +17,16 @@ from judgeboard.judges.judge import Judge
 from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, JudgingSummary, VerdictMethod, judge_options
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_reader, run_method
+from judgeboard.runs.method import (
+    Begun,
+    RunAccount,
+    RunOptions,
+    RunOutcome,
+    Selected,
+    check_limit,
+    id_reader,
+    run_method,
+)
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
@@ -54,6 +63,7 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         if self._repeats < 2:
             raise BadInput(f"--repeats must be 2 or more, not {self._repeats}")
+        check_limit(self._limit)
         up_to = last_logged_id(connection)
         if self._limit is not None:
             first = next_answers(connection, self._where, after_id=0, up_to=up_to, limit=self._limit)

@@ -1,4 +1,4 @@
-"""Waits for a coroutine where no event loop runs; there the first Ctrl-C stops a run instead of the process."""
+"""Waits for a coroutine where no event loop runs; there the first Ctrl-C or SIGTERM stops a run, not the process."""
 
 import asyncio
 import functools
@@ -50,7 +50,7 @@ def run_blocking(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args
 
 @contextmanager
 def on_first_ctrl_c(do: Callable[[], None]) -> Iterator[None]:
-    """Call ``do`` from the running event loop at the first Ctrl-C; a second one has the effect it always had.
+    """Call ``do`` from the running event loop at the first Ctrl-C or SIGTERM; a second one has its usual effect.
 
     Changes nothing in the event loop of a caller's own, outside of the main thread, which alone receives signals, and
     where the event loop cannot handle them (Windows).
@@ -59,18 +59,20 @@ def on_first_ctrl_c(do: Callable[[], None]) -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
-    before = signal.getsignal(signal.SIGINT) or signal.default_int_handler
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)}
 
     def hand_back() -> None:
-        if loop.remove_signal_handler(signal.SIGINT):
-            signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            if loop.remove_signal_handler(number):
+                signal.signal(number, handler)
 
     def first() -> None:
         hand_back()
         do()
 
     try:
-        loop.add_signal_handler(signal.SIGINT, first)
+        for number in before:
+            loop.add_signal_handler(number, first)
     except NotImplementedError:
         yield
         return

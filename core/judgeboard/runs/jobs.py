@@ -1,6 +1,5 @@
 """Rejudge jobs: estimate, request, watch and cancel them; a worker runs them."""
 
-import math
 import uuid
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from judgeboard.llm.prices import price_of
 from judgeboard.llm.provider import is_address
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.judging import make_judge
+from judgeboard.runs.method import check_limits
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
@@ -139,7 +139,6 @@ def estimate_calls(
 
 
 REJUDGE = "rejudge"
-MOST_IN_FLIGHT = 1024  # calls: the command takes no more either
 # Secrets stay in the environment of the worker; everything else that makes a judge may be asked for.
 _ASKABLE = {"kind", "name", "model", "provider", "base_url", "max_output", "domain", "claims", "logprobs"}
 
@@ -293,10 +292,7 @@ def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> N
         raise BadInput(f"a job cannot use these options of a judge: {', '.join(strange)}")
     if judge.get("base_url") and not is_address(judge["base_url"]):
         raise BadInput("the address of a judge must begin with http:// or https:// and name a host")
-    if max_cost is not None and not (math.isfinite(max_cost) and max_cost >= 0):
-        raise BadInput("the cost limit must be a finite number of dollars, 0 or more")
-    if not 1 <= concurrency <= MOST_IN_FLIGHT:
-        raise BadInput(f"the number of calls at the same time must be 1 to {MOST_IN_FLIGHT:,}")
+    check_limits(max_cost, concurrency)
 
 
 def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:

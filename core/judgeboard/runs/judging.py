@@ -14,7 +14,17 @@ from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ENDPOINT
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
-from judgeboard.runs.method import Begun, Method, R, RunAccount, RunOptions, RunOutcome, id_reader, run_method
+from judgeboard.runs.method import (
+    Begun,
+    Method,
+    R,
+    RunAccount,
+    RunOptions,
+    RunOutcome,
+    check_limit,
+    id_reader,
+    run_method,
+)
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.settings import load_settings, provider_address, provider_key
 from judgeboard.store.engine import Store
@@ -85,6 +95,7 @@ class Judging(VerdictMethod[JudgingSummary]):
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         """Start or continue the run of this selection."""
+        check_limit(self._limit)
         return start_or_continue_run(
             connection,
             version,

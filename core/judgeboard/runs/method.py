@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import RunState
-from judgeboard.errors import UnknownPrice
+from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.runs.blocking import on_first_ctrl_c
 from judgeboard.runs.runner import INTERRUPTED, Keep, Runner, S, T, Tally
@@ -356,6 +357,7 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
     """
     actor, max_cost = options.get("actor", "library"), options.get("max_cost")
     try:
+        check_limits(max_cost, options.get("concurrency", 1))
         require_price(max_cost, priced=method.judge.priced, model=method.judge.version.model)
         if method.answering is not None:
             require_price(max_cost, priced=method.answering.priced, model=method.answering.model)
@@ -428,6 +430,23 @@ async def ask_run(
         with store.writing() as connection:
             finish_run(connection, run.id, state, why_stopped=why)
     return account_of(store, run.id, not_reached=left())
+
+
+MOST_IN_FLIGHT = 1024
+
+
+def check_limits(max_cost: float | None, concurrency: int) -> None:
+    """Raise BadInput unless the cost limit is finite and 0 or more, and the concurrency 1 to 1,024."""
+    if max_cost is not None and not 0 <= max_cost < math.inf:
+        raise BadInput("the cost limit must be a finite number of dollars, 0 or more")
+    if not (isinstance(concurrency, int) and 1 <= concurrency <= MOST_IN_FLIGHT):
+        raise BadInput(f"the number of calls at the same time must be 1 to {MOST_IN_FLIGHT:,}")
+
+
+def check_limit(limit: int | None) -> None:
+    """Raise BadInput unless the number of answers to take is 1 or more."""
+    if limit is not None and not (isinstance(limit, int) and limit >= 1):
+        raise BadInput(f"the limit must be a whole number, 1 or more, not {limit!r}")
 
 
 def require_price(max_cost: float | None, *, priced: bool, model: str | None) -> None:

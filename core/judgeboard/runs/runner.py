@@ -1,18 +1,25 @@
 """Runs tasks concurrently, a bounded number at a time, and stores their steps as they come."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
+
+from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import Status, StepRecord
 from judgeboard.errors import EndpointRefused
 
 # What came back is committed at the latest 50 ms later: this long a batch gathers, the rest is for the commit itself.
 GATHER_SECONDS = 0.02
+# Waits between two tries to write where the database is locked or full: what came back is paid for.
+WRITE_AGAIN_SECONDS = (1.0, 5.0)
 # Tasks read at a time: enough that reading costs little, few enough that two processes at one run seldom do the same.
 LEAST_READ_AHEAD = 64
+
+_log = logging.getLogger("judgeboard.runs")
 
 INTERRUPTED = "Ctrl-C"
 COST_LIMIT = "the cost limit is reached"
@@ -207,7 +214,21 @@ class Runner(Generic[T, S]):
             self._something_waits.clear()
             batch, self._waiting = self._waiting, []
             if batch:
-                await asyncio.to_thread(self._write, batch)
+                await self._store(batch)
             self._room.set()
             if self._on_progress is not None:
                 self._on_progress(self.tally)
+
+    async def _store(self, batch: list[S]) -> None:
+        for pause in WRITE_AGAIN_SECONDS:
+            try:
+                return await asyncio.to_thread(self._write, batch)
+            except OperationalError as error:
+                self._room.clear()  # nothing further is asked meanwhile
+                _log.warning("%s; trying again", error.orig)
+                await asyncio.sleep(pause)
+        try:
+            await asyncio.to_thread(self._write, batch)
+        except OperationalError:
+            self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")
+            raise

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
+from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
@@ -23,7 +24,7 @@ from judgeboard.runs.judging import Judging, make_judge
 from judgeboard.runs.method import Begun, RunAccount, ask_run
 from judgeboard.runs.runner import INTERRUPTED, Runner
 from judgeboard.settings import load_settings, provider_address
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, with_advice
 from judgeboard.store.filters import from_dict
 from judgeboard.store.jobs import (
     StoredJob,
@@ -164,8 +165,8 @@ async def _watch(store: Store, job_id: str, runner: Runner[Any, Any], closing: t
             if await asyncio.to_thread(is_cancelled):
                 runner.stop(CANCELLED)
                 return
-        except Exception:  # noqa: BLE001 - a database that is away comes back: the job stays one that can be cancelled
-            _log.warning("job %s: whether it is cancelled could not be read; trying again", job_id, exc_info=True)
+        except Exception as error:  # noqa: BLE001 - a database that is away comes back: the job can still be cancelled
+            _log_failure("it could not be read whether a job is cancelled", error)
             await asyncio.sleep(1)
         await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - started)))
     runner.stop(INTERRUPTED)
@@ -183,6 +184,13 @@ FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
 BROKE_OFF = "it ended unexpectedly (see the server's log); to continue it, start the same job again"
 
 _log = logging.getLogger("judgeboard.jobs")
+
+
+def _log_failure(what: str, error: Exception) -> None:
+    if isinstance(error, OperationalError):  # the database is locked, full or away: no defect of ours
+        _log.warning("%s: %s; trying again", what, with_advice(str(error.orig).partition("\n")[0]))
+    else:
+        _log.error("%s; trying again", what, exc_info=error)
 
 
 class _Workplace:
@@ -294,8 +302,8 @@ class Worker:
             while not self._closing.is_set():
                 try:
                     self._take_jobs()
-                except Exception:  # noqa: BLE001 - whatever the database or DBOS raises: the pages go on, it is tried again
-                    _log.exception("jobs could not be taken; trying again")
+                except Exception as error:  # noqa: BLE001 - whatever the database or DBOS raises: the pages go on
+                    _log_failure("jobs could not be taken", error)
                     self._closing.wait(BEAT_SECONDS)
         finally:
             self._ended.set()
@@ -361,8 +369,8 @@ class Worker:
                 if now - last_beat >= BEAT_SECONDS:
                     self._beat(right)
                     last_beat = now
-            except Exception:  # noqa: BLE001 - a database that is away comes back; the jobs that run go on meanwhile
-                _log.exception("jobs could not be looked for; trying again")
+            except Exception as error:  # noqa: BLE001 - a database that is away comes back; running jobs go on
+                _log_failure("jobs could not be looked for", error)
                 self._closing.wait(BEAT_SECONDS)
 
     def _hand_over(self, right: TakingRight) -> bool:

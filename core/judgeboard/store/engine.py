@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, DataError, NoSuchModuleError, OperationalError, ProgrammingError
 
 from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
 from judgeboard.settings import load_settings, masked
@@ -25,6 +25,7 @@ _ADVICE = {
     "database is locked": "another process writes to it; try again when it has finished",
     "database or disk is full": "free some disk space and try again",
 }
+_TOO_LARGE = "Python int too large to convert to SQLite INTEGER"
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
 
 
@@ -123,8 +124,12 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads; it never waits for a writer on SQLite (WAL)."""
-        with self.engine.connect() as connection:
+        """A transaction that only reads; it never waits for a writer on SQLite (WAL).
+
+        Raises:
+            BadInput: A value is none that the database can hold, for example an id of 2**63.
+        """
+        with _values_that_fit(), self.engine.connect() as connection:
             yield connection
             connection.rollback()
 
@@ -135,11 +140,12 @@ class Store:
         On SQLite it starts at once (BEGIN IMMEDIATE), and a thread must not open a second one inside.
 
         Raises:
-            BadInput: The database file is read-only.
+            BadInput: The database file is read-only, or a value is none that the database can hold.
         """
         turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
         try:
-            with turn, self.engine.connect().execution_options(judgeboard_write=True) as connection, connection.begin():
+            write = self.engine.connect().execution_options(judgeboard_write=True)
+            with turn, _values_that_fit(), write as connection, connection.begin():
                 yield connection
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:
@@ -149,6 +155,18 @@ class Store:
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+
+@contextmanager
+def _values_that_fit() -> Iterator[None]:
+    try:
+        yield
+    except DataError as error:
+        raise BadInput(f"the database cannot hold a value: {str(error.orig).partition(chr(10))[0]}") from error
+    except OverflowError as error:
+        if _TOO_LARGE not in str(error):
+            raise
+        raise BadInput("the database cannot hold a value: a whole number is not below 2**63") from error
 
 
 def database_url(given: str | Path | None = None) -> URL:

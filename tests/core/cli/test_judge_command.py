@@ -283,14 +283,17 @@ def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_an
     assert len(judgments(sqlite_store)) == 120
 
 
-def test_ctrl_c_finishes_the_calls_in_flight_and_says_how_to_go_on(sqlite_store: Store) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(
+    sqlite_store: Store, stop: signal.Signals
+) -> None:
     store_answers(sqlite_store, 100)
     with held_endpoint() as held:
         held.hold_after(10)
         command = words(held.server, sqlite_store)
         with judgeboard(*command) as process:
             until(lambda: len(held.server.requests) == 14, "4 in flight")
-            process.send_signal(signal.SIGINT)
+            process.send_signal(stop)
             assert process.stderr is not None
             assert "waiting for 4 running calls" in process.stderr.readline()
             held.release()

@@ -183,3 +183,9 @@ def test_a_reviewer_is_one_person_however_the_name_is_spaced(team: ReviewCase) -
 def test_a_name_that_cannot_be_shown_is_refused(sqlite_team: ReviewCase, name: str) -> None:
     with pytest.raises(BadInput, match="reviewer"):
         ensure_reviewer(sqlite_team.store, "page", name)
+
+
+def test_an_id_that_no_database_can_hold_is_bad_input(team: ReviewCase) -> None:
+    for number in (2**63, -(2**63) - 1):
+        with pytest.raises(BadInput, match=r"cannot hold a value: .*(2\*\*63|out of range)"):
+            team.decide(number, team.mara, Decision.CONFIRM)

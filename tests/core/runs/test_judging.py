@@ -352,3 +352,22 @@ def test_ctrl_c_stays_with_whoever_had_it(sqlite_store: Store) -> None:
 def test_an_unknown_mode_is_refused(sqlite_store: Store) -> None:
     with pytest.raises(BadInput, match="plain, failed or all"):
         judge_pending(sqlite_store, make_judge("lexical"), mode="everything")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"concurrency": 0}, "at the same time must be 1 to 1,024"),
+        ({"concurrency": 2**63}, "at the same time must be 1 to 1,024"),
+        ({"concurrency": float("nan")}, "at the same time must be 1 to 1,024"),
+        ({"limit": -1}, "limit must be a whole number, 1 or more"),
+        ({"limit": 2**63}, "not below 2\\*\\*63|out of range"),
+        ({"max_cost": float("nan")}, "cost limit must be a finite number"),
+        ({"max_cost": -1.0}, "cost limit must be a finite number"),
+    ],
+)
+def test_options_that_no_run_can_have_are_refused(store: Store, options: dict[str, Any], message: str) -> None:
+    store_answers(store, 3)
+    with pytest.raises(BadInput, match=message):
+        judge_pending(store, LexicalJudge(), **options)
+    assert runs(store) == []

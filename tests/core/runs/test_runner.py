@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.errors import EndpointRefused
+from judgeboard.runs import runner as runner_module
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.runner import Answered, Keep, Runner, Work
 
@@ -140,6 +142,39 @@ def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored() -> None:
     with pytest.raises(ZeroDivisionError):
         asyncio.run(Runner(asking(ScriptedJudge(broken_at_30)), rows.read, rows.write, concurrency=1).run())
     assert [step.task.item.response_id for step in rows.stored] == list(range(30))
+
+
+def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner_module, "WRITE_AGAIN_SECONDS", (0.0, 0.0))
+    rows, judge = Rows(100), ScriptedJudge(good, delay=0.001)
+    failing = [2, 0] * 50
+
+    def locked(batch: list[Step]) -> None:
+        if failing and failing[0] > 0:
+            failing[0] -= 1
+            raise OperationalError("INSERT", {}, Exception("database is locked"))
+        failing.pop(0)
+        rows.write(batch)
+
+    asyncio.run(Runner(asking(judge), rows.read, locked, concurrency=4).run())
+    assert sorted(step.task.item.response_id for step in rows.stored) == sorted(judge.asked) == list(range(100))
+
+
+def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner_module, "WRITE_AGAIN_SECONDS", (0.0, 0.0))
+    judge = ScriptedJudge(good, delay=0.02)
+
+    def locked(_batch: list[Step]) -> None:
+        raise OperationalError("INSERT", {}, Exception("database is locked"))
+
+    runner = Runner(asking(judge), Rows(100).read, locked, concurrency=4)
+    with pytest.raises(OperationalError, match="locked"):
+        asyncio.run(runner.run())
+    assert runner.stopped_because is not None
+    assert "replies could not be stored" in runner.stopped_because
+    assert len(judge.asked) < 20
 
 
 def test_a_store_that_cannot_write_ends_the_run() -> None:
