@@ -1,4 +1,4 @@
-"""Texts and times as both databases can hold them."""
+"""Texts and times as both databases can hold them, and words for numbers that commands and pages share."""
 
 import math
 import re
@@ -127,3 +127,15 @@ def day_words(day: int) -> str:
     """Return "1 March 2026" for a day counted from 1970."""
     shown = date(1970, 1, 1) + timedelta(days=day)
     return f"{shown.day} {shown:%B %Y}"
+
+
+def money(micro: int | None) -> str:
+    """Return millionths of a dollar as "$ 4.07", "$ 0.056", "$ 0"; None is "unknown", never 0."""
+    if micro is None:
+        return "unknown"
+    dollars = micro / 1_000_000
+    if dollars == 0:
+        return "$ 0"
+    if dollars >= 0.1:
+        return f"$ {dollars:,.2f}"
+    return f"$ {dollars:.2g}" if dollars >= 0.0001 else f"$ {dollars:.6f}"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from judgeboard.cli.options import CONTINUE, FILE, F, FiniteRange, actor, cost_text, decorator, open_store, progress
+from judgeboard.cli.options import CONTINUE, FILE, F, FiniteRange, actor, decorator, open_store, progress
 from judgeboard.errors import BadInput
+from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
@@ -126,7 +127,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
     with progress("judging", "{task.fields[more]}", more="") as update:
 
         def show(tally: "Tally", selected: int) -> None:
-            more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {cost_text(tally.cost_micro)}"
+            more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
             update(completed=tally.asked, total=selected, more=more)
 
         yield {
@@ -142,7 +143,7 @@ def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
     """Yield the calls of a run by status and their cost, and why it stopped early."""
     line = f"{head}: {account.words()}"
     line += f"; {account.not_reached:,} not reached" if account.not_reached and not account.why_stopped else ""
-    yield line + (f"; cost {cost_text(account.cost_micro)}" if account.run_id else "")
+    yield line + (f"; cost {money(account.cost_micro)}" if account.run_id else "")
     yield from stopped_lines(account)
 
 

@@ -9,6 +9,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import check_pairs, model_options, nobody_asked, run_options, stopped_lines
 from judgeboard.errors import BadInput
+from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.methods.pair_report import PairReport
@@ -110,7 +111,7 @@ def _lines(report: "PairReport") -> Iterator[str]:
     account = report.account
     yield report_sentence(report)
     if account.run_id is not None:
-        cost = options.cost_text(account.cost_micro)
+        cost = money(account.cost_micro)
         yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {cost}"
     yield from stopped_lines(account)
     for group in report.groups:

@@ -12,6 +12,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
+from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge
@@ -225,7 +226,7 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
     lines = [
         f"{summary.judge}, run {summary.run_id}: {summary.words()}"
         + (f"; {summary.not_reached:,} not reached" if summary.not_reached and summary.state != "done" else "")
-        + f"; cost {options.cost_text(summary.cost_micro)}"
+        + f"; cost {money(summary.cost_micro)}"
     ]
     if summary.why_stopped:
         lines.append(f"stopped: {summary.why_stopped}")

@@ -107,13 +107,6 @@ def listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def cost_text(cost_micro: int | None) -> str:
-    """Return a cost in dollars from millionths; None is unknown."""
-    if cost_micro is None:
-        return "unknown"
-    return f"$ {cost_micro / 1e6:.4f}" if cost_micro else "$ 0"
-
-
 MAX_USER = 76  # characters; with "cli:" the longest name that a reviewer may have
 
 

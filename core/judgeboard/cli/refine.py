@@ -17,6 +17,7 @@ from judgeboard.cli.asking import (
 )
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
+from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.methods.refine_run import RefineSummary
@@ -109,7 +110,7 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
     if account.run_id is None:
         yield f"{summary.judge}: nothing to do. No question matches, or all are already refined with these settings."
         return
-    cost = options.cost_text(account.cost_micro)
+    cost = money(account.cost_micro)
     counts = f"{summary.prompts:,} prompts, {summary.passed:,} passed; {summary.calls:,} calls, cost {cost}"
     yield f"{summary.judge}, run {account.run_id}: {counts}"
     for item in summary.items[:20]:
@@ -202,7 +203,7 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
         )
         yield (
             f"{summary.identical:,} new answers identical, {summary.no_answer:,} calls without an answer; "
-            f"{summary.calls:,} calls, cost {options.cost_text(account.cost_micro)}"
+            f"{summary.calls:,} calls, cost {money(account.cost_micro)}"
         )
     if summary.no_messages:
         yield (

@@ -9,6 +9,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import model_options, run_options
+from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
@@ -148,7 +149,7 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
 
     yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
     counts = f"{result.total_cases:,} cases = {result.measured:,} measured + {result.unmeasured:,} without a score"
-    yield f"{counts}; cost {options.cost_text(result.account.cost_micro)}"
+    yield f"{counts}; cost {money(result.account.cost_micro)}"
     average, rate = result.average_score.value, result.pass_rate.value
     if average is not None and rate is not None:
         passing = f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"

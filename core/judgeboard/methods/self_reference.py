@@ -42,6 +42,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
+from judgeboard.text import money
 
 _OF_JUDGE = ("k", "name", "temperature", "domain")
 
@@ -329,7 +330,7 @@ class RunEstimate:
         cost = (
             f"cost unknown: no price for {self.model}"
             if self.most_cost_micro is None
-            else f"at most about $ {self.most_cost_micro / 1_000_000:.2f}"
+            else f"at most about {money(self.most_cost_micro)}"
         )
         return f"{self.items:,} items, {calls}; {cost}"
 

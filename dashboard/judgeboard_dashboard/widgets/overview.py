@@ -11,9 +11,10 @@ import streamlit as st
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval, too_few
 from judgeboard.store.overview import JudgeDay, Overview
+from judgeboard.text import money
 from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, queue
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame
-from judgeboard_dashboard.widgets.texts import capital, caption, count, day, money, rule_words
+from judgeboard_dashboard.widgets.texts import capital, caption, count, day, rule_words
 
 LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 

@@ -15,6 +15,7 @@ from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage
 from judgeboard.store.verdict_pairs import OneVerdict, PairTexts
+from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, problem, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item, open_button
@@ -28,7 +29,6 @@ from judgeboard_dashboard.widgets.texts import (
     count,
     duration,
     heading,
-    money,
     score,
     sentence,
     when,

@@ -16,12 +16,13 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.run_steps import RunProblem, run_problems
 from judgeboard.store.runs import Counts, StoredRun
 from judgeboard.store.storing import ImportBatch
+from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.navigation import Rows, item, open_button, pick_rows, responses
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, money, when
+from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, when
 
 SILENT = timedelta(minutes=2)  # after which the process of a run may be gone
 # The columns up to the state, and the counts that add up, fit into 800 px.

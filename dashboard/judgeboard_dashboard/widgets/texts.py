@@ -10,18 +10,6 @@ from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.session import reading
 
 
-def money(micro: int | None) -> str:
-    """Return millionths of a dollar as "$ 4.07", "$ 0.056", "$ 0"; None is "unknown", never 0."""
-    if micro is None:
-        return "unknown"
-    dollars = micro / 1_000_000
-    if dollars == 0:
-        return "$ 0"
-    if dollars >= 0.1:
-        return f"$ {dollars:,.2f}"
-    return f"$ {dollars:.2g}" if dollars >= 0.0001 else f"$ {dollars:.6f}"
-
-
 def duration(seconds: float) -> str:
     """Return "6 s", "1 min 38 s", "2 h 5 min"; below a second "under 1 s"."""
     if seconds < 1:

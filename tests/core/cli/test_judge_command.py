@@ -194,6 +194,16 @@ def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
     assert len(runs(sqlite_store)) == 1
 
 
+def test_the_cost_of_one_cheap_call_is_not_shown_as_zero(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 1)
+    prices = tmp_path / "cheap.toml"
+    prices.write_text("[models]\nscripted = { input = 0.15, output = 0.6 }\n")
+    judge(sqlite_store, always(verdict()), "--prices", str(prices))
+    assert "cost $ 0.000027" in capsys.readouterr().out
+
+
 def test_recorded_replies_are_judged_without_model_key_or_network(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

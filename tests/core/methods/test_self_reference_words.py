@@ -2,6 +2,7 @@
 
 from judgeboard.domain import JudgeVersion, Preference
 from judgeboard.methods.own_answers import majority
+from judgeboard.methods.self_reference import RunEstimate
 from judgeboard.methods.self_reference_report import Loaded, report_of, report_sentence
 from judgeboard.methods.self_reference_scores import NOT_ASKED, Item, TwoOrders
 from judgeboard.store.engine import Store
@@ -42,3 +43,7 @@ def test_what_was_not_asked_is_not_measured(sqlite_store: Store) -> None:
     assert said.endswith(
         "The gate is on for 100 % of 1 question; the judge's own answer is then right on 100 % [21, 100]."
     )
+
+
+def test_a_small_cost_is_estimated_with_its_digits() -> None:
+    assert RunEstimate(2, 18, 18, 486).sentence == "2 items, 18 calls; at most about $ 0.00049"

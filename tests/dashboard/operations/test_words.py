@@ -6,9 +6,10 @@ import pytest
 
 from judgeboard.runs.jobs import CallEstimate, JobProgress
 from judgeboard.store.filters import RowFilter
+from judgeboard.text import money
 from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, first_choice, job_words, lead, rows
 from judgeboard_dashboard.widgets.rejudge_jobs import FirstSeen, bar_text, rate, share, state_words, sum_words
-from judgeboard_dashboard.widgets.texts import duration, money
+from judgeboard_dashboard.widgets.texts import duration
 
 START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 
