@@ -115,4 +115,4 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
         for flag_id in sorted(flags_of(connection, [item_id])[item_id]):
             update_flag_state(connection, lock_flag(connection, flag_id))
         follow_queues(connection, [item.response_id], now)
-    return result.state
+    return state

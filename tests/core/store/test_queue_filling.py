@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgeboard.agreement.ratings import AnswerRatings
-from judgeboard.domain import Grade
+from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.leases import release, skip
+from judgeboard.reviews.outcome import update_item_state
 from judgeboard.store.engine import open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queue_filling import wanted
@@ -94,6 +95,8 @@ def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queue
     assert (queues.flag_states(), queues.item_states()) == (["confirmed", "open"], ["agreed", "open"])
     queues.undo(done.review_id, queues.mara)
     assert queues.item_states() == ["left", "open"]  # it waits once
+    with queues.store.writing() as connection:
+        assert update_item_state(connection, done.item_id, queues.now) is ItemState.LEFT
     assert queues.held(queues.mara).response_id == answer
 
 
