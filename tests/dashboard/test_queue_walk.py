@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from judgeboard.domain import Decision, QueueOrder
+from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.leases import release, take_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.engine import Store
+from judgeboard_dashboard.review import actions
 from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, QueueSession, begin
@@ -134,6 +136,19 @@ def test_where_another_queue_keeps_the_judge_hidden_the_next_item_comes_and_noth
     press(work, session)
     assert (work.reveal, work.current.item.response_id) == (None, ids[1])
     assert session.message.startswith("Saved")
+
+
+def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch) -> None:
+    def refused(*_args: object, **_options: object) -> None:
+        raise DecisionRefused("You must also review this item blind in another queue.")
+
+    ids = case.flagged(0.42, 0.4)
+    work, session = started(case, **BLIND), ReviewSession()
+    monkeypatch.setattr(actions, "reveal", refused)
+    press(work, session)
+    assert len(case.reviews()) == 1
+    assert (work.reveal, work.current.item.response_id, work.done) == (None, ids[1], 1)
+    assert (session.message.partition(":")[0], session.refused) == ("Saved", False)
 
 
 def test_a_changed_grade_is_stored_beside_the_blind_one(case) -> None:

@@ -3,6 +3,7 @@
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -283,6 +284,7 @@ class QueueActions(Actions):
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
         """Decide the item with the draft; then the next one follows, or the judge where it is revealed now."""
         draft, work = self.draft.copied(), self.work
+        reveals: list[tuple[int, Decision]] = []
 
         def write() -> str:
             decided = decide_item(
@@ -300,17 +302,18 @@ class QueueActions(Actions):
                 pair = self.leased.pair
                 return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
             if decided.reveal:
-                reveal(self.store, decided.review_id, reviewer=reviewer)
-                revealed = read_item(self.store, self.leased.lease, reviewer)
-                work.reveal = Reveal(revealed, decided.review_id, decision, draft)
+                reveals.append((decided.review_id, decision))
             return f"Saved: {SAVED[decision]} {self.name}"
 
         stored = self.stored(write)
         work.remove(self.leased, done=stored)
         if not stored:
             work.check_open()
-        if work.reveal is not None:
-            self.session.put_draft(self.subject, draft.copied())
+        for review_id, first in reveals:
+            with suppress(JudgeboardError):  # the review is stored: the next item follows
+                reveal(self.store, review_id, reviewer=reviewer)
+                work.reveal = Reveal(read_item(self.store, self.leased.lease, reviewer), review_id, first, draft)
+                self.session.put_draft(self.subject, draft.copied())
 
     def _answer_reveal(self, reviewer: Reviewer, decision: Decision | None) -> None:
         revealed = self.work.reveal
