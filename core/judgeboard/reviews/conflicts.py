@@ -83,14 +83,9 @@ def open_conflicts(
     return _page(connection, conflict_rows(connection, ids, after=after or 0, limit=limit + 1), limit)
 
 
-def own_conflicts(
-    connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50
-) -> ConflictPage:
-    """Return up to 1,000 items that a person reviewed and whose reviews differ, the newest first.
-
-    ``before`` is the ``next`` of the page before.
-    """
-    return _page(connection, own_conflict_rows(connection, reviewer_id, before=before, limit=limit + 1), limit)
+def own_conflicts(connection: Connection, reviewer_id: int, *, limit: int = 50) -> ConflictPage:
+    """Return up to 1,000 items that a person reviewed and whose reviews differ, the newest first."""
+    return _page(connection, own_conflict_rows(connection, reviewer_id, limit=limit + 1), limit)
 
 
 def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None = None) -> Conflict:

@@ -40,7 +40,6 @@ from judgeboard.store.queues import (
     count_reviews,
     count_skipped,
     count_work,
-    find_queue,
     insert_queue,
     median_seconds,
     queue_by_id,
@@ -218,12 +217,13 @@ def create_queue(
     """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
-        if find_queue(connection, rules.name) is not None:
+        row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
+        queue_id = insert_queue(connection, row)
+        if queue_id is None:
             raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
         if rules.subject != PAIRS:
             _check_flags(connection, rules.where)
-        row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
-        queue = queue_by_id(connection, insert_queue(connection, row))
+        queue = queue_by_id(connection, queue_id)
         assign(connection, queue.id, [person.id for person in assigned])
         added = fill_with_pairs(connection, queue, at) if queue.subject == PAIRS else fill_queue(connection, queue, at)
         created = CreatedQueue(queue, added.joined + added.sampled, added.sampled, added.short)

@@ -16,7 +16,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     select,
     update,
 )
@@ -66,9 +65,9 @@ class Queue:
         return self.blind_people or self.blind_judge
 
 
-def insert_queue(connection: Connection, row: dict[str, Any]) -> int:
-    """Store a queue and return its id."""
-    return int(connection.execute(insert(QUEUE).returning(QUEUE.c.id), row).scalar_one())
+def insert_queue(connection: Connection, row: dict[str, Any]) -> int | None:
+    """Store a queue and return its id, or None if a queue has its name already."""
+    return connection.execute(insert_or_skip(connection, QUEUE, "name").returning(QUEUE.c.id), row).scalar_one_or_none()
 
 
 def find_queue(connection: Connection, name: str) -> Queue | None:
@@ -293,13 +292,9 @@ def open_queue_ids(connection: Connection) -> list[int]:
     return list(connection.execute(select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN.value)).scalars())
 
 
-def own_conflict_rows(
-    connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50
-) -> list[ConflictRow]:
-    """Return the items that a person reviewed and whose reviews differed, the newest first, older than ``before``."""
+def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int = 50) -> list[ConflictRow]:
+    """Return the items that a person reviewed and whose reviews differed, the newest first."""
     reviewed = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT.value, ItemState.ADJUDICATED.value))
     query = _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed), differed).order_by(QUEUE_ITEM.c.id.desc()).limit(limit)
-    if before is not None:
-        query = query.where(QUEUE_ITEM.c.id < before)
     return [record_of(ConflictRow, row) for row in connection.execute(query)]

@@ -69,7 +69,8 @@ def conflicts(place: Place) -> None:
     with reading() as connection:
         page = own_conflicts(connection, reviewer.id, limit=MOST)
     if page.lines:
-        sentence(f"You and others differ on {count(len(page.lines), 'item')}.")
+        more = "more than " if page.next is not None else ""
+        sentence(f"You and others differ on {more}{count(len(page.lines), 'item')}.")
         _table(page, key=f"own_conflicts_{page.lines[0].item.item_id}_{len(page.lines)}", queue=None)
         caption("Reviews of others are shown once a lead has adjudicated.")
 

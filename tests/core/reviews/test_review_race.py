@@ -4,11 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier
 
-from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
-from judgeboard.errors import DecisionRefused
+from judgeboard.domain import Decision, Grade, JudgeVersion, QueueOrder, Response, Status, Verdict
+from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -16,6 +17,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW
+from pair_log import add_pairs
 from review_case import rows_of
 
 REVIEWERS, FLAGS = 8, 50
@@ -91,3 +93,20 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
     for job in jobs:
         job.result()
     assert len(rows_of(store, JUDGMENT)) == 10 * 17
+
+
+def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_are_refused(store: Store) -> None:
+    lead = ensure_reviewer(store, "page", "lead")
+    add_pairs(store, 3)
+    ready = Barrier(8)
+
+    def create(_number: int) -> str:
+        ready.wait()
+        try:
+            return create_queue(store, QueueRules("same", subject="pairs", order=QueueOrder.OLDEST), by=lead).queue.name
+        except BadInput as refused:
+            return str(refused)
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = sorted(pool.map(create, range(8)))
+    assert outcomes == ["same"] + ["there is a queue 'same' already: choose another name"] * 7
