@@ -18,7 +18,7 @@ LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """A person as stored; what they may do is told by origin and role together (`people.roles.role_of`)."""
+    """A person as stored; what they may do is told by origin and role together (`people.permissions.role_of`)."""
 
     id: int
     origin: str
@@ -72,10 +72,11 @@ def checked_name(name: str) -> str:
     return tidy
 
 
-def list_graders(connection: Connection) -> list[Reviewer]:
-    """Return everybody with a current review that has a grade, by name and origin."""
+def graders_by_name(connection: Connection) -> dict[str, int]:
+    """Return the ids of everybody with a current review that has a grade, by their name of `reviewer_names`."""
     graded = select(REVIEW.c.reviewer_id).where(is_current(), has_grade())
-    return sorted(_people(connection, REVIEWER.c.id.in_(graded)), key=lambda person: (person.name, person.origin))
+    names = reviewer_names(connection)
+    return dict(sorted((names[person.id], person.id) for person in _people(connection, REVIEWER.c.id.in_(graded))))
 
 
 def reviewer_names(connection: Connection) -> dict[int, str]:

@@ -1,6 +1,6 @@
 """Agreement: whether the judge can be trusted, in one sentence, with the figures behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from judgeboard.reports.output import Table, to_json
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.judge_versions import list_versions, versions_asked_again
-from judgeboard.store.reviewers import Reviewer, list_graders, reviewer_names
+from judgeboard.store.reviewers import graders_by_name, reviewer_names
 from judgeboard.store.settings import primary_judge
 from judgeboard_dashboard.session import as_now, page, reading
 from judgeboard_dashboard.widgets.agreement_figures import (
@@ -34,7 +34,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     stand_in,
     versions_table,
 )
-from judgeboard_dashboard.widgets.filters import grade_field, people_names, version_field
+from judgeboard_dashboard.widgets.filters import grade_field, version_field
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
@@ -88,7 +88,7 @@ def agreement() -> None:
 
 def _filters() -> Asked:
     with reading() as connection:
-        graders = list_graders(connection)
+        graders = graders_by_name(connection)
     place = st.container(width=215)
     grade = grade_field("label")
     comparisons = {name: of for of, name in OF_NAMES.items()}
@@ -102,12 +102,11 @@ def _filters() -> Asked:
     return Asked(place, of, grade, whose, fields.get(by, "query_type"), as_tables)
 
 
-def _whose_field(graders: Sequence[Reviewer], grade: GradeName, *, disabled: bool) -> Whose:
-    names = people_names(graders)
+def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> Whose:
     words = {name: capital(compared_with(human, grade)) for name, human in HUMANS.items() if len(graders) > 1}
     chosen = st.selectbox(
         "People",
-        [*HUMANS, *names],
+        [*HUMANS, *graders],
         key="people",
         bind="query-params",
         width=215,
@@ -116,7 +115,7 @@ def _whose_field(graders: Sequence[Reviewer], grade: GradeName, *, disabled: boo
         help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
         "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
     )
-    return Whose(names.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": chosen})
+    return Whose(graders.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": chosen})
 
 
 def _report_buttons(grade: GradeName, version_id: int | None, human: Human) -> None:

@@ -11,7 +11,7 @@ from judgeboard.agreement.cells import cell_names
 from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.reviewers import list_graders
+from judgeboard.store.reviewers import graders_by_name
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.verdict_pairs import why_counts
 from judgeboard_dashboard.session import page, reading
@@ -74,7 +74,7 @@ def _load() -> tuple[Asked, DisagreementPage]:
             people_place = st.container(width=220)
             grade = grade_field("groundedness")
             with people_place:
-                reviewer_id = people_field(list_graders(connection), grade)
+                reviewer_id = people_field(graders_by_name(connection), grade)
             source = PairSource.open(connection, reviewer_id)
             with types_place:
                 types = st.multiselect(

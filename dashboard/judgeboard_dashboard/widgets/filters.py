@@ -13,7 +13,6 @@ from judgeboard.agreement.notes import compared_with
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import DAY_FIELDS, MANY_FIELDS, WHERE_FIELDS, RowFilter, describe, from_dict, parse_where
 from judgeboard.store.judge_versions import StoredVersion, list_versions
-from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.session import problem, reading
 from judgeboard_dashboard.widgets.texts import capital, rule_words
@@ -333,29 +332,19 @@ def grade_field(first: GradeName) -> GradeName:
     return chosen or first
 
 
-def people_field(graders: Sequence[Reviewer], grade: GradeName) -> int | None:
+def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:
     """Show the field for whose grades count; return the id of a reviewer, None for everybody."""
-    names = people_names(graders)
     everybody = "Everybody"
     combined = capital(compared_with("gold", grade))
     chosen = st.selectbox(
         "People",
-        [everybody, *names],
+        [everybody, *graders],
         key="people",
         bind="query-params",
         width=220,
         format_func=lambda name: combined if name == everybody and len(graders) > 1 else name,
     )
-    return names.get(chosen)
-
-
-def people_names(graders: Sequence[Reviewer]) -> dict[str, int]:
-    """Return ids by name; if several have the same name, with their origin."""
-    all_names = [grader.name for grader in graders]
-    return {
-        grader.name if all_names.count(grader.name) == 1 else f"{grader.name} ({grader.origin})": grader.id
-        for grader in graders
-    }
+    return graders.get(chosen)
 
 
 def version_field(place: DeltaGenerator, versions: Sequence[StoredVersion]) -> StoredVersion | None:

@@ -11,7 +11,7 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.reviewers import Reviewer, list_graders, store_reviewer
+from judgeboard.store.reviewers import Reviewer, graders_by_name, store_reviewer
 from review_case import ReviewCase, flagged_case
 
 ANN, BOB = "ann@example.org", "bob@example.org"
@@ -143,7 +143,7 @@ def test_the_list_says_who_may_what_and_when_they_were_here(store: Store) -> Non
     admit(store, ANN, arrives=True)
     with store.reading() as connection:
         lines = list_people(connection)
-        assert list_graders(connection) == []
+        assert graders_by_name(connection) == {}
     assert [(line.person.origin, line.person.name, line.role) for line in lines] == [
         ("oidc", ANN, Role.ADMIN),
         ("oidc", BOB, Role.REVIEWER),
