@@ -16,7 +16,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import Actions, safely
-from judgeboard_dashboard.review.texts import LONGEST, word_difference
+from judgeboard_dashboard.review.texts import LONGEST, forgotten, word_difference
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, score, shortened, when
 
@@ -195,7 +195,7 @@ def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     before = _before(sequence, viewed)
     heading = capital(viewed.name)
     if viewed.answer is None:
-        body = tag("div", viewed.note or "This text was removed (judgeboard forget).", cls="jb-mut")
+        body = tag("div", viewed.note or forgotten(), cls="jb-mut")
     elif before is None:
         body = tag("div", viewed.answer[:LONGEST], cls="jb-evidence")
     else:

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -36,7 +37,6 @@ MOST_SENTENCES = 400
 LONGEST_PLACE = 2_000  # characters of a judge's quote; the words find shorter places
 WIDTHS = {"answer": 1.0, "passages": 1.05, "judge": 0.85}
 PANE_HEIGHT = 500  # the stylesheet stretches it to the window
-FORGOTTEN = "This text was removed (judgeboard forget)."
 STATUSES = (
     (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. Press the key again to remove the mark."),
     (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages contradict it. Press it again to remove the mark."),
@@ -102,7 +102,7 @@ def passage_list(
         if passages is not None:
             reason = "The search found nothing: 0 passages were given to the model."
         elif item.forgotten_at:
-            reason = _removed(item)
+            reason = forgotten(item.forgotten_at)
         else:
             reason = "This log has no passages. Groundedness cannot be judged."
         return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", reason))
@@ -133,14 +133,15 @@ def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
 
 def _evidence(item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str) -> Html:
     if text is None:
-        return tag("div", _removed(item), cls="jb-mut")
+        return tag("div", forgotten(item.forgotten_at), cls="jb-mut")
     sent = text if whole else text[:LONGEST]
     spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
     return tag("div", marked(sent, spans, here="a", there="q"), cls=cls)
 
 
-def _removed(item: Item) -> str:
-    when = f" on {day(item.forgotten_at)}" if item.forgotten_at else ""
+def forgotten(at: datetime | None = None) -> str:
+    """Return the sentence in place of a text that was removed."""
+    when = f" on {day(at)}" if at else ""
     return f"This text was removed{when} (judgeboard forget)."
 
 
@@ -214,7 +215,7 @@ def sentence_pane(
     """
     answer = item.answer
     if answer is None:
-        rows: list[Html] = [tag("div", _removed(item), cls="jb-mut")]
+        rows: list[Html] = [tag("div", forgotten(item.forgotten_at), cls="jb-mut")]
     else:
         spans, begun = answer_spans(claims, answer), set[str]()
         shown = aligned if whole else aligned[:MOST_SENTENCES]
@@ -411,14 +412,14 @@ def pair_block(
         tag(
             "div",
             tag("div", name, cls="jb-label"),
-            tag("div", FORGOTTEN if text is None else text, cls="jb-evidence"),
+            tag("div", forgotten() if text is None else text, cls="jb-evidence"),
             cls="jb-answer-side",
         )
         for name, text in (("Left", left), ("Right", right))
     ]
     return tag(
         "div",
-        tag("div", question or FORGOTTEN, cls="jb-evidence jb-question jb-asked"),
+        tag("div", question or forgotten(), cls="jb-evidence jb-question jb-asked"),
         tag("div", *lines, cls="jb-evidence") if lines else None,
         tag("details", tag("summary", count(len(passage_blocks), "passage")), *passage_blocks)
         if passage_blocks

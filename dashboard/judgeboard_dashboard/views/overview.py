@@ -28,7 +28,17 @@ from judgeboard_dashboard.widgets.overview import (
     usable_words,
 )
 from judgeboard_dashboard.widgets.tables import figure, table
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, rule_words, sentence, when
+from judgeboard_dashboard.widgets.texts import (
+    capital,
+    caption,
+    count,
+    empty,
+    heading,
+    no_answers,
+    rule_words,
+    sentence,
+    when,
+)
 
 FAILED = ["unparsable", "refused", "error"]
 Kind = Literal["line", "bar"]
@@ -43,7 +53,7 @@ def overview() -> None:
         counts = open_counts(connection)
     answers = sum(state.quadrant.values())
     if not answers:
-        empty("No answers yet. Import a log: `judgeboard import FILE`", "Or try the sample: `judgeboard demo`")
+        no_answers()
         return
     if state.judge is None:
         empty(f"{count(answers, 'answer')}, none judged.", "Judge them: `judgeboard judge --judge lexical`")

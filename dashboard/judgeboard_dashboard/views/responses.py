@@ -25,7 +25,7 @@ from judgeboard_dashboard.widgets.navigation import (
     rejudge_button,
 )
 from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
-from judgeboard_dashboard.widgets.texts import ago, count, empty
+from judgeboard_dashboard.widgets.texts import ago, count, empty, no_answers
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
@@ -86,8 +86,10 @@ def responses() -> None:
         _cell_chip(cell, asked)
     write_address("responses", asked.query)
     if not answers.total:
-        to_import = ("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
-        empty(*(to_import if asked.where == RowFilter() else ["No answer matches."]))
+        if asked.where == RowFilter():
+            no_answers()
+        else:
+            empty("No answer matches.")
         return
     words = f" · {asked.words}" if asked.words else ""
     order = order_of(asked.where, asked.sort).words

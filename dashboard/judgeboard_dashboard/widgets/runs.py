@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
-from judgeboard.people.permissions import Action
+from judgeboard.people.permissions import Action, role_of, why_not
 from judgeboard.reports.output import Column, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, request_rejudge
 from judgeboard.store.filters import RowFilter
@@ -19,7 +19,7 @@ from judgeboard.store.storing import ImportBatch
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
+from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, signed_in, store
 from judgeboard_dashboard.widgets.navigation import Rows, item, open_button, pick_rows, responses
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, when
@@ -175,7 +175,7 @@ def _buttons(line: RunLine, version_id: int) -> None:
 def _retry(line: RunLine, version_id: int) -> str | None:
     """Show the button that judges again all answers on which this version has no usable verdict, or return why not."""
     if not permitted(Action.REJUDGE_MANY):
-        return f"{Action.REJUDGE_MANY.words} needs the role lead or admin."
+        return why_not(Action.REJUDGE_MANY, role_of(signed_in()))
     where = line.run.selection.where if line.run.selection else RowFilter()
     try:
         with reading() as connection:

@@ -149,6 +149,11 @@ def bold_numbers(text: str) -> Html:
     )
 
 
+def no_answers() -> None:
+    """Show how to import answers into an empty database."""
+    empty("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
+
+
 def nothing_waits() -> None:
     """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
     now = datetime.now(UTC)
@@ -156,7 +161,7 @@ def nothing_waits() -> None:
         state = work_state(connection, now)
     answers = count(state.responses, "answer")
     if not state.responses:
-        empty("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
+        no_answers()
     elif not state.any_judged:
         empty(f"{answers}, none judged.", "Judge them: `judgeboard judge --judge lexical`")
     else:
