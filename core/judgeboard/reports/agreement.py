@@ -72,7 +72,7 @@ def report_results(
     return results
 
 
-def report_page(results: Sequence[AgreementResult], title: str = "Agreement") -> str:
+def report_page(results: Sequence[AgreementResult]) -> str:
     """Return a whole HTML page; the same results give the same text.
 
     Every text of the database is escaped; the page has no scripts and loads nothing. It contains the results as JSON
@@ -83,8 +83,8 @@ def report_page(results: Sequence[AgreementResult], title: str = "Agreement") ->
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)} · Judgeboard</title><style>{_STYLE}</style></head><body>\n"
-        f"<h1>{escape(title)}</h1>\n"
+        f"<title>Agreement · Judgeboard</title><style>{_STYLE}</style></head><body>\n"
+        "<h1>Agreement</h1>\n"
         '<p class="quiet">Intervals are 95 % confidence intervals (CI). A figure that is not available shows the '
         "reason.</p>\n"
         f'{body}<script type="application/json" id="agreement">{safe}</script>\n</body></html>\n'

@@ -139,15 +139,15 @@ def stored_comparisons(
 
 
 def load_comparisons(
-    connection: Connection, version_ids: Collection[int], *, condition: str | None = None, run_id: int | None = None
+    connection: Connection, version_ids: Collection[int], *, condition: str | None = None
 ) -> list[BothOrders]:
     """Return the verdicts of these versions on pairs in both orders, one for each aspect, in a fixed order.
 
     Of several asks in one order the latest usable one counts. An order that was asked without a usable verdict is
     unmeasured on every aspect of the version's verdicts (``overall`` if it has none). The result can be limited to the
-    condition ``plain`` or ``reference`` and to a run.
+    condition ``plain`` or ``reference``.
     """
-    asked = _asked(connection, version_ids, condition, run_id)
+    asked = _asked(connection, version_ids, condition)
     aspects: dict[tuple[int, str], set[str]] = {}
     for (version_id, kept, _, _), preferences in asked.items():
         aspects.setdefault((version_id, kept), set()).update(preferences)
@@ -170,7 +170,7 @@ def load_comparisons(
 
 
 def _asked(
-    connection: Connection, version_ids: Collection[int], condition: str | None, run_id: int | None
+    connection: Connection, version_ids: Collection[int], condition: str | None
 ) -> dict[tuple[int, str, int, str], dict[str, Preference]]:
     """The preferences by (version, condition, pair, order shown); empty where no ask was usable."""
     columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
@@ -179,8 +179,6 @@ def _asked(
     ).where(COMPARISON.c.judge_version_id.in_(version_ids))
     if condition is not None:
         query = query.where(COMPARISON.c.condition == condition)
-    if run_id is not None:
-        query = query.where(COMPARISON.c.run_id == run_id)
     asked: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
     latest: dict[tuple[int, str, int, str], int] = {}
     for version_id, kept, pair_id, shown, ask, aspect, preference in connection.execute(query):
@@ -429,15 +427,11 @@ def stored_samples(connection: Connection, version_id: int, pair_ids: Collection
     }
 
 
-def load_samples(
-    connection: Connection, version_ids: Collection[int], *, run_id: int | None = None
-) -> list[SampledQuestion]:
-    """Return the samples of these versions, or of one run of them, by version and question."""
+def load_samples(connection: Connection, version_ids: Collection[int]) -> list[SampledQuestion]:
+    """Return the samples of these versions, by version and question."""
     tried = select(
         SAMPLE.c.judge_version_id, SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.answer, SAMPLE.c.status
     ).where(SAMPLE.c.judge_version_id.in_(version_ids))
-    if run_id is not None:
-        tried = tried.where(SAMPLE.c.run_id == run_id)
     tries: dict[tuple[int, int], dict[int, tuple[str | None, str]]] = {}
     for version_id, pair_id, number, answer, status in connection.execute(tried.order_by(SAMPLE.c.ask)):
         tries.setdefault((version_id, pair_id), {})[number] = (answer, status)

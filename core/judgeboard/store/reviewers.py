@@ -51,11 +51,9 @@ def set_role(connection: Connection, reviewer_id: int, role: Role) -> None:
     connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(role=role))
 
 
-def store_reviewer(
-    connection: Connection, origin: str, name: str, now: datetime | None = None, role: Role = Role.REVIEWER
-) -> Reviewer:
+def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:
     """Return a reviewer, stored now where nobody of this name came from there."""
-    row = {"origin": origin, "name": name, "role": role, "created_at": now or datetime.now(UTC)}
+    row = {"origin": origin, "name": name, "role": role, "created_at": datetime.now(UTC)}
     connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), row)
     return _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)[0]
 
