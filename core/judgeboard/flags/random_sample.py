@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds, percent
+from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds, shown
 
 NAME = "random_sample"
 
@@ -27,7 +27,7 @@ def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: ARG001 - every rule is called alike
     """Say it as: Selected at random (2 % of all answers), to find problems that no rule flags."""
-    return f"Selected at random ({percent(params['share'])} of all answers), to find problems that no rule flags."
+    return f"Selected at random ({shown(params['share'] * 100)} % of all answers), to find problems that no rule flags."
 
 
 RULE = Rule(NAME, reason, why, drawn=True)

@@ -260,8 +260,3 @@ def shown(value: float, beside: float | None = None) -> str:
         if beside is None or float(text) != beside or value == beside:
             return text
     return f"{value:.9g}"
-
-
-def percent(share: float) -> str:
-    """Return a share as people write it: 0.02 is "2 %"."""
-    return f"{shown(share * 100)} %"

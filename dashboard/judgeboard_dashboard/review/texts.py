@@ -12,6 +12,7 @@ import streamlit as st
 
 from judgeboard.domain import ClaimMark, ClaimStatus
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
+from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, join, show, size, tag
 from judgeboard_dashboard.review.actions import Actions, MarkActions
@@ -241,7 +242,7 @@ def sentence_pane(
         question_block(item, whole=whole),
         tag("div", cls="jb-rule"),
         tag("div", join(("Answer", *((" ", link) if link else ()))), tag("span", summary), cls="jb-label"),
-        tag("div", *rows, cls="jb-sentences"),
+        tag("div", *rows),
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),
         passage_list(item, claims, whole=whole, places=_places(aligned)),
@@ -253,7 +254,7 @@ def _place(number: int, sentence: AlignedSentence, passages: Sequence[str]) -> H
     if sentence.passage is None or sentence.passage_start is None or sentence.passage_end is None:
         return tag("div", "no passage contains enough of its words", cls="jb-place jb-mut")
     text = passages[sentence.passage - 1][sentence.passage_start : sentence.passage_end]
-    share = f"{sentence.share or 0:.0%} of its words".replace("%", " %")
+    share = f"{percent(sentence.share or 0)} of its words"
     return tag(
         "div",
         tag(

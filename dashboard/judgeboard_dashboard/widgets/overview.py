@@ -71,14 +71,11 @@ def confirmed_words(state: Overview) -> tuple[str, str]:
 
 
 def usable_words(judged: JudgeDay) -> tuple[str, str]:
-    """Return the share of usable verdicts and the number of others: ("98.7 %", "39 of 3,012 unusable")."""
+    """Return the share of usable verdicts and the number of others: ("99 %", "39 of 3,012 unusable")."""
     if not judged.asked:
         return "–", "no requests in 7 days"
     unusable = judged.asked - judged.ok
-    share = f"{judged.ok / judged.asked:.1%}".replace("%", " %")
-    if unusable and share == "100.0 %":
-        share = "over 99.9 %"
-    return share.replace("100.0 %", "100 %"), f"{unusable:,} of {judged.asked:,} unusable"
+    return percent(judged.ok / judged.asked), f"{unusable:,} of {judged.asked:,} unusable"
 
 
 def usable_help(judged: JudgeDay) -> str:

@@ -112,13 +112,13 @@ def test_too_few_decisions_have_no_share() -> None:
 
 def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
     judged = JudgeDay(DAY, ok=2973, unparsable=21, refused=4, error=14, cost_micro=4_180_000, unpriced=26)
-    assert usable_words(judged) == ("98.7 %", "39 of 3,012 unusable")
+    assert usable_words(judged) == ("99 %", "39 of 3,012 unusable")
     assert usable_help(judged).endswith("3,012 asked = 2,973 ok + 21 unparsable + 4 refused + 14 error")
     assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per answer, 26 unknown")
     assert cost_words(JudgeDay(DAY, ok=3, unpriced=3)) == ("unknown", "no price known")
     assert cost_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
     assert usable_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
-    assert usable_words(JudgeDay(DAY, ok=99_999, error=1))[0] == "over 99.9 %"
+    assert usable_words(JudgeDay(DAY, ok=99_999, error=1))[0] == "over 99 %"
 
 
 def _with(found: Overview, confirmed: Estimate) -> Overview:

@@ -10,6 +10,7 @@ import pandas as pd
 from judgeboard.agreement.disagreement import Picture
 from judgeboard.methods.audit_report import AuditReport
 from judgeboard.stats.confusion import Confusion
+from judgeboard.stats.estimates import percent
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import pick
 
@@ -249,7 +250,7 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
     for row, (counts, shares) in enumerate(zip(table.counts, table.row_shares, strict=True)):
         for column, (count, share) in enumerate(zip(counts, shares, strict=True)):
             ground, ink = heat_step(share, colours) if share is not None else (colours.quiet[1], colours.muted)
-            of_row = "no such answer" if share is None else f"{share:.0%}".replace("%", " %")
+            of_row = "no such answer" if share is None else percent(share)
             cells.append(
                 Cell(
                     row=categories[row],
