@@ -139,3 +139,8 @@ def money(micro: int | None) -> str:
     if dollars >= 0.1:
         return f"$ {dollars:,.2f}"
     return f"$ {dollars:.2g}" if dollars >= 0.0001 else f"$ {dollars:.6f}"
+
+
+def shortened(text: str, longest: int = 200) -> str:
+    """Return at most ``longest`` characters of a text, with an ellipsis."""
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

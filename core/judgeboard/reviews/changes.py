@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, Grade, ItemState, Label, Stage, WhyDiffers
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
@@ -20,12 +20,12 @@ from judgeboard.reviews.checks import (
     checked_request,
     checked_text,
 )
-from judgeboard.reviews.decisions import LONGEST_ID, new_review, shortened, store_review
+from judgeboard.reviews.decisions import LONGEST_ID, new_review, store_review
 from judgeboard.reviews.outcome import update_states
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
-from judgeboard.store.own_reviews import whole_review
+from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviewers import Reviewer
@@ -36,17 +36,15 @@ from judgeboard.store.reviews import (
     StoredReview,
     comment_by_id,
     comment_by_key,
-    has_grade,
     insert_comment,
     insert_review,
-    is_current,
     lock_response,
     lock_reviewed,
     replacement_of_comment,
     review_by_key,
     reviewed_by_others,
 )
-from judgeboard.store.tables import REVIEW
+from judgeboard.text import shortened
 
 UNDO_LEASE = timedelta(minutes=10)  # the author of a withdrawn review has the item leased for so long
 LONGEST_COMMENT = 5_000  # characters
@@ -56,16 +54,12 @@ FROM_GROUNDEDNESS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """A withdrawn review; ``reopened`` if its flag is open again because of it, ``message`` tells its author.
-
-    ``item_state`` is the state of its queue item, None outside queues.
-    """
+    """A withdrawn review; ``reopened`` if its flag is open again because of it, ``message`` tells its author."""
 
     response_id: int | None
     pair_id: int | None
     flag_id: int | None
     reopened: bool
-    item_state: ItemState | None
     message: str
 
 
@@ -192,12 +186,8 @@ def explain_difference(
         DecisionRefused: The grade was given blind: the reason is given in its queue.
         BadInput: The person has graded nothing here, or the judgment is not one of this answer.
     """
-    latest = select(REVIEW.c.id).where(
-        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer.id, is_current(), has_grade()
-    )
     with store.reading() as connection:
-        review_id = connection.execute(latest.order_by(REVIEW.c.id.desc()).limit(1)).scalar_one_or_none()
-        own = None if review_id is None else whole_review(connection, review_id)
+        own = latest_graded_review(connection, response_id, reviewer.id)
     if own is None:
         raise BadInput("grade the answer first: the reason is stored with your grade")
     return edit(
@@ -310,7 +300,7 @@ def _undone(
         earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
         message = f"Undone: your grade of {name} is withdrawn.{earlier}"
     reopened = decided and state is FlagState.OPEN
-    return Undone(review.response_id, review.pair_id, review.flag_id, reopened, item_state, message)
+    return Undone(review.response_id, review.pair_id, review.flag_id, reopened, message)
 
 
 def _check_editable(connection: Connection, review: StoredReview, decision: Decision | None) -> None:

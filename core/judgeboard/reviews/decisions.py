@@ -31,6 +31,7 @@ from judgeboard.store.reviews import (
     preferences_of,
     review_by_key,
 )
+from judgeboard.text import shortened
 
 LONGEST_NAME, LONGEST_ID = 24, 40  # characters of a name and an id that fit into a sentence of one line
 VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
@@ -218,7 +219,6 @@ def new_review(
     """Return a review of an answer (``response``) or of a pair (None), its content checked.
 
     ``columns`` are further fields of `NewReview`. Without ``seen`` the review is one outside queues (`in_view`).
-
     """
     judgment = None if response is None else checked_judgment(connection, judgment_seen_id, response)
     checked = checked_grade(connection, grade, response, judgment)
@@ -265,11 +265,6 @@ def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> 
     day = "" if at.date() == now.date() else f"on {at.day} {at:%B} "
     year = f"{at.year} " if at.year != now.year else ""
     return f"{who} {VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
-
-
-def shortened(text: str, longest: int) -> str:
-    """Return a text of at most ``longest`` characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 def _replacing_own(connection: Connection, review: NewReview, *decisions: Decision | None) -> NewReview:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from judgeboard.domain import Decision, DimensionScore, Grade, Preference, Shown, Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
-from judgeboard.store.reviews import is_current, marks_from
+from judgeboard.store.reviews import has_grade, is_current, marks_from
 from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import FLAG, PAIR, PREFERENCE_SCORE, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
 
@@ -92,6 +92,13 @@ def own_reviews_page(
     own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current()]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
     return listed.page(after, before, limit, partial(_lines, connection))
+
+
+def latest_graded_review(connection: Connection, response_id: int, reviewer_id: int) -> WholeReview | None:
+    """Return a person's newest current review of an answer that has a grade, None without one."""
+    own = (REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade())
+    review_id = connection.execute(select(func.max(REVIEW.c.id)).where(*own)).scalar()
+    return None if review_id is None else whole_review(connection, review_id)
 
 
 def whole_review(connection: Connection, review_id: int) -> WholeReview | None:

@@ -13,12 +13,12 @@ from judgeboard.methods.attempts import (
     selected_attempt,
 )
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.text import money
+from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, forgotten, word_difference
 from judgeboard_dashboard.widgets.keys import key_button
-from judgeboard_dashboard.widgets.texts import capital, count, score, shortened, when
+from judgeboard_dashboard.widgets.texts import capital, count, score, when
 
 METHODS = {"reflect": "Self-reflection", "refine": "Self-refine"}
 LONGEST_TEXT = 4_000  # characters of an evaluation or a feedback

@@ -11,11 +11,12 @@ from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import Comment
+from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, as_label, tag
 from judgeboard_dashboard.review.actions import safely
 from judgeboard_dashboard.review.drafts import CommentDraft, ReviewSession
 from judgeboard_dashboard.widgets.keys import Press, Turn, key_button, keyboard, take_press
-from judgeboard_dashboard.widgets.texts import shortened, when
+from judgeboard_dashboard.widgets.texts import when
 
 START = 40  # characters of a comment on the button that changes it
 

@@ -8,6 +8,7 @@ from typing import Any
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RUBRIC, RubricScores
+from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, join, tag
 from judgeboard_dashboard.review.claims import ICONS, ORDER, NumberedClaim, problems_first
 from judgeboard_dashboard.review.fields import ANCHORS, KEYS, LABELS, QUALITIES, QUEUE_KEYS, keys_block, rubric_block
@@ -21,7 +22,6 @@ from judgeboard_dashboard.widgets.texts import (
     rule_words,
     score,
     short,
-    shortened,
     when,
 )
 

@@ -18,11 +18,12 @@ from judgeboard.methods.suite_results import (
 )
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import interval, two_decimals
+from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, shortened, when
+from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, when
 
 RUN_COLUMNS = (
     Column("Run", "integer", width=50),

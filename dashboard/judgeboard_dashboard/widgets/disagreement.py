@@ -18,13 +18,14 @@ from judgeboard.reviews.changes import explain_difference
 from judgeboard.stats.confusion import Confusion
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.verdict_pairs import WhyCounts
+from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, store
 from judgeboard_dashboard.widgets.charts import grid, scores
 from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
 from judgeboard_dashboard.widgets.navigation import cell_rows, clickable_chart, item, mark_in, open_button
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
-from judgeboard_dashboard.widgets.texts import UNKNOWN, WHY_DIFFERS, caption, count, heading, score, shortened
+from judgeboard_dashboard.widgets.texts import UNKNOWN, WHY_DIFFERS, caption, count, heading, score
 
 TENTHS = "0.4 means 0.4 to 0.5."
 Choose = Callable[[GradeName, tuple[int, int] | None], None]

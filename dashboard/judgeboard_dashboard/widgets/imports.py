@@ -10,8 +10,8 @@ from judgeboard.imports.importing import ImportSummary, import_file, rejected_li
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.reports.output import Column, Format, Table
 from judgeboard.store.engine import Store
-from judgeboard.text import as_utc
-from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, shortened, when
+from judgeboard.text import as_utc, shortened
+from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, when
 
 MAX_REJECTED = 50_000_000  # bytes of rejected rows that can be downloaded
 MAX_COLUMNS = 6  # names of columns in one sentence

@@ -16,13 +16,13 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.settings import primary_judge
-from judgeboard.text import money
+from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
 from judgeboard_dashboard.widgets.navigation import item, open_button
-from judgeboard_dashboard.widgets.texts import caption, count, duration, shortened
+from judgeboard_dashboard.widgets.texts import caption, count, duration
 
 RowsName = Literal["open", "match", "failed", "plain"]
 

@@ -25,13 +25,14 @@ from judgeboard.store.comparisons import PairHead, StoredOrder, StoredTry
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import LastRows, last_rows
 from judgeboard.store.row_filter import hides_rows
+from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import reading, store
 from judgeboard_dashboard.widgets.charts import intervals
 from judgeboard_dashboard.widgets.charts.intervals import Level, Part, conditions_chart, share_levels_chart
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import figure, file_of, one_line, table
-from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead, shortened
+from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead
 
 PAGE = "self_reference"
 FIELDS = ("version", "samples", "gate", "listed", "category", "tables")

@@ -46,14 +46,9 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def shortened(text: str, longest: int = 200) -> str:
-    """Return at most ``longest`` characters of a text, with an ellipsis."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def count(number: int, noun: str, plural: str | None = None) -> str:
+def count(number: int, noun: str) -> str:
     """Return "1 answer", "2,912 answers"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def score(value: float | None) -> str:

@@ -19,7 +19,6 @@ def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> Non
         None,
         flag,
         reopened=True,
-        item_state=None,
         message="Undone: ragtruth-12260 is open again.",
     )
     assert team.state(flag) == "open"

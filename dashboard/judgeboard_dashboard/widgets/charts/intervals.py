@@ -9,9 +9,9 @@ import altair as alt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import number_words, percent, two_decimals
+from judgeboard.text import shortened
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_rows, pick
-from judgeboard_dashboard.widgets.texts import shortened
 
 HEIGHT = 240
 _LONGEST = 18

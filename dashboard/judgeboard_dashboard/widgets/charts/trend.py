@@ -13,12 +13,13 @@ from judgeboard.agreement.page import TimePoint
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Format, Table
 from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.text import shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import click_points, pick
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import caption, heading, shortened
+from judgeboard_dashboard.widgets.texts import caption, heading
 
 HEIGHT = 340
 _STRIP = 0.2  # of the scale: room under it for the bars of n, so that no line runs through them
