@@ -1,6 +1,18 @@
 """A key press counts once and none is lost, whatever the keyboard and the hand do."""
 
-from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY, Keyboard, Press, Turn
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeboard_dashboard.widgets.keys import (
+    FRESH_ROW,
+    LONGEST_LIMIT,
+    SAME_KEY,
+    SHORTEST_LIMIT,
+    Keyboard,
+    Press,
+    Turn,
+    longest_pause,
+)
 
 
 def press(turn: Turn = Turn.GIVE) -> Press:
@@ -52,6 +64,23 @@ def test_a_long_text_is_read_in_longer_pauses_and_the_next_row_begins_anew() -> 
     assert keyboard.seconds(170.0) == 160
     keyboard.appear("r2", 180.0)
     assert keyboard.seconds(183.0) == 3
+
+
+def test_a_pause_counts_a_minute_at_least_and_five_at_most() -> None:
+    assert longest_pause(3_000) == 200
+    assert (longest_pause(0), longest_pause(10**7)) == (SHORTEST_LIMIT, LONGEST_LIMIT)
+
+
+@given(st.lists(st.floats(-10, 10_000), max_size=30), st.floats(0, 50_000))
+def test_the_time_on_a_row_is_never_more_than_passed_nor_more_than_the_limit_a_pause(pauses, limit) -> None:
+    keyboard, now, latest = Keyboard(), 10.0, 10.0
+    keyboard.appear("r1", now, longest=limit)
+    for pause in pauses:
+        now += pause
+        latest = max(latest, now)
+        keyboard.press("3", press(), now)
+    assert 0 <= keyboard.seconds(now) <= latest - 10 + 1e-6
+    assert keyboard.seconds(now) <= limit * len(pauses) + 1e-6
 
 
 def test_after_a_decision_the_next_row_counts_as_fresh_before_it_is_drawn() -> None:

@@ -22,8 +22,6 @@ NOTHING = Grade()
 MOST_MARKS = 2_000
 LONGEST_KEY = 200  # characters
 LONGEST_LOOK = 30 * 86_400  # seconds
-SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
-READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
 
 
 def checked_key(request_key: str) -> str:
@@ -117,18 +115,6 @@ def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, 
         raise DecisionRefused("This review is undone already.")
     if later is not None:
         raise DecisionRefused("You have a newer review of this answer: undo that one first.")
-
-
-def longest_pause(characters: int) -> float:
-    """Return the most seconds that one pause counts on an item whose texts have so many characters: 60 to 300."""
-    return min(LONGEST_LIMIT, max(SHORTEST_LIMIT, characters / READ_A_SECOND))
-
-
-def active_seconds(pauses: list[float], limit: float = SHORTEST_LIMIT) -> float:
-    """Return the sum of the pauses between a person's actions, in seconds from 0, each counted up to ``limit``."""
-    if any(pause < 0 for pause in pauses):
-        raise ValueError("a pause is a number of seconds from 0")
-    return sum(min(pause, limit) for pause in pauses)
 
 
 def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:

@@ -9,7 +9,6 @@ import streamlit as st
 
 from judgeboard.domain import Decision, Preference, Shown
 from judgeboard.people.permissions import Action, role_of, why_not
-from judgeboard.reviews.checks import longest_pause
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
@@ -18,7 +17,7 @@ from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows, signed_in
-from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard
+from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, longest_pause
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
 DECISIONS = (

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.reviews.checks import SHORTEST_LIMIT, active_seconds
-
 SAME_KEY = 0.25  # seconds; two presses of one key within them count as one
 FRESH_ROW = 0.7  # seconds; nobody can have read a row that appeared within them
+SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
+READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
 
 
 class Turn(IntEnum):
@@ -89,7 +89,7 @@ class Keyboard:
         self._stir(now)
 
     def seconds(self, now: float) -> float:
-        """Return the time spent on the row, without absences (review.time_spent)."""
+        """Return the time spent on the row, without absences."""
         return self.counted + self._pause(now)
 
     def _stir(self, now: float) -> None:
@@ -97,7 +97,12 @@ class Keyboard:
         self.alive = max(self.alive, now)
 
     def _pause(self, now: float) -> float:
-        return active_seconds([max(0.0, now - self.alive)], self.longest)
+        return min(max(0.0, now - self.alive), self.longest)
+
+
+def longest_pause(characters: int) -> float:
+    """Return the most seconds that one pause counts on an item whose texts have so many characters: 60 to 300."""
+    return min(LONGEST_LIMIT, max(SHORTEST_LIMIT, characters / READ_A_SECOND))
 
 
 def keyboard() -> Keyboard:
