@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import Table
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.leases import LeasedItem, next_item
 from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal

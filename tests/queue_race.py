@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from threading import Barrier
 
 from judgeboard.domain import Decision, Grade
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store, open_store

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Table, select
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import Undone, undo
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import Decided, decide, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version

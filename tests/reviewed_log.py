@@ -21,8 +21,8 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import DecisionRefused
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version

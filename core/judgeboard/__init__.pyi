@@ -83,6 +83,8 @@ from .people.roster import (
     add_person as add_person,
     change_role as change_role,
     change_settings as change_settings,
+    ensure_reviewer as ensure_reviewer,
+    people_named as people_named,
     raise_flags as raise_flags,
     remove_person as remove_person,
     restore_version as restore_version,
@@ -97,7 +99,6 @@ from .reviews.changes import (
     undo as undo,
     withdraw_comment as withdraw_comment,
 )
-from .reviews.checks import ensure_reviewer as ensure_reviewer, people_named as people_named
 from .reviews.conflicts import (
     load_conflict as load_conflict,
     open_conflicts as open_conflicts,

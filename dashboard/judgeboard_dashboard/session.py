@@ -15,8 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError, NotAllowed
 from judgeboard.people.permissions import role_of
-from judgeboard.people.roster import admit
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.store.engine import Store, database_url, open_store
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgeboard.domain import Decision, Grade
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
 from page_fit import looks, misfits, overflowing

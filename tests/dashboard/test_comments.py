@@ -5,8 +5,8 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.reviews import comments_on
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.methods.attempts import attempt_sequences, select_attempt
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard_dashboard.review.texts import MOST_WORDS, word_difference

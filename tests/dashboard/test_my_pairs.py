@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from judgeboard.domain import Preference, QueueOrder, Shown
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import OwnReview

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from app_pages import OpenPage, labels, texts
 from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
 from judgeboard.methods.pair_report import Listed, pair_screen
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for
 from judgeboard.store.comparisons import NewComparison, store_comparisons

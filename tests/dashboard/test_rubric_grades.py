@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 from app_pages import texts
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.errors import BadInput
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Grade, WhyDiffers
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item

@@ -142,7 +142,7 @@ def _run_suites(store: "Store", folder: Path) -> int:
 
 def _review_queue(store: "Store", folder: Path) -> int:
     """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
-    from judgeboard.reviews.checks import ensure_reviewer
+    from judgeboard.people.roster import ensure_reviewer
     from judgeboard.reviews.leases import take_item
     from judgeboard.reviews.queue_decisions import decide_item
     from judgeboard.reviews.queues import QueueRules, create_queue

@@ -120,7 +120,7 @@ def actor() -> str:
 
 def reviewer(store: "Store") -> "Reviewer":
     """Return the user of this terminal as a reviewer, stored on first use."""
-    from judgeboard.reviews.checks import ensure_reviewer
+    from judgeboard.people.roster import ensure_reviewer
 
     return ensure_reviewer(store, "cli", actor())
 

@@ -113,7 +113,7 @@ def create(
 
     The queue contains the open flags that match --where. Answers that are flagged later are added automatically.
     """
-    from judgeboard.reviews.checks import people_named
+    from judgeboard.people.roster import people_named
     from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
 
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
@@ -179,7 +179,7 @@ def assign(name: str, people: str, remove: str | None) -> None:
     PEOPLE are names separated by commas. An e-mail address names a person who signs in; cli:USER names a user of
     the command line.
     """
-    from judgeboard.reviews.checks import people_named
+    from judgeboard.people.roster import people_named
     from judgeboard.reviews.queues import assign_queue
     from judgeboard.store.queues import assignees
 
@@ -250,8 +250,8 @@ def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) 
     The file contains the guidelines, and one line per item with its texts and fields to fill in. It contains no
     judgments and no reviews. When the reviewer has filled it in, `queue merge` stores the reviews.
     """
+    from judgeboard.people.roster import people_named
     from judgeboard.reviews.bundles import export_bundle
-    from judgeboard.reviews.checks import people_named
 
     store = options.open_store()
     (who,) = people_named(store, [reviewer])

@@ -1,8 +1,8 @@
-"""The people who sign in, and the changes that only leads and admins make: settings, judge versions, flags."""
+"""People who sign in or give a name, and what only leads and admins change: settings, judge versions, flags."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -26,7 +26,7 @@ from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
-from judgeboard.store.reviewers import Reviewer, find_reviewer, reviewers_of, set_role, store_reviewer
+from judgeboard.store.reviewers import Reviewer, checked_name, find_reviewer, reviewers_of, set_role, store_reviewer
 from judgeboard.store.settings import primary_judge, set_setting
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import reapply_flags, rebuild_current
@@ -175,6 +175,48 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
         details = {"person": person.id, "name": name, "to": Role.ADMIN.value, "by": "JUDGEBOARD_ADMIN"}
         record_event(connection, "add_person", name, details=details)
     return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
+
+
+def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
+    """Return the reviewer of this name, stored if it is new; equal names of two origins are two reviewers.
+
+    The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
+    Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.
+    """
+    tidy = checked_name(name)
+    with store.reading() as connection:
+        known = find_reviewer(connection, origin, tidy)
+    if known is not None:
+        return known
+    if origin == SIGNED_IN:
+        raise BadInput(f"{tidy} is not a person here: an admin can add them (`judgeboard people add`)")
+    with store.writing() as connection:
+        if find_reviewer(connection, origin, tidy) is None:
+            record_event(connection, "first_seen", tidy, details={"origin": origin})
+        return store_reviewer(connection, origin, tidy)
+
+
+def people_named(store: Store, names: Sequence[str]) -> list[Reviewer]:
+    """Return the people of these names, each once; a new name that is typed on a page or in a terminal is stored.
+
+    Raises:
+        NotFound: No admin added a person with this address.
+        BadInput: A name is empty, longer than 80 characters or not printable.
+    """
+    return list(dict.fromkeys(_person(store, checked_name(name)) for name in names))
+
+
+def _person(store: Store, name: str) -> Reviewer:
+    if name.startswith("cli:"):
+        return ensure_reviewer(store, "cli", name)
+    with store.reading() as connection:
+        for origin in (SIGNED_IN, "page"):
+            known = find_reviewer(connection, origin, name)
+            if known is not None:
+                return known
+    if "@" in name:
+        raise NotFound(f"{name} is not a person here: an admin can add them (`judgeboard people add`)")
+    return ensure_reviewer(store, "page", name)
 
 
 def turn_away(store: Store) -> None:

@@ -1,7 +1,7 @@
 """Checks of what a review carries, before anything of it is written."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -9,12 +9,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
-from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS, SCALE
-from judgeboard.people.permissions import SIGNED_IN
-from judgeboard.store.engine import Store
-from judgeboard.store.events import record_event
-from judgeboard.store.reviewers import Reviewer, checked_name, find_reviewer, store_reviewer
+from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import LockedResponse, StoredReview, claims_by_judgment, judgment_is_of, replacement_of
 from judgeboard.text import unstorable
 
@@ -117,35 +114,6 @@ def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, 
         raise DecisionRefused("You have a newer review of this answer: undo that one first.")
 
 
-def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
-    """Return the reviewer of this name, stored if it is new; equal names of two origins are two reviewers.
-
-    The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
-    Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.
-    """
-    tidy = checked_name(name)
-    with store.reading() as connection:
-        known = find_reviewer(connection, origin, tidy)
-    if known is not None:
-        return known
-    if origin == SIGNED_IN:
-        raise BadInput(f"{tidy} is not a person here: an admin can add them (`judgeboard people add`)")
-    with store.writing() as connection:
-        if find_reviewer(connection, origin, tidy) is None:
-            record_event(connection, "first_seen", tidy, details={"origin": origin})
-        return store_reviewer(connection, origin, tidy)
-
-
-def people_named(store: Store, names: Sequence[str]) -> list[Reviewer]:
-    """Return the people of these names, each once; a new name that is typed on a page or in a terminal is stored.
-
-    Raises:
-        NotFound: No admin added a person with this address.
-        BadInput: A name is empty, longer than 80 characters or not printable.
-    """
-    return list(dict.fromkeys(_person(store, checked_name(name)) for name in names))
-
-
 def _checked_marks(
     connection: Connection, marks: Collection[ClaimMark], response: LockedResponse
 ) -> tuple[ClaimMark, ...]:
@@ -210,16 +178,3 @@ def _checked_span(span: dict[str, Any], answer: str) -> dict[str, Any]:
         if isinstance(value, str):
             checked_text(f"the {name} of a span", value)
     return span
-
-
-def _person(store: Store, name: str) -> Reviewer:
-    if name.startswith("cli:"):
-        return ensure_reviewer(store, "cli", name)
-    with store.reading() as connection:
-        for origin in (SIGNED_IN, "page"):
-            known = find_reviewer(connection, origin, name)
-            if known is not None:
-                return known
-    if "@" in name:
-        raise NotFound(f"{name} is not a person here: an admin can add them (`judgeboard people add`)")
-    return ensure_reviewer(store, "page", name)

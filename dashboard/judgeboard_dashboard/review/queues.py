@@ -10,8 +10,8 @@ import streamlit as st
 from judgeboard.domain import QueueOrder, QueueState, Role
 from judgeboard.errors import BadInput, JudgeboardError, NotAllowed
 from judgeboard.people.permissions import SIGNED_IN, Action, may, role_of, why_not
+from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Table
-from judgeboard.reviews.checks import people_named
 from judgeboard.reviews.queues import (
     ASKED,
     LONGEST_NAME,

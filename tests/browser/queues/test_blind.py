@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from judgeboard.domain import QueueOrder
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store, open_store

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from judgeboard.domain import Preference, QueueOrder
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.filters import RowFilter
 from page_fit import misfits

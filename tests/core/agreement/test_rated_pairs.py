@@ -9,7 +9,7 @@ from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import AspectPreference, GivenPreference, Preference, Shown
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.store.engine import Store
 from judgeboard.store.preferences import PreferenceOf, store_preferences

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
 from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

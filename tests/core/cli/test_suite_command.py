@@ -13,7 +13,7 @@ from held_endpoint import HeldEndpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, Grade
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version

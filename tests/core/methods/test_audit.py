@@ -23,10 +23,9 @@ from judgeboard.llm.recording_endpoint import (
 )
 from judgeboard.methods.audit import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.methods.audit_report import AuditReport, AuditSample
-from judgeboard.people.roster import raise_flags
+from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.output import to_plain
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.runner import LEAST_READ_AHEAD

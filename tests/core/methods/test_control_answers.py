@@ -11,10 +11,9 @@ from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
-from judgeboard.people.roster import raise_flags
+from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.output import to_json
 from judgeboard.reports.stats import measure
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store

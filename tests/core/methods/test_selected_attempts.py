@@ -8,7 +8,7 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import deselect_attempt, select_attempt
 from judgeboard.methods.refine_run import refine_pending
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.refinements import selected_attempts

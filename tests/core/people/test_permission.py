@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import PERMISSIONS, Action, allowed, check_allowed, may, require
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer, set_role, store_reviewer
 from judgeboard.store.tables import EVENT, SETTING

@@ -6,8 +6,7 @@ import pytest
 
 from judgeboard.domain import Decision, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.people.roster import add_person, admit, change_role, list_people, remove_person
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import add_person, admit, change_role, ensure_reviewer, list_people, remove_person
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events

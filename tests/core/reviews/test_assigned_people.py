@@ -4,7 +4,7 @@ import pytest
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.reviews.checks import ensure_reviewer, people_named
+from judgeboard.people.roster import ensure_reviewer, people_named
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import store_reviewer
 

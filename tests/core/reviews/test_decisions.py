@@ -6,7 +6,7 @@ import pytest
 
 from judgeboard.domain import Decision, FlagState, Grade, Label
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import Decided
 from judgeboard.store.reviewers import Reviewer
 from review_case import ANSWER, NOW, ReviewCase

@@ -8,7 +8,7 @@ import pytest
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.pair_report import ComparedPairs, Listed, PairScreen, measure_pairs, pair_screen
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for
 from judgeboard.store.comparisons import NewComparison, store_comparisons

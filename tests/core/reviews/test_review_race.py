@@ -6,8 +6,8 @@ from threading import Barrier
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, QueueOrder, Response, Status, Verdict
 from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store

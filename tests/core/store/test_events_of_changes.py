@@ -21,11 +21,11 @@ from judgeboard.people.roster import (
     admit,
     change_role,
     change_settings,
+    ensure_reviewer,
     remove_person,
     restore_version,
     retire_version,
 )
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.runs.jobs import cancel_job, request_rejudge
 from judgeboard.runs.worker import rejudge
 from judgeboard.store.engine import Store, open_store

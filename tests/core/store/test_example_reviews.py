@@ -6,7 +6,7 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import example_params
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews

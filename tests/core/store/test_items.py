@@ -7,8 +7,8 @@ from sqlalchemy import text
 
 from judgeboard.domain import Claim, ClaimStatus, Decision, Feedback, FeedbackKind, Grade, Label, Status
 from judgeboard.errors import NotFound
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide, grade
 from judgeboard.store.events import record_event
 from judgeboard.store.items import Item, load_item, response_of_flag

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import insert
 
 from judgeboard.domain import Decision, Feedback, FeedbackKind, Label, ResponseKind, Status
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe

@@ -4,7 +4,7 @@ import pytest
 
 from judgeboard.domain import Preference, Shown
 from judgeboard.methods.pair_report import pair_screen
-from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import last_rows
