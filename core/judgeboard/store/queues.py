@@ -259,18 +259,20 @@ class ConflictRow:
     joined_at: datetime
 
 
+_CONFLICT_ID = func.coalesce(RESPONSE.c.external_id, PAIR.c.external_id)
 _CONFLICTS: Select[Any] = (
     select(
         QUEUE_ITEM.c.id.label("item_id"),
         QUEUE.c.name.label("queue"),
         *(QUEUE_ITEM.c[name] for name in ("response_id", "pair_id", "state", "reviews_needed", "joined_at")),
-        RESPONSE.c.external_id,
+        _CONFLICT_ID.label("external_id"),
         func.coalesce(RESPONSE.c.query_type, PAIR.c.query_type).label("query_type"),
         case((QUEUE_ITEM.c.pair_id.is_(None), QUESTION), else_=PAIR.c.question).label("question"),
     )
     .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
     .join(RESPONSE, RESPONSE.c.id == QUEUE_ITEM.c.response_id, isouter=True)
     .join(PAIR, PAIR.c.id == QUEUE_ITEM.c.pair_id, isouter=True)
+    .where(_CONFLICT_ID.is_not(None))  # not those whose answer or pair is hidden from the viewer
 )
 
 

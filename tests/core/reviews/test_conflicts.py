@@ -8,6 +8,7 @@ from judgeboard.reviews.conflicts import load_conflict, open_conflicts, own_conf
 from judgeboard.reviews.leases import skip
 from judgeboard.reviews.queue_decisions import adjudicate, decide_item
 from judgeboard.reviews.queues import close_queue
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviewers import Reviewer, store_reviewer
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
@@ -109,6 +110,8 @@ def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case) -> None:
     case.queue(needed=2)
     case.queue("blind", blind_judge=True, order=QueueOrder.OLDEST, assigned=(case.lead,))
     item = split(case)
+    with Seen(case.store, case.lead.id).reading() as connection:
+        assert open_conflicts(connection).lines == (), "not as a row without a question"
     with case.store.reading() as connection, pytest.raises(NotAllowed, match="must review this item blind first"):
         load_conflict(connection, item, case.lead)
     case.review(case.lead, CONFIRM, "blind")
@@ -127,7 +130,7 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
     with case.store.reading() as connection:
         (line,) = open_conflicts(connection).lines
         shown = load_conflict(connection, line.item.item_id, case.lead)
-    assert (line.item.question, line.item.external_id, line.differ_on) == ("Which, 0?", None, ("decision",))
+    assert (line.item.question, line.item.external_id, line.differ_on) == ("Which, 0?", "p0", ("decision",))
     assert shown.pair is not None
     assert (shown.pair.answer_a, [word.decision for word in shown.reviews]) == ("left-0", ["a", "b"])
     adjudicate(
