@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import URL, Engine, create_engine, event, make_url, text
 from xdist.scheduler import LoadFileScheduling
 
+from held_endpoint import HeldEndpoint, held_endpoint
 from judgeboard.store.engine import Store, open_store
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
@@ -163,6 +164,13 @@ def store(request: pytest.FixtureRequest) -> Store:
     opened = request.getfixturevalue(f"{request.param}_store")
     assert isinstance(opened, Store)
     return opened
+
+
+@pytest.fixture
+def endpoint() -> Iterator[HeldEndpoint]:
+    """The endpoint of a chat model whose answers a test can keep waiting."""
+    with held_endpoint() as held:
+        yield held
 
 
 @pytest.fixture

@@ -5,15 +5,20 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
 
 
 @dataclass
 class HeldEndpoint:
-    """Answers the first ``free`` requests at once and keeps the others waiting until `release`."""
+    """Answers the first ``free`` requests at once and keeps the others waiting until `release`.
+
+    The answers are those of ``script``; without a script, each is ``reply``.
+    """
 
     server: RecordingEndpoint
+    script: Script | None = None
     free: int = 10**9
     reply: ScriptedReply = field(default_factory=verdict)
 
@@ -38,17 +43,18 @@ class HeldEndpoint:
             self.reply = replace(self.reply, delay_s=0.3)
         self.free = 10**9
 
-    async def answer(self, number: int) -> ScriptedReply:
+    async def answer(self, request: dict[str, Any], number: int) -> ScriptedReply:
         while number >= self.free:  # noqa: ASYNC110 - another thread sets it
             await asyncio.sleep(0.01)
-        return self.reply
+        answer = self.script(request, number) if self.script else self.reply
+        return answer if isinstance(answer, ScriptedReply) else await answer
 
 
 @contextmanager
-def held_endpoint() -> Iterator[HeldEndpoint]:
+def held_endpoint(script: Script | None = None) -> Iterator[HeldEndpoint]:
     """Serve it."""
     with RecordingEndpoint() as server:
-        held = HeldEndpoint(server)
-        server.script = lambda _request, number: held.answer(number)
+        held = HeldEndpoint(server, script)
+        server.script = held.answer
         yield held
         held.release()

@@ -1,10 +1,8 @@
 """Answers to make anew, an endpoint that is generator and judge at once, and what came to be stored of them."""
 
-import asyncio
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Table, select
@@ -139,24 +137,3 @@ def generations(store: Store) -> list[dict[str, Any]]:
 def standing(store: Store) -> list[dict[str, Any]]:
     """Every row about which attempt should stand."""
     return rows(store, SELECTED_ATTEMPT)
-
-
-@dataclass
-class Gate:
-    """A script that keeps requests from number ``free`` on waiting until `open`."""
-
-    then: Script
-    free: int = 10**9
-
-    def __call__(self, request: dict[str, Any], number: int) -> Answering:
-        return self._answer(request, number)
-
-    async def _answer(self, request: dict[str, Any], number: int) -> ScriptedReply:
-        while number >= self.free:  # noqa: ASYNC110 - another thread sets it
-            await asyncio.sleep(0.01)
-        answer = self.then(request, number)
-        return answer if isinstance(answer, ScriptedReply) else await answer
-
-    def open(self) -> None:
-        """Answer everything."""
-        self.free = 10**9

@@ -6,14 +6,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from held_endpoint import HeldEndpoint, held_endpoint
+from held_endpoint import HeldEndpoint
 from judgeboard.imports.importing import import_file
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store, open_store
@@ -25,12 +24,6 @@ pytestmark = pytest.mark.browser
 
 STATS = "import sys; from judgeboard.cli.app import run; sys.exit(run(['stats', '--json', '--db', sys.argv[1]]))"
 PLAIN = 12
-
-
-@pytest.fixture
-def endpoint() -> Iterator[HeldEndpoint]:
-    with held_endpoint() as held:
-        yield held
 
 
 def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
 from judging_log import address, judgeboard, judgments, runs, until
-from refining_log import Gate, both, generations, made, rated, ratings, refinements, scored, store_bad, written
+from refining_log import both, generations, made, rated, ratings, refinements, scored, store_bad, written
 
 COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
 
@@ -155,15 +156,15 @@ def test_recorded_answers_and_ratings_need_no_endpoint(tmp_path: Path, capsys: p
 
 def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:
     store_bad(sqlite_store, 6)
-    gate = Gate(both(lambda _request: "granite", scored({"granite": (0.9, 4)})), free=8)
-    with RecordingEndpoint(gate) as endpoint:
-        words = reflect_words(sqlite_store, endpoint)
+    with held_endpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as held:
+        held.hold_after(8)
+        words = reflect_words(sqlite_store, held.server)
         with judgeboard(*words) as first:
-            until(lambda: len(endpoint.requests) == 10 and steps(sqlite_store) == 8, "8 stored, 2 in flight")
+            until(lambda: len(held.server.requests) == 10 and steps(sqlite_store) == 8, "8 stored, 2 in flight")
             first.send_signal(signal.SIGKILL)
-        gate.open()
+        held.release()
         assert run(words) == 0
-        assert len(endpoint.requests) == 6 * 3 + 2
+        assert len(held.server.requests) == 6 * 3 + 2
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["kept_new"] * 6
     assert len(made(sqlite_store)) == 6
     assert [row["state"] for row in runs(sqlite_store)] == ["done"]
@@ -173,15 +174,15 @@ def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_sto
     file = tmp_path / "prompts.txt"
     file.write_text("".join(f"How warm is it in town {number}?\n" for number in range(4)))
     replies = {"1": rated(2, "colder"), "2": rated(2, "warmer"), "3": rated(4)}
-    gate = Gate(both(attempt_of, lambda answer: replies[answer[-1]]), free=13)
-    with RecordingEndpoint(gate) as endpoint:
-        words = refine_words(address(sqlite_store), endpoint, "--prompts", str(file))
+    with held_endpoint(both(attempt_of, lambda answer: replies[answer[-1]])) as held:
+        held.hold_after(13)
+        words = refine_words(address(sqlite_store), held.server, "--prompts", str(file))
         with judgeboard(*words) as first:
-            until(lambda: len(endpoint.requests) == 15 and steps(sqlite_store) == 13, "13 stored, 2 in flight")
+            until(lambda: len(held.server.requests) == 15 and steps(sqlite_store) == 13, "13 stored, 2 in flight")
             first.send_signal(signal.SIGKILL)
-        gate.open()
+        held.release()
         assert run(words) == 0
-        assert len(endpoint.requests) == 4 * 6 + 2
+        assert len(held.server.requests) == 4 * 6 + 2
     by_subject: dict[str, list[int]] = {}
     for row in refinements(sqlite_store):
         by_subject.setdefault(row["subject"], []).append(row["rating"])

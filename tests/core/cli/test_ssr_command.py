@@ -6,12 +6,11 @@ import pty
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
-from held_endpoint import HeldEndpoint
+from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure
 from judgeboard.store.engine import Store
@@ -125,16 +124,9 @@ def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
 def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
     sqlite_store: Store, tmp_path: Path
 ) -> None:
-    solver = Solver({0: TORN})
-    with RecordingEndpoint() as server:
-        held = HeldEndpoint(server)
-
-        async def answer(request: dict[str, Any], number: int) -> Any:
-            await held.answer(number)
-            return solver(request, number)
-
-        server.script = answer
+    with held_endpoint(Solver({0: TORN})) as held:
         held.hold_after(13)
+        server = held.server
         command = words(server, sqlite_store, pairs_file(tmp_path, 4))
         with judgeboard(*command) as first:
             until(lambda: len(server.requests) == 13 + AT_ONCE and stored(sqlite_store) == 13, "13 stored, 2 in flight")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from held_endpoint import HeldEndpoint
+from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, Grade
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion
@@ -154,15 +154,9 @@ def test_a_junit_file_that_cannot_be_written_is_said(
 
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store, suite: Path) -> None:
-    play = playing()
-    with RecordingEndpoint() as server:
-        held = HeldEndpoint(server, free=20)
-
-        async def script(request: dict[str, Any], number: int) -> Any:
-            await held.answer(number)
-            return play(request, number)
-
-        server.script = script
+    with held_endpoint(playing()) as held:
+        held.hold_after(20)
+        server = held.server
         command = words(server, sqlite_store, suite)
 
         def stored() -> int:

@@ -1,10 +1,8 @@
 """An audit that is killed: the same command goes on, and repeats the calls in flight at most."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from held_endpoint import HeldEndpoint, held_endpoint
+from held_endpoint import HeldEndpoint
 from judgeboard.domain import JudgeVersion, Label, Status, Verdict
 from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.engine import Store
@@ -19,15 +17,9 @@ REVIEWED = JUDGMENT_REVIEW
 ANSWERS = 24
 
 
-@pytest.fixture
-def endpoint() -> Iterator[HeldEndpoint]:
-    with held_endpoint() as endpoint:
-        endpoint.reply = completion("incorrect 0")
-        yield endpoint
-
-
 @pytest.mark.parametrize("approach", ["1", "2"])
 def test_an_audit_goes_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoint, approach: str) -> None:
+    endpoint.reply = completion("incorrect 0")
     store_answers(sqlite_store, ANSWERS)
     with sqlite_store.writing() as connection:
         teacher = ensure_version(connection, JudgeVersion("teacher", "grade"))

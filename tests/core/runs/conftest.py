@@ -1,19 +1,12 @@
-"""A log, an endpoint that can be held, workers in other processes."""
+"""A log, and workers in other processes."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from held_endpoint import HeldEndpoint, held_endpoint
 from job_steps import WorkerProcess, fill
 from judgeboard.store.engine import Store
-
-
-@pytest.fixture
-def endpoint() -> Iterator[HeldEndpoint]:
-    with held_endpoint() as held:
-        yield held
 
 
 @pytest.fixture

@@ -1,17 +1,9 @@
-"""An endpoint that can be held, and what a page says."""
+"""What a page of operations says."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
-
-from held_endpoint import HeldEndpoint, held_endpoint
-
-
-@pytest.fixture
-def endpoint() -> Iterator[HeldEndpoint]:
-    with held_endpoint() as held:
-        yield held
 
 
 @pytest.fixture
