@@ -6,9 +6,10 @@ script: it prints ``ready URL`` and serves until its standard input closes, so t
 """
 
 import importlib.util
-import socket
 import sys
 from pathlib import Path
+
+from served import free_port
 
 CONTEXT_TOKENS = 4096
 AT_ONCE = 2
@@ -21,12 +22,6 @@ def weights() -> Path | None:
     if model is None or server is None or model.origin is None:
         return None
     return next(Path(model.origin).parent.glob("*.gguf"), None)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def serve(model: Path) -> None:
