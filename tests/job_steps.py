@@ -14,7 +14,7 @@ from judgeboard.runs.jobs import JobProgress, job_progress, request_rejudge
 from judgeboard.runs.worker import Worker
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judging_log import until
+from judging_log import address, until
 
 ANSWERS = 24
 PATIENCE = 40
@@ -66,9 +66,8 @@ class WorkerProcess:
 
     def __init__(self, store: Store, said: Path) -> None:
         self.said = said
-        address = store.engine.url.render_as_string(hide_password=False)
         with said.open("w") as errors:
-            self.process = subprocess.Popen([sys.executable, "-c", WORK, address], stderr=errors)
+            self.process = subprocess.Popen([sys.executable, "-c", WORK, address(store)], stderr=errors)
 
     def kill(self) -> None:
         """End it as a power cut would."""

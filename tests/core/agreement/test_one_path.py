@@ -32,6 +32,7 @@ from judgeboard.stats.estimates import number_words, percent, percent_words, two
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import list_versions
+from judging_log import address
 
 KINDS = {"responses": "responses", "human": "grades", "judgements": "verdicts", "pairwise": "pairs"}
 SLICES: tuple[By | None, ...] = (None, "query_type", "time")
@@ -136,7 +137,7 @@ def all_outputs_agree(
 
 
 def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["agreement", "--db", store.engine.url.render_as_string(hide_password=False)]
+    words = ["agreement", "--db", address(store)]
     words += ["--judge-version", result.title, "--human", str(result.human), "--unit", result.unit]
     words += ["--grade", result.grade] if result.unit == "responses" else []
     words += [] if result.by is None else ["--by", result.by]

@@ -7,6 +7,7 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
+from judging_log import address
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def graded(sqlite_log: GradedLog) -> str:
     log.say(log.version(), labels | {ids[0]: {"label": GOOD}})
     for reviewer in ("mara", "jon"):
         log.reviews(labels, reviewer)
-    return log.store.engine.url.render_as_string(hide_password=False)
+    return address(log.store)
 
 
 def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import LEASE, REVIEW
+from judging_log import address
 from queue_case import race_case
 from queue_race import work
 
@@ -15,9 +16,9 @@ ITEMS, REVIEWERS = 300, 10
 SCRIPT = Path(__file__).parents[2] / "queue_race.py"
 
 
-def acknowledged(address: str, until: int) -> dict[int, int]:
+def acknowledged(database: str, until: int) -> dict[int, int]:
     """Let ten reviewers work and kill their process after so many acknowledged reviews; return them with their item."""
-    command = [sys.executable, str(SCRIPT), address, "race", str(REVIEWERS), "acknowledge"]
+    command = [sys.executable, str(SCRIPT), database, "race", str(REVIEWERS), "acknowledge"]
     said: dict[int, int] = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -32,8 +33,7 @@ def acknowledged(address: str, until: int) -> dict[int, int]:
 
 def test_no_acknowledged_decision_is_lost_and_the_rest_goes_on(store: Store) -> None:
     race_case(store, ITEMS)
-    address = store.engine.url.render_as_string(hide_password=False)
-    said = acknowledged(address, until=40) | acknowledged(address, until=60)
+    said = acknowledged(address(store), until=40) | acknowledged(address(store), until=60)
     assert len(said) >= 100
     review, lease = REVIEW, LEASE
     with store.reading() as connection:

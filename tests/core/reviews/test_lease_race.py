@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
+from judging_log import address
 from queue_case import race_case
 from queue_race import Worked, race_threads
 
@@ -50,7 +51,6 @@ def test_threads_on_sqlite(sqlite_store: Store) -> None:
 def test_processes_on_postgres(postgres_store: Store) -> None:
     race_case(postgres_store, ITEMS)
     script = Path(__file__).parents[2] / "queue_race.py"
-    address = postgres_store.engine.url.render_as_string(hide_password=False)
-    command = [sys.executable, str(script), address, "race", str(WORKERS), str(SHARE)]
+    command = [sys.executable, str(script), address(postgres_store), "race", str(WORKERS), str(SHARE)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     check(postgres_store, [Worked(**json.loads(line)) for line in done.stdout.splitlines()])

@@ -14,6 +14,7 @@ from judgeboard.reports.output import to_plain
 from judgeboard.stats.estimates import measured
 from judgeboard.stats.pair_statistics import STATISTICS, Pairs, Statistic
 from judgeboard_dashboard.widgets.tables import table_frame
+from judging_log import address
 
 
 def pairs_per_group(pairs: Pairs) -> Estimate:
@@ -39,9 +40,8 @@ def test_a_row_of_statistics_appears_everywhere(
     page = table_frame(figures_table(result.statistics))
     assert page[page["Figure"] == "Pairs per group"]["Value"].tolist() == ["1.00"]
 
-    address = log.store.engine.url.render_as_string(hide_password=False)
-    assert run(["agreement", "--db", address]) == 0
+    assert run(["agreement", "--db", address(log.store)]) == 0
     assert "Pairs per group" in capsys.readouterr().out
-    assert run(["stats", "--db", address, "--json"]) == 0
+    assert run(["stats", "--db", address(log.store), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["agreement"]
     assert all("pairs_per_group" in each["statistics"] for each in rows)
