@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
+from judging_log import asked
 
 
 @dataclass
@@ -27,12 +28,9 @@ class HeldEndpoint:
         return self.server.base_url
 
     @property
-    def asked(self) -> Counter[str]:
+    def asked(self) -> Counter[int]:
         """How often each answer was asked about, by its number."""
-        return Counter(
-            next(word for word in request.body["messages"][1]["content"].split() if word.startswith("number-"))
-            for request in self.server.requests
-        )
+        return asked(self.server)
 
     def hold_after(self, free: int) -> None:
         self.free = free

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN
+from stored_rows import rows_of
 
 PATIENCE = 60
 
@@ -36,21 +37,24 @@ def store_answers(store: Store, count: int, *, first: int = 0, **fields: Any) ->
         )
 
 
-def number_in(request: dict[str, Any]) -> int:
-    """Return which answer a request is about."""
-    found = re.search(r"number-(\d+)", request["messages"][1]["content"])
+def number_in(request: Mapping[str, Any], after: str = "number-") -> int:
+    """Return the number of the answer or case that a request is about: what stands after ``after``."""
+    words = " ".join(message["content"] for message in request["messages"] if message["role"] == "user")
+    found = re.search(rf"{after}(\d+)", words)
     assert found is not None
     return int(found[1])
 
 
-def by_number(replies: dict[int, ScriptedReply], other: ScriptedReply | None = None) -> Script:
+def by_number(
+    replies: Mapping[int, ScriptedReply], other: ScriptedReply | None = None, after: str = "number-"
+) -> Script:
     """Answer by which answer is asked about; ``other`` (a good verdict) for those not named."""
-    return lambda request, _number: replies.get(number_in(request), other or verdict())
+    return lambda request, _number: replies.get(number_in(request, after), other or verdict())
 
 
-def asked(endpoint: RecordingEndpoint) -> Counter[int]:
+def asked(endpoint: RecordingEndpoint, after: str = "number-") -> Counter[int]:
     """Count the requests by which answer they are about."""
-    return Counter(number_in(request.body) for request in endpoint.requests)
+    return Counter(number_in(request.body, after) for request in endpoint.requests)
 
 
 def rag(endpoint: RecordingEndpoint, **options: Any) -> Judge:
@@ -68,8 +72,7 @@ def judgments(store: Store) -> list[dict[str, Any]]:
 
 def runs(store: Store) -> list[dict[str, Any]]:
     """Return every run, oldest first."""
-    with store.reading() as connection:
-        return [dict(row._mapping) for row in connection.execute(select(RUN).order_by(RUN.c.id))]
+    return rows_of(store, RUN)
 
 
 def address(store: Store) -> str:

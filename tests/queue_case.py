@@ -22,7 +22,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
-from review_case import rows_of
+from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 CONFIRM, DISMISS, UNSURE = Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE

@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Table, select
-
 from judgeboard.domain import Response
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion, verdict
@@ -15,6 +13,7 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import GENERATION, REFINEMENT, RESPONSE, SELECTED_ATTEMPT
+from stored_rows import rows_of
 
 LONG = "This answer is long enough to be worth a second try, and it rests on nothing at all. It is"
 ANSWER = re.compile(r"\[BEGIN ANSWER \w+\]\n(.*?)\n\[END ANSWER", re.DOTALL)
@@ -112,28 +111,21 @@ def written(endpoint: RecordingEndpoint) -> list[dict[str, Any]]:
     return [request.body for request in endpoint.requests if not is_judging(request.body)]
 
 
-def rows(store: Store, table: Table) -> list[dict[str, Any]]:
-    """Every row of a table, by id."""
-    with store.reading() as connection:
-        found = connection.execute(select(table).order_by(table.c.id))
-        return [dict(row._mapping) for row in found]
-
-
 def made(store: Store) -> list[dict[str, Any]]:
     """The answers that were made."""
-    return [row for row in rows(store, RESPONSE) if row["kind"] == "regenerated"]
+    return [row for row in rows_of(store, RESPONSE) if row["kind"] == "regenerated"]
 
 
 def refinements(store: Store) -> list[dict[str, Any]]:
     """Every refinement."""
-    return rows(store, REFINEMENT)
+    return rows_of(store, REFINEMENT)
 
 
 def generations(store: Store) -> list[dict[str, Any]]:
     """Every call to a generator."""
-    return rows(store, GENERATION)
+    return rows_of(store, GENERATION)
 
 
 def standing(store: Store) -> list[dict[str, Any]]:
     """Every row about which attempt should stand."""
-    return rows(store, SELECTED_ATTEMPT)
+    return rows_of(store, SELECTED_ATTEMPT)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import Table
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.people.roster import ensure_reviewer
@@ -19,6 +19,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
+from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
 ANSWER = "The rope is 60 m long."
@@ -76,13 +77,6 @@ class ReviewCase:
     def events(self) -> list[tuple[str, str]]:
         """What was done, without what made it."""
         return [(row["kind"], row["actor"]) for row in self.rows(EVENT) if row["kind"] not in MAKING]
-
-
-def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
-    """Every row of a table by id."""
-    with store.reading() as connection:
-        found = connection.execute(select(table).order_by(table.c.id)).mappings()
-        return [dict(row) for row in found]
 
 
 def flagged_case(store: Store) -> ReviewCase:

@@ -1,13 +1,13 @@
 """Suites to run in tests, and an endpoint that plays candidate and judge."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.judges.rubric_file import Dimension, Rubric
 from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion
 from judgeboard.methods.suite_file import Case, Suite
+from judging_log import number_in
 
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS), Dimension("tone", WORDS)))
@@ -24,13 +24,6 @@ def scored(accuracy: Any = 4, tone: Any = 4, **more: Any) -> ScriptedReply:
     given = {"accuracy": accuracy, "tone": tone, **more}
     said = {name: {"reasoning": "So.", "score": score} for name, score in given.items() if score is not None}
     return completion(json.dumps(said))
-
-
-def number_in(request: Mapping[str, Any]) -> int:
-    """Return which case a request is about, a repair too."""
-    found = re.search(r"number-(\d+)", " ".join(message["content"] for message in request["messages"]))
-    assert found is not None
-    return int(found[1])
 
 
 def is_judging(request: Mapping[str, Any]) -> bool:

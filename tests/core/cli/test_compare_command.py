@@ -17,7 +17,7 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import COMPARISON, PAIR
 from judging_log import address, judgeboard, runs, until
 from pair_log import add_pairs, asked, by_pair, record, said
-from review_case import rows_of
+from stored_rows import rows_of
 
 AT_ONCE = 4
 

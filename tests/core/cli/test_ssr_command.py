@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
@@ -17,6 +16,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address, judgeboard, runs, until
 from solving_log import OPTIONS, TORN, Solver
+from stored_rows import row_count
 
 AT_ONCE = 2
 PAIRS = "a file of pairs"
@@ -49,9 +49,7 @@ def words(endpoint: RecordingEndpoint, store: Store, file: str, *more: str) -> l
 
 def stored(store: Store) -> int:
     """How many samples and verdicts are stored."""
-    with store.reading() as connection:
-        tables = (SAMPLE, COMPARISON)
-        return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
+    return row_count(store, SAMPLE, COMPARISON)
 
 
 def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(

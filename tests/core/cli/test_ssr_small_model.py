@@ -10,7 +10,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address
-from review_case import rows_of
+from stored_rows import row_count
 
 PAIR = {
     "id": "q",
@@ -35,7 +35,7 @@ def test_a_real_small_model_goes_through_all_of_it(
     result = json.loads(capsys.readouterr().out)
     account = result["account"]
     asked = sum(account[status] for status in ("ok", "unparsable", "refused", "error"))
-    stored = len(rows_of(sqlite_store, SAMPLE)) + len(rows_of(sqlite_store, COMPARISON))
+    stored = row_count(sqlite_store, SAMPLE, COMPARISON)
     assert account["asked"] == asked == stored == 3
     assert (account["error"], account["not_reached"], result["items"]) == (0, 0, 1)
     assert result["no_answer"] in {0, 1}

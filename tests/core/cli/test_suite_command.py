@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sqlite3
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -17,7 +16,9 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
+from judgeboard.store.tables import GENERATION, JUDGMENT
 from judging_log import address, judgeboard, judgments, runs, until
+from stored_rows import row_count
 from suite_runs import asked, playing, scored
 
 RUBRIC = "rubric:\n  dimensions:\n" + "".join(
@@ -160,11 +161,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         command = words(server, sqlite_store, suite)
 
         def stored() -> int:
-            with sqlite3.connect(address(sqlite_store)) as connection:
-                return sum(
-                    connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-                    for table in ("generation", "judgment")
-                )
+            return row_count(sqlite_store, GENERATION, JUDGMENT)
 
         with judgeboard(*command) as first:
             until(lambda: len(server.requests) == 20 + AT_ONCE and stored() == 20, "20 stored, 4 in flight")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
@@ -15,6 +15,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import FEEDBACK, IMPORT_BATCH, JUDGMENT, RESPONSE, REVIEW, RUN
+from stored_rows import row_count
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -28,11 +29,6 @@ def answer(number: int, **more: Any) -> dict[str, Any]:
     return {"id": f"a{number}", "query": f"question {number}", "answer": f"answer {number}", "context": ["p"], **more}
 
 
-def count(store: Store, table: Any) -> int:
-    with store.reading() as connection:
-        return connection.execute(select(func.count()).select_from(table)).scalar_one()
-
-
 @pytest.fixture
 def log(store: Store, tmp_path: Path) -> Path:
     path = write(tmp_path / "log.jsonl", *(answer(number) for number in range(5)))
@@ -44,7 +40,7 @@ def test_a_second_import_changes_nothing_and_says_since_when(store: Store, log: 
     again = import_file(store, log)
     assert (again.new, again.unchanged, again.rejected) == (0, 5, 0)
     assert again.before is not None
-    assert count(store, IMPORT_BATCH) == 1
+    assert row_count(store, IMPORT_BATCH) == 1
 
 
 def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store: Store, tmp_path: Path) -> None:
@@ -85,14 +81,14 @@ def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_
     path = write(tmp_path / "feedback.jsonl", answer(1, feedback="down"))
     assert import_file(store, path).feedback_added == 1
     assert import_file(store, path).feedback_added == 0
-    assert count(store, FEEDBACK) == 1
+    assert row_count(store, FEEDBACK) == 1
 
 
 def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store: Store, log: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
     summary = import_file(store, path, dry_run=True)
     assert (summary.new, summary.unchanged, summary.rejected, summary.conflicts) == (1, 1, 2, 1)
-    assert count(store, RESPONSE) == 5
+    assert row_count(store, RESPONSE) == 5
     assert not (tmp_path / "more.jsonl.rejected.jsonl").exists()
 
 
@@ -101,7 +97,7 @@ def test_grades_become_reviews_of_imported_people_once(store: Store, log: Path, 
     path = write(tmp_path / "grades.jsonl", grade, {**grade, "response_id": "a2", "annotator": "Bo"})
     assert import_file(store, path, kind="grades").new == 2
     assert import_file(store, path, kind="grades").unchanged == 2
-    assert count(store, REVIEW) == 2
+    assert row_count(store, REVIEW) == 2
 
 
 def test_another_grade_of_the_same_person_replaces_the_one_before(store: Store, log: Path, tmp_path: Path) -> None:
@@ -123,7 +119,7 @@ def test_recorded_verdicts_become_judgments_of_one_run_per_judge(store: Store, l
     path = write(tmp_path / "verdicts.jsonl", *rows)
     assert import_file(store, path, kind="verdicts").new == 6
     assert import_file(store, path, kind="verdicts").unchanged == 6
-    assert (count(store, JUDGMENT), count(store, RUN)) == (6, 2)
+    assert (row_count(store, JUDGMENT), row_count(store, RUN)) == (6, 2)
 
 
 def test_another_verdict_of_the_same_judge_is_a_conflict(store: Store, log: Path, tmp_path: Path) -> None:
@@ -131,7 +127,7 @@ def test_another_verdict_of_the_same_judge_is_a_conflict(store: Store, log: Path
     import_file(store, write(tmp_path / "first.jsonl", verdict), kind="verdicts")
     second = import_file(store, write(tmp_path / "second.jsonl", {**verdict, "label": "hallucinated"}), kind="verdicts")
     assert (second.new, second.conflicts) == (0, 1)
-    assert count(store, JUDGMENT) == 1
+    assert row_count(store, JUDGMENT) == 1
 
 
 def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store: Store, log: Path, tmp_path: Path) -> None:
@@ -183,7 +179,7 @@ def test_a_file_that_breaks_off_leaves_whole_batches_and_the_next_run_completes_
     broken.write_bytes(packed[: len(packed) // 2])
     first = import_file(store, broken)
     assert first.unreadable is not None
-    assert 0 < first.new == count(store, RESPONSE) < 2500
+    assert 0 < first.new == row_count(store, RESPONSE) < 2500
     broken.write_bytes(packed)
     second = import_file(store, broken)
     assert (second.new, second.unchanged) == (2500 - first.new, first.new)

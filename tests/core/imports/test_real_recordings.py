@@ -7,14 +7,11 @@ from sqlalchemy import func, select
 from judgeboard.imports.importing import import_file
 from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
+from stored_rows import row_count
 
 
 def counts(store: Store, *names: str) -> dict[str, int]:
-    with store.reading() as connection:
-        return {
-            name: connection.execute(select(func.count()).select_from(METADATA.tables[name])).scalar_one()
-            for name in names
-        }
+    return {name: row_count(store, METADATA.tables[name]) for name in names}
 
 
 def where(store: Store, table: str, column: str, *, null: bool = False, value: object = None) -> int:

@@ -1,14 +1,13 @@
 """A supreme judge that is asked: what it is shown, what is stored, where it goes on, what it comes to."""
 
-import re
 from collections import Counter
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
+import judging_log
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Decision, DimensionScore, Label, ResponseKind, RunState, Status
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
@@ -33,6 +32,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
+from stored_rows import rows_of
 
 REVIEWED = JUDGMENT_REVIEW
 RIGHT, WRONG = completion("correct 1"), completion("incorrect 0")
@@ -41,14 +41,13 @@ RIGHT, WRONG = completion("correct 1"), completion("incorrect 0")
 PUBLISHED = [(1, 0, 0), (1, 0, 0), (0, 0, 1), (0, 0, 1), (0, 0, 1)]
 
 
-def number_in(request: dict[str, Any]) -> int:
-    found = re.search(r"answer (\d+)", request["messages"][1]["content"])
-    assert found is not None
-    return int(found[1])
-
-
 def by_number(replies: dict[int, ScriptedReply], other: ScriptedReply = RIGHT) -> Script:
-    return lambda request, _number: replies.get(number_in(request), other)
+    return judging_log.by_number(replies, other, after="answer ")
+
+
+def asked(endpoint: RecordingEndpoint) -> list[int]:
+    """The numbers of the answers that were asked about, in order."""
+    return sorted(judging_log.asked(endpoint, after="answer ").elements())
 
 
 def review(store: Store, script: Script, **options: Any) -> tuple[AuditReport, RecordingEndpoint]:
@@ -58,14 +57,11 @@ def review(store: Store, script: Script, **options: Any) -> tuple[AuditReport, R
         return audit(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
 
 
-def rows(store: Store, table: Any) -> list[dict[str, Any]]:
-    with store.reading() as connection:
-        return [dict(row._mapping) for row in connection.execute(select(table).order_by(table.c.id))]
-
-
 def flags(store: Store) -> list[tuple[int, str]]:
     """Response and state of the flags of supreme_disagrees."""
-    return sorted((row["response_id"], row["state"]) for row in rows(store, FLAG) if row["rule"] == "supreme_disagrees")
+    return sorted(
+        (row["response_id"], row["state"]) for row in rows_of(store, FLAG) if row["rule"] == "supreme_disagrees"
+    )
 
 
 @pytest.fixture
@@ -142,23 +138,23 @@ def test_an_unusable_review_is_no_mark(log: GradedLog) -> None:
     ]
     assert (report.audited, report.graded, report.tp, report.fn) == (1, 1, 1, 0)
     assert report.account.exit_code == 1
-    stored = {row["status"]: row["correct"] for row in rows(log.store, REVIEWED)}
+    stored = {row["status"]: row["correct"] for row in rows_of(log.store, REVIEWED)}
     assert stored == {"unparsable": None, "refused": None, "error": None, "ok": False}
     again, endpoint = review(log.store, always(RIGHT))
     assert (endpoint.requests, again.audited) == ([], 1)
     repaired, endpoint = review(log.store, always(WRONG), again=True)
-    assert sorted(number_in(each.body) for each in endpoint.requests) == [1, 2, 3]
+    assert asked(endpoint) == [1, 2, 3]
     assert (repaired.audited, repaired.tp) == (4, 4)
-    assert sorted(row["ask"] for row in rows(log.store, REVIEWED)) == [0, 0, 0, 0, 1, 1, 1]
+    assert sorted(row["ask"] for row in rows_of(log.store, REVIEWED)) == [0, 0, 0, 0, 1, 1, 1]
 
 
 def test_each_verdict_is_asked_about_once(sqlite_log: GradedLog) -> None:
     teacher, ids = taught(sqlite_log, 6)
     _, endpoint = review(sqlite_log.store, always(RIGHT))
-    assert Counter(number_in(each.body) for each in endpoint.requests) == Counter(range(1, 7))
+    assert asked(endpoint) == list(range(1, 7))
     sqlite_log.say_all(teacher, ids[:2], label=BAD)  # judged anew: other verdicts
     _, endpoint = review(sqlite_log.store, always(RIGHT))
-    assert sorted(number_in(each.body) for each in endpoint.requests) == [1, 2]
+    assert asked(endpoint) == [1, 2]
     _, endpoint = review(sqlite_log.store, always(RIGHT), max_output=9)  # another version of the supreme judge
     assert len(endpoint.requests) == 6
 
@@ -168,30 +164,30 @@ def test_a_stopped_audit_goes_on_where_it_ended(log: GradedLog, tmp_path: Path) 
     prices.write_text("[models]\nbig = { input = 1, output = 1 }\n")
     taught(log, 20)
     first, endpoint = review(log.store, always(WRONG), prices=prices, max_cost=0.0006)
-    done = {number_in(each.body) for each in endpoint.requests}
+    done = set(asked(endpoint))
     assert first.account.state is RunState.STOPPED
     assert first.account.exit_code == 2
     assert first.account.asked == len(done) == len(flags(log.store)) < 20
     assert first.account.not_reached == 20 - len(done)
     second, endpoint = review(log.store, always(WRONG), prices=prices)
-    assert sorted(number_in(each.body) for each in endpoint.requests) == sorted(set(range(1, 21)) - done)
+    assert asked(endpoint) == sorted(set(range(1, 21)) - done)
     assert (second.account.asked, second.account.not_reached, second.audited) == (20, 0, 20)
-    assert len(rows(log.store, RUN)) == 1
+    assert len(rows_of(log.store, RUN)) == 1
     assert second.flags_raised == len(flags(log.store)) == 20
 
 
 def test_a_refusing_endpoint_stops_with_nothing_stored(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 5)
     report, _ = review(sqlite_log.store, always(failure(401, "bad key")))
-    assert (report.account.exit_code, report.account.not_reached, rows(sqlite_log.store, REVIEWED)) == (2, 5, [])
+    assert (report.account.exit_code, report.account.not_reached, rows_of(sqlite_log.store, REVIEWED)) == (2, 5, [])
 
 
 def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 300)
     report, endpoint = review(sqlite_log.store, always(WRONG), sample=AuditSample(0.1, seed=4), concurrency=16)
     assert 10 < len(endpoint.requests) == report.audited < 60
-    assert {row["inclusion_probability"] for row in rows(sqlite_log.store, REVIEWED)} == {0.1}
-    drawn = [row for row in rows(sqlite_log.store, FLAG) if row["rule"] == "supreme_disagrees"]
+    assert {row["inclusion_probability"] for row in rows_of(sqlite_log.store, REVIEWED)} == {0.1}
+    drawn = [row for row in rows_of(sqlite_log.store, FLAG) if row["rule"] == "supreme_disagrees"]
     assert {row["inclusion_probability"] for row in drawn} == {0.1}
     again, endpoint = review(sqlite_log.store, always(WRONG), sample=AuditSample(0.1, seed=4))
     assert (endpoint.requests, again.audited) == ([], report.audited)
@@ -205,7 +201,7 @@ def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(sqlite
 def test_only_what_where_means_is_audited(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 4)
     report, endpoint = review(sqlite_log.store, always(RIGHT), sample=AuditSample(where=RowFilter(ids=("a2", "a3"))))
-    assert sorted(number_in(each.body) for each in endpoint.requests) == [2, 3]
+    assert asked(endpoint) == [2, 3]
     assert report.audited == 2
 
 
@@ -253,7 +249,7 @@ def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_
 def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(log: GradedLog) -> None:
     _, ids = taught(log, 1)
     review(log.store, always(WRONG))
-    (mine,) = [row["id"] for row in rows(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
+    (mine,) = [row["id"] for row in rows_of(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
     reviewer = ensure_reviewer(log.store, "page", "Mara")
     key = "00000000-0000-4000-8000-00000000000{}".format
     decided = decide(log.store, flag_id=mine, reviewer=reviewer, decision=Decision.DISMISS, request_key=key(1))
@@ -277,7 +273,7 @@ def test_a_second_process_at_the_same_audit_asks_only_what_is_left(sqlite_log: G
         return RIGHT
 
     report, endpoint = review(sqlite_log.store, answering, concurrency=1)
-    assert (report.audited, len(rows(sqlite_log.store, REVIEWED))) == (200, 200)
+    assert (report.audited, len(rows_of(sqlite_log.store, REVIEWED))) == (200, 200)
     assert len(endpoint.requests) <= LEAST_READ_AHEAD + 4, "what was read ahead, and nothing that is stored by then"
 
 
@@ -303,7 +299,7 @@ def test_who_is_unknown_or_without_a_price_is_refused_before_anything_is_asked(s
         review(sqlite_log.store, always(RIGHT), audited="nobody")
     with pytest.raises(UnknownPrice):
         review(sqlite_log.store, always(RIGHT), max_cost=1)
-    assert rows(sqlite_log.store, RUN) == []
+    assert rows_of(sqlite_log.store, RUN) == []
 
 
 def score(store: Store, script: Script, kind: str = "rag", **options: Any) -> tuple[AuditReport, RecordingEndpoint]:
@@ -339,7 +335,7 @@ def test_two_scores_far_apart_are_a_mark(
     assert [id_ for id_, _ in flags(sqlite_log.store)] == (ids if marked else [])
     # It is shown the answer alone, and what it says is no second opinion: that rule does not fire.
     assert "VERDICT" not in endpoint.requests[0].body["messages"][1]["content"]
-    assert "judges_disagree" not in {row["rule"] for row in rows(sqlite_log.store, FLAG)}
+    assert "judges_disagree" not in {row["rule"] for row in rows_of(sqlite_log.store, FLAG)}
 
 
 def test_scoring_goes_on_where_it_ended_and_asks_once(log: GradedLog) -> None:
@@ -356,9 +352,9 @@ def test_scoring_goes_on_where_it_ended_and_asks_once(log: GradedLog) -> None:
     assert (second.account.asked, second.audited, second.flags_raised) == (6, 6, 6)
     third, endpoint = score(log.store, always(verdict()))
     assert (endpoint.requests, third.audited) == ([], 6)
-    own = [row for row in rows(log.store, JUDGMENT) if row["run_id"] is not None]
+    own = [row for row in rows_of(log.store, JUDGMENT) if row["run_id"] is not None]
     assert len(own) == 6
-    assert all(row["run_id"] is None for row in rows(log.store, REVIEWED))  # no calls of their own
+    assert all(row["run_id"] is None for row in rows_of(log.store, REVIEWED))  # no calls of their own
 
 
 def test_what_a_supreme_judge_scored_is_read_again_by_the_same_rule(sqlite_log: GradedLog) -> None:
@@ -366,7 +362,7 @@ def test_what_a_supreme_judge_scored_is_read_again_by_the_same_rule(sqlite_log: 
     first, _ = score(sqlite_log.store, always(verdict(groundedness=0.45)))
     again = audit_recorded(sqlite_log.store, "supreme", "teacher")
     assert (first.marked, again.marked) == (0, 0)  # though its labels, cut at 0.5, differ
-    assert len(rows(sqlite_log.store, REVIEWED)) == 1
+    assert len(rows_of(sqlite_log.store, REVIEWED)) == 1
 
 
 def test_what_a_supreme_judge_was_shown_is_reported_without_asking(sqlite_log: GradedLog) -> None:
@@ -381,15 +377,15 @@ def test_grades_of_both_are_compared_as_labels(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 2, label=GOOD)
     report, _ = score(sqlite_log.store, by_number({1: WRONG}), kind="grade")
     assert (report.audited, report.marked, report.account.ok) == (2, 1, 2)
-    assert Label.HALLUCINATED.value in {row["label"] for row in rows(sqlite_log.store, JUDGMENT)}
-    assert {row["status"] for row in rows(sqlite_log.store, REVIEWED)} == {Status.OK.value}
+    assert Label.HALLUCINATED.value in {row["label"] for row in rows_of(sqlite_log.store, JUDGMENT)}
+    assert {row["status"] for row in rows_of(sqlite_log.store, REVIEWED)} == {Status.OK.value}
 
 
 def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 2, scores=(DimensionScore("care", 2, "1-5"),))  # as a rubric judge says it
     labels = sqlite_log.version("labels")
     sqlite_log.say_all(labels, [1, 2], label=GOOD)
-    before = rows(sqlite_log.store, VERSION)
+    before = rows_of(sqlite_log.store, VERSION)
     for audited, kind, said in (
         (
             "teacher",
@@ -404,7 +400,7 @@ def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(s
             with pytest.raises(BadInput, match=said):
                 audit(sqlite_log.store, supreme, audited)
             assert endpoint.requests == []
-    assert (rows(sqlite_log.store, RUN), rows(sqlite_log.store, VERSION)) == ([], before)
+    assert (rows_of(sqlite_log.store, RUN), rows_of(sqlite_log.store, VERSION)) == ([], before)
 
 
 def test_a_judge_of_the_same_kind_is_asked_as_the_audited_one_was(sqlite_log: GradedLog) -> None:
@@ -424,10 +420,10 @@ def test_a_judge_of_the_same_kind_is_asked_as_the_audited_one_was(sqlite_log: Gr
 @pytest.mark.parametrize("how", [review, score])
 def test_an_audit_without_a_verdict_to_look_at_leaves_nothing_behind(sqlite_log: GradedLog, how: Any) -> None:
     sqlite_log.version("teacher")
-    before = rows(sqlite_log.store, VERSION)
+    before = rows_of(sqlite_log.store, VERSION)
     report, endpoint = how(sqlite_log.store, always(RIGHT))
     assert (endpoint.requests, report.audited, report.account.run_id) == ([], 0, None)
-    assert (rows(sqlite_log.store, RUN), rows(sqlite_log.store, VERSION)) == ([], before)
+    assert (rows_of(sqlite_log.store, RUN), rows_of(sqlite_log.store, VERSION)) == ([], before)
 
 
 def test_a_larger_sample_says_which_reviews_are_of_the_smaller_one(sqlite_log: GradedLog) -> None:
@@ -438,7 +434,7 @@ def test_a_larger_sample_says_which_reviews_are_of_the_smaller_one(sqlite_log: G
     assert wider.notes == (
         f"{first.audited} of {wider.audited} reviews belong to a sample of 20 % and keep that sampling probability.",
     )
-    kept = Counter(row["inclusion_probability"] for row in rows(sqlite_log.store, REVIEWED))
+    kept = Counter(row["inclusion_probability"] for row in rows_of(sqlite_log.store, REVIEWED))
     assert kept == {0.2: first.audited, 0.5: wider.audited - first.audited}
 
 
@@ -451,6 +447,6 @@ def test_a_stopped_audit_goes_on_though_answers_were_made_and_have_been_stored(s
     sqlite_log.answers(1, kind=ResponseKind.CONTROL)
     sqlite_log.say_all(teacher, sqlite_log.answers(1), label=GOOD, groundedness=0.9)
     second, endpoint = how(sqlite_log.store, always(said))
-    assert (len(endpoint.requests), second.account.asked, len(rows(sqlite_log.store, RUN))) == (2, 4, 1)
+    assert (len(endpoint.requests), second.account.asked, len(rows_of(sqlite_log.store, RUN))) == (2, 4, 1)
     third, endpoint = how(sqlite_log.store, always(said))
-    assert ([number_in(each.body) for each in endpoint.requests], third.audited) == ([6], 5)
+    assert (asked(endpoint), third.audited) == ([6], 5)

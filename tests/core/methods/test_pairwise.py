@@ -13,7 +13,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.tables import COMPARISON
 from pair_log import add_pairs, asked, by_pair, pairwise, said
-from review_case import rows_of
+from stored_rows import rows_of
 
 
 def compare(store: Store, script: Script, pair_ids: list[int], **options: Any) -> tuple[Compared, RecordingEndpoint]:

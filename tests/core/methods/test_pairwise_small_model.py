@@ -10,7 +10,7 @@ from judgeboard.store.comparisons import latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON
 from pair_log import add_pairs
-from review_case import rows_of
+from stored_rows import rows_of
 
 
 @pytest.mark.llm

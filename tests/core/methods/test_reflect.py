@@ -27,11 +27,11 @@ from refining_log import (
     judge,
     made,
     refinements,
-    rows,
     scored,
     store_bad,
     written,
 )
+from stored_rows import rows_of
 
 BETTER = "It is granite, as the passage says."
 
@@ -69,7 +69,7 @@ def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store)
     assert (new["generator_model"], new["derived_from"]) == ("writer", 1)
     assert [(row["id"], row["groundedness"]) for row in judgments(store)] == [("0", 0.2), (new["external_id"], 0.9)]
     [row] = refinements(store)
-    before, after = (one["id"] for one in rows(store, JUDGMENT))
+    before, after = (one["id"] for one in rows_of(store, JUDGMENT))
     assert (row["method"], row["outcome"]) == ("reflect", "kept_new")
     assert (row["root_response_id"], row["response_id"]) == (1, new["id"])
     assert (row["judgment_before_id"], row["judgment_id"]) == (before, after)
@@ -271,7 +271,7 @@ def test_a_stopped_run_goes_on_though_the_log_has_grown(sqlite_store: Store) -> 
 def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Store) -> None:
     store_bad(sqlite_store)
     reflect(sqlite_store, writing(granite=(0.0, 1)))
-    assert {row["response_id"] for row in rows(sqlite_store, FLAG)} == {1}
+    assert {row["response_id"] for row in rows_of(sqlite_store, FLAG)} == {1}
     again, endpoint = reflect(sqlite_store, writing())
     assert (again.eligible, endpoint.requests) == (0, []), "a made answer is not made anew"
 

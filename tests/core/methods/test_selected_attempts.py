@@ -13,7 +13,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.refinements import selected_attempts
 from judgeboard.store.tables import EVENT
-from refining_log import generator, judge, made, ratings, refinements, rows, standing, store_bad
+from refining_log import generator, judge, made, ratings, refinements, standing, store_bad
+from stored_rows import rows_of
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Stor
         (0, True, 2),
         (2, False, None),
     ]
-    kinds = [row["kind"] for row in rows(refined, EVENT)]
+    kinds = [row["kind"] for row in rows_of(refined, EVENT)]
     assert kinds.count("select_attempt") == 4
     assert kinds.count("deselect_attempt") == 1
 

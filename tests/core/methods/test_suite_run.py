@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 import judgeboard
 from judgeboard.domain import Response, ResponseKind, RunState
@@ -26,6 +26,7 @@ from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE, SUITE_CASE
 from judging_log import judgments, rag
+from stored_rows import row_count
 from suite_runs import asked, playing, scored, suite
 
 
@@ -36,11 +37,6 @@ def run(
         return run_suite(
             store, which, candidate, model="judge", base_url=endpoint.base_url, **{"concurrency": 4} | options
         ), endpoint
-
-
-def rows(store: Store, table: Any) -> int:
-    with store.reading() as connection:
-        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
 def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
@@ -75,7 +71,7 @@ def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> 
         assert kinds == {ResponseKind.CANDIDATE.value}
         assert count_responses(connection) == 0
         assert primary_judge(connection) is None, "who judged no answer of the log is not its judge"
-    assert rows(sqlite_store, FLAG) == 0
+    assert row_count(sqlite_store, FLAG) == 0
     with RecordingEndpoint() as endpoint:
         assert judge_pending(sqlite_store, rag(endpoint)).selected == 0
 
@@ -128,7 +124,7 @@ def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(sto
 
     stopped, endpoint = run(store, breaking, suite(12))
     assert (stopped.account.state, stopped.gate.code, stopped.exit_code) == (RunState.STOPPED, 2, 2)
-    done = rows(store, GENERATION), rows(store, JUDGMENT)
+    done = row_count(store, GENERATION), row_count(store, JUDGMENT)
     assert sum(done) <= 9
     again, endpoint = run(store, playing(), suite(12))
     assert (again.run, again.measured, again.account.state) == (stopped.run, 12, RunState.DONE)
@@ -148,7 +144,7 @@ def test_another_suite_or_candidate_is_another_run(sqlite_store: Store) -> None:
 def test_a_cost_limit_needs_the_price_of_both_models(sqlite_store: Store) -> None:
     with pytest.raises(UnknownPrice):
         run(sqlite_store, playing(), suite(2), max_cost=1.0)
-    assert rows(sqlite_store, RESPONSE) == 0
+    assert row_count(sqlite_store, RESPONSE) == 0
 
 
 def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite_store: Store, tmp_path: Path) -> None:
@@ -241,8 +237,8 @@ def test_two_at_the_same_run_ask_for_nothing_that_is_stored_twice(sqlite_store: 
 
     second, _ = run(sqlite_store, meanwhile, suite(6), concurrency=1)
     assert {first.run, second.run, other[0].run} == {first.run}
-    assert rows(sqlite_store, SUITE_CASE) == 6
-    assert rows(sqlite_store, JUDGMENT) == 6, "no verdict is kept on an answer that is not stored"
+    assert row_count(sqlite_store, SUITE_CASE) == 6
+    assert row_count(sqlite_store, JUDGMENT) == 6, "no verdict is kept on an answer that is not stored"
     assert {row["status"] for row in judgments(sqlite_store)} == {"ok"}
 
 
@@ -264,7 +260,7 @@ def test_who_cannot_answer_is_refused_before_anything_is_stored(
 ) -> None:
     with pytest.raises(BadInput, match=said):
         run(sqlite_store, playing(), suite(1), candidate)
-    assert rows(sqlite_store, JUDGMENT) == 0
+    assert row_count(sqlite_store, JUDGMENT) == 0
 
 
 def test_a_baseline_that_is_none_is_refused_before_anything_is_asked(sqlite_store: Store) -> None:

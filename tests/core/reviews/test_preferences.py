@@ -18,7 +18,7 @@ from judgeboard.store.preferences import load_preferences, votes_by_pair
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.tables import COMPARISON, EVENT, PREFERENCE_SCORE, REVIEW
 from pair_log import add_pairs, people_say, record
-from review_case import rows_of
+from stored_rows import rows_of
 
 A, B, TIE = Preference
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)

@@ -18,7 +18,7 @@ from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW
 from pair_log import add_pairs
-from review_case import rows_of
+from stored_rows import rows_of
 
 REVIEWERS, FLAGS = 8, 50
 

@@ -15,6 +15,7 @@ from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import StoredResponses, store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FLAG
 from queue_case import QueueCase, queue_case
+from stored_rows import rows_of
 
 
 @dataclass
@@ -67,9 +68,7 @@ class Case:
             return [(rule, state) for rule, state in connection.execute(query)]
 
     def flag_rows(self, response_id: int) -> list[dict[str, Any]]:
-        with self.store.reading() as connection:
-            rows = connection.execute(select(FLAG).where(FLAG.c.response_id == response_id).order_by(FLAG.c.id))
-            return [dict(row._mapping) for row in rows]
+        return [row for row in self.rows(FLAG) if row["response_id"] == response_id]
 
     def decide(self, response_id: int, rule: str, state: FlagState) -> None:
         """A person decides the open flag of a rule."""
@@ -83,9 +82,7 @@ class Case:
             return [dict(row._mapping) for row in connection.execute(query)]
 
     def rows(self, table: Any) -> list[dict[str, Any]]:
-        with self.store.reading() as connection:
-            rows = connection.execute(select(table).order_by(table.c.id))
-            return [dict(row._mapping) for row in rows]
+        return rows_of(self.store, table)
 
 
 @pytest.fixture

@@ -1,0 +1,20 @@
+"""Reads what the tables of a database hold."""
+
+from typing import Any
+
+from sqlalchemy import Table, func, select
+
+from judgeboard.store.engine import Store
+
+
+def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
+    """Return every row of a table, by id."""
+    with store.reading() as connection:
+        rows = connection.execute(select(table).order_by(table.c.id)).mappings()
+        return [dict(row) for row in rows]
+
+
+def row_count(store: Store, *tables: Table) -> int:
+    """Return how many rows these tables have together."""
+    with store.reading() as connection:
+        return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
