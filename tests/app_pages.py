@@ -6,19 +6,52 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from pandas import DataFrame
 from streamlit.testing.v1 import AppTest
 
 OpenPage = Callable[..., AppTest]
 
+TAGS = re.compile(r"<[^>]*>")
+
+
+def plain(markup: str) -> str:
+    """Return the text that a browser shows for some markup."""
+    return html.unescape(TAGS.sub("", markup))
+
+
+def bodies(app: AppTest) -> list[str]:
+    """Return the markup of our own elements, without styles and scripts."""
+    assert not app.exception, app.exception
+    found = [str(element.proto.body) for element in app.get("html")]
+    return [body for body in found if not body.startswith(("<style", "<script"))]
+
+
+def markup(app: AppTest) -> str:
+    """Return the markup of our own elements as one text."""
+    return " ".join(bodies(app))
+
 
 def texts(app: AppTest, cls: str = "") -> list[str]:
-    """What our own elements of one class say, tags taken out; all of them without a class."""
-    assert not app.exception, app.exception
-    bodies = [element.proto.body for element in app.get("html")]
-    found = [body for body in bodies if f'class="{cls}' in body or not cls]
-    said = [html.unescape(re.sub(r"<[^>]*>", "", body)) for body in found if not body.startswith(("<style", "<script"))]
-    assert not any("Something went wrong" in text for text in said), said
-    return said
+    """Return the texts of our own elements of one class, without tags; without a class, those of all elements."""
+    found = [plain(body) for body in bodies(app) if f'class="{cls}' in body or not cls]
+    assert not any("Something went wrong" in text for text in found), found
+    return found
+
+
+def shown(app: AppTest) -> str:
+    """Return the texts of our own elements as one text, a line each."""
+    return "\n".join(texts(app))
+
+
+def table(app: AppTest, column: str) -> DataFrame:
+    """Return the first table with this column."""
+    return next(each.value for each in app.dataframe if column in each.value)
+
+
+def table_rows(app: AppTest, column: str) -> list[list[Any]]:
+    """Return the rows of the first table with this column."""
+    rows: list[list[Any]] = table(app, column).to_numpy().tolist()
+    return rows
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:
@@ -29,3 +62,12 @@ def charts(app: AppTest) -> list[dict[str, Any]]:
 def labels(app: AppTest) -> list[str]:
     """What the buttons say."""
     return [button.label for button in app.button]
+
+
+def press(app: AppTest, start: str) -> AppTest:
+    """Press the one button whose key starts so, after the first moments of a row, in which presses are ignored."""
+    keyboard = app.session_state["keyboard"]
+    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
+    keyboard.pressed.clear()
+    [button] = [each for each in app.button if each.key and each.key.startswith(start)]
+    return button.click().run()

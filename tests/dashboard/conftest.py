@@ -1,36 +1,62 @@
 """The app under Streamlit's own test runner, on the rows of page_rows."""
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages import OpenPage
+from judgeboard.cli.demo import fill
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, open_store
 from judgeboard_dashboard import session
 from page_rows import PageRows, fill_pages
 
 APP = Path(session.__file__).with_name("app.py")
 
-Open = Callable[..., AppTest]
-
 
 @pytest.fixture
-def page_rows(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[PageRows]:
-    """The rows, in the database that the pages open."""
+def page_store(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The database that the pages open."""
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
-    ensure_reviewer(sqlite_store, "page", "Mara")
-    yield fill_pages(sqlite_store)
+    yield sqlite_store
     session.store().close()
 
 
 @pytest.fixture
-def open_page() -> Open:
+def page_rows(page_store: Store) -> PageRows:
+    """The rows, in the database that the pages open."""
+    ensure_reviewer(page_store, "page", "Mara")
+    return fill_pages(page_store)
+
+
+@pytest.fixture(scope="session")
+def demo(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of `judgeboard demo`."""
+    path = tmp_path_factory.mktemp("demo") / "demo.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    fill(store)
+    store.close()
+    return path
+
+
+@pytest.fixture
+def demo_store(demo: Path, sqlite_store: Store) -> Store:
+    """What `judgeboard demo` makes, in a database of the test's own."""
+    sqlite_store.close()
+    shutil.copyfile(demo, str(sqlite_store.engine.url.database))
+    return sqlite_store
+
+
+@pytest.fixture
+def open_page() -> OpenPage:
     """Opens a page as a reviewer would: ``open_page("item", flag=3)``; ``reviewer=""`` has not given a name."""
 
     def opened(name: str, *, reviewer: str = "Mara", **query: object) -> AppTest:
-        app = AppTest.from_file(APP, default_timeout=30)
+        app = AppTest.from_file(APP, default_timeout=60)
         if reviewer:
             app.session_state["reviewer_name"] = reviewer
         for field, value in query.items():

@@ -1,35 +1,19 @@
 """Comments on the item page: sent with Enter, changed and withdrawn by their author, shown to the others as text."""
 
-import re
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages import press, shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
 from judgeboard.store.reviews import comments_on
 
-TAGS = re.compile(r"<[^>]*>")
-
-
-def shown(app: AppTest) -> str:
-    assert not app.exception, app.exception
-    return "\n".join(TAGS.sub("", node.proto.body) for node in app.get("html"))
-
 
 def send(app: AppTest, text: str) -> AppTest:
     [field] = [one for one in app.text_input if one.key and one.key.startswith("comment_")]
     field.set_value(text)
-    app.session_state["keyboard"].pressed.clear()
-    [button] = [one for one in app.button if one.key and one.key.startswith("send_")]
-    return button.click().run()
-
-
-def press(app: AppTest, start: str) -> AppTest:
-    app.session_state["keyboard"].pressed.clear()
-    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
-    return button.click().run()
+    return press(app, "send_")
 
 
 @pytest.fixture

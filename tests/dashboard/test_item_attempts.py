@@ -1,6 +1,5 @@
 """The attempts on the item page: what is shown of each, and which people select."""
 
-import html
 import re
 
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from app_pages import bodies, labels, plain, press, shown
 from judgeboard.methods.attempts import attempt_sequences, select_attempt
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
@@ -15,28 +15,10 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard_dashboard.review.texts import MOST_WORDS, word_difference
 from refined_answers import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
 
-TAGS = re.compile(r"<[^>]*>")
-
 
 @pytest.fixture
 def ids(page_rows, sqlite_store: Store) -> dict[str, int]:
     return fill_attempts(sqlite_store)
-
-
-def shown(app: AppTest) -> str:
-    assert not app.exception, app.exception
-    bodies = [node.proto.body for node in app.get("html") if not node.proto.body.startswith(("<style", "<script"))]
-    return html.unescape("\n".join(TAGS.sub("", body) for body in bodies))
-
-
-def press(app: AppTest, start: str) -> AppTest:
-    app.session_state["keyboard"].pressed.clear()
-    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
-    return button.click().run()
-
-
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
 
 
 def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_page) -> None:
@@ -88,8 +70,8 @@ def test_a_key_goes_through_the_attempts(ids, open_page) -> None:
 
 
 def last_part(page: AppTest) -> str:
-    [body] = [node.proto.body for node in page.get("html") if 'class="jb-attempt-text' in node.proto.body]
-    return TAGS.sub("", body)
+    [body] = [body for body in bodies(page) if 'class="jb-attempt-text' in body]
+    return plain(body)
 
 
 def test_a_person_selects_an_attempt_and_deselects_it(ids, open_page) -> None:

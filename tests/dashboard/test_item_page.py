@@ -5,6 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages import bodies, plain, press, shown
 from judgeboard.domain import Decision, Grade, Response
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
@@ -12,23 +13,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.storing import store_responses
-
-TAGS = re.compile(r"<[^>]*>")
-
-
-def shown(app: AppTest) -> str:
-    """All that the page says, without its markup."""
-    bodies = [node.proto.body for node in app.get("html") if not node.proto.body.startswith("<style")]
-    return "\n".join(TAGS.sub("", body) for body in bodies)
-
-
-def press(app: AppTest, start: str) -> AppTest:
-    """Press the one button whose key starts so, after the moment in which presses are ignored."""
-    keyboard = app.session_state["keyboard"]
-    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
-    keyboard.pressed.clear()
-    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
-    return button.click().run()
 
 
 def flag_of(app: AppTest) -> int:
@@ -38,8 +22,8 @@ def flag_of(app: AppTest) -> int:
 
 
 def head(app: AppTest) -> str:
-    [line] = [node.proto.body for node in app.get("html") if 'class="jb-head"' in node.proto.body]
-    return TAGS.sub("", line)
+    [line] = [body for body in bodies(app) if 'class="jb-head"' in body]
+    return plain(line)
 
 
 @pytest.mark.parametrize(
@@ -183,8 +167,7 @@ def test_the_last_one_says_so(page_rows, open_page) -> None:
     assert head(page).startswith("Undone: claims is open again.")
 
 
-def test_an_item_page_with_nothing_to_show_names_the_next_command(sqlite_store: Store, monkeypatch, open_page) -> None:
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+def test_an_item_page_with_nothing_to_show_names_the_next_command(page_store: Store, open_page) -> None:
     assert "judgeboard demo" in shown(open_page("item"))
 
 

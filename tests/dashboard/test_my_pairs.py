@@ -1,11 +1,11 @@
 """My reviews, of pairs: what one said by the sides as one saw them, without what would tell who wrote the answers."""
 
-import re
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
 
+from app_pages import shown
 from judgeboard.domain import Preference, QueueOrder, Shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
@@ -15,7 +15,6 @@ from judgeboard_dashboard.review.own_reviews import pair_rows, preference_words
 from pair_log import add_pairs
 from queue_case import queue_case
 
-TAGS = re.compile(r"<[^>]*>")
 EMPTY = dict.fromkeys(each.name for each in fields(OwnReview))
 LINE = OwnReview(
     **EMPTY
@@ -60,7 +59,7 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     assert button.label == "Your reviews of pairs"
     page = button.click().run()
     assert not page.exception
-    assert "1 preference, newest first." in "".join(TAGS.sub("", node.proto.body) for node in page.get("html"))
+    assert "1 preference, newest first." in shown(page)
     rows = page.dataframe[0].value
     assert list(rows["Review"]) == ["A tie"]
     assert list(rows["Pair"]) == [f"pair {pair_id}"]

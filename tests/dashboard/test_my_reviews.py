@@ -1,10 +1,8 @@
 """My reviews: what one said, newest first; a click opens it, to be changed by another row or undone."""
 
-import re
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
+from app_pages import press, shown
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide, grade
@@ -14,21 +12,6 @@ from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard_dashboard.review.own_reviews import rows_of
 from queue_case import queue_case
-
-TAGS = re.compile(r"<[^>]*>")
-
-
-def shown(app: AppTest) -> str:
-    assert not app.exception, app.exception
-    return "\n".join(TAGS.sub("", node.proto.body) for node in app.get("html"))
-
-
-def press(app: AppTest, start: str) -> AppTest:
-    keyboard = app.session_state["keyboard"]
-    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
-    keyboard.pressed.clear()
-    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
-    return button.click().run()
 
 
 @pytest.fixture

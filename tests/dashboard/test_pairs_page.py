@@ -1,7 +1,5 @@
 """The page of pairs without a browser: what it says when it is empty, what it lists, what it hides."""
 
-from collections.abc import Iterator
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -22,22 +20,14 @@ from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.pairs import Place, screen_row
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
-from review_case import rows_of
+from stored_rows import rows_of
 
 
 @pytest.fixture
-def opened(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """The database that the pages open."""
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
-    yield sqlite_store
-    session.store().close()
-
-
-@pytest.fixture
-def pair_ids(opened: Store) -> list[int]:
+def pair_ids(page_store: Store) -> list[int]:
     """Six pairs in it."""
-    ids = add_pairs(opened, 6, query_type="QA", model_a="alpha-model", model_b="beta-model", gold=Preference.A)
-    record(opened, ids, {"ab": "aabta-", "ba": "aabbba"}, name="strict")
+    ids = add_pairs(page_store, 6, query_type="QA", model_a="alpha-model", model_b="beta-model", gold=Preference.A)
+    record(page_store, ids, {"ab": "aabta-", "ba": "aabbba"}, name="strict")
     return ids
 
 
@@ -46,7 +36,7 @@ def shown(app: AppTest, number: int) -> list[list[object]]:
     return list(app.dataframe[number].value.astype(object).to_numpy().tolist())
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("page_store")
 def test_an_empty_page_says_the_commands_that_fill_it(open_page: OpenPage) -> None:
     said = " ".join(texts(open_page("pairs")))
     assert "No pairs yet." in said
@@ -66,8 +56,8 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
     assert "Overruled" not in lines, "nobody did"
 
 
-def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(opened: Store, open_page: OpenPage) -> None:
-    record(opened, add_pairs(opened, 2, gold=Preference.A), {"ab": "ab", "ba": "  "}, name="once")
+def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(page_store: Store, open_page: OpenPage) -> None:
+    record(page_store, add_pairs(page_store, 2, gold=Preference.A), {"ab": "ab", "ba": "  "}, name="once")
     app = open_page("pairs")
     said = " ".join(texts(app))
     assert "asked in one order only" in said
@@ -78,8 +68,8 @@ def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(opened: Store, op
     assert figures["Accuracy"].tolist()[0].startswith("50 %")
 
 
-def test_several_aspects_of_all_pairs_need_no_slice(opened: Store, open_page: OpenPage) -> None:
-    ids, version = add_pairs(opened, 2), record(opened, [], {}, name="fine")
+def test_several_aspects_of_all_pairs_need_no_slice(page_store: Store, open_page: OpenPage) -> None:
+    ids, version = add_pairs(page_store, 2), record(page_store, [], {}, name="fine")
     said = {(ids[0], Shown.BA): Preference.B}
     items = [
         NewComparison(
@@ -88,7 +78,7 @@ def test_several_aspects_of_all_pairs_need_no_slice(opened: Store, open_page: Op
         for id_ in ids
         for order in Shown
     ]
-    with opened.writing() as connection:
+    with page_store.writing() as connection:
         store_comparisons(connection, version, None, items)
     figures = open_page("pairs").dataframe[0].value
     assert "Slice" not in figures, "all of them are of all pairs"
@@ -158,14 +148,14 @@ def test_what_was_in_view_once_stays_seen_in_this_session(pair_ids: list[int], o
     assert "strict v1" not in " ".join(texts(app.run()))
 
 
-def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids: list[int], opened: Store) -> None:
-    mara, session_state = ensure_reviewer(opened, "page", "Mara"), ReviewSession()
+def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids: list[int], page_store: Store) -> None:
+    mara, session_state = ensure_reviewer(page_store, "page", "Mara"), ReviewSession()
     for side in ("left", "tie", "left", "tie", "left"):
-        with opened.reading() as connection:
+        with page_store.reading() as connection:
             screen = pair_screen(connection, pair_ids[0], aspect="overall", reviewer_id=mara.id, version_id=1)
         row = screen_row(screen)
         actions = PairActions(
-            store=opened,
+            store=page_store,
             session=session_state,
             reviewer=mara,
             row=row,
@@ -178,7 +168,7 @@ def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids
         for _ in range(2):  # the same key press, arriving twice
             actions.decide(screen.preference(side))
         assert not session_state.refused, session_state.message
-    rows = rows_of(opened, REVIEW)
+    rows = rows_of(page_store, REVIEW)
     assert [not row["seen"] for row in rows] == [True, False, False, False, False]
     assert [row["replaces"] for row in rows] == [None, None, *(row["id"] for row in rows[1:4])]
 
@@ -190,30 +180,30 @@ def test_the_pair_after_one_opened_by_its_line_is_blind_again() -> None:
 
 
 def test_going_on_reads_the_pair_and_not_the_whole_list(
-    pair_ids: list[int], opened: Store, open_page: OpenPage
+    pair_ids: list[int], page_store: Store, open_page: OpenPage
 ) -> None:
-    mara = ensure_reviewer(opened, "page", "Mara")
+    mara = ensure_reviewer(page_store, "page", "Mara")
     app = open_page("pairs", pair=pair_ids[0], of=1)
     with plans_of(session.store()) as plans:
         app.query_params["pair"] = str(pair_ids[1])
         app.run()
         assert "Pair 2 of 6" in " ".join(texts(app))
         order = order_for(pair_ids[1], mara.id)
-        prefer(opened, pair_id=pair_ids[1], reviewer=mara, preference=Preference.A, shown=order, request_key="one")
+        prefer(page_store, pair_id=pair_ids[1], reviewer=mara, preference=Preference.A, shown=order, request_key="one")
         app.run()
         assert "strict v1" in " ".join(texts(app)), "now it is revealed"
     assert whole_tables(plans) == []
 
 
 def test_the_list_is_worked_out_again_only_where_something_was_added(
-    pair_ids: list[int], opened: Store, open_page: OpenPage
+    pair_ids: list[int], page_store: Store, open_page: OpenPage
 ) -> None:
     app = open_page("pairs")
     with plans_of(session.store()) as plans:
         app.run()
     assert not [plan for plan in plans if "comparison_score" in plan]
     assert len(app.dataframe[1].value) == len(pair_ids)
-    people_say(opened, pair_ids[0], "b")
+    people_say(page_store, pair_ids[0], "b")
     assert app.run().dataframe[1].value["People"].tolist()[0] == "B (1)"
 
 
@@ -224,8 +214,8 @@ def test_an_aspect_of_the_address_that_the_judge_does_not_know_is_not_judged(
     assert "Pair 1 of 6 · QA · overall" in said
 
 
-def test_a_pair_that_lost_a_text_cannot_be_decided(pair_ids: list[int], opened: Store, open_page: OpenPage) -> None:
-    with opened.writing() as connection:
+def test_a_pair_that_lost_a_text_cannot_be_decided(pair_ids: list[int], page_store: Store, open_page: OpenPage) -> None:
+    with page_store.writing() as connection:
         (question,) = store_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
     app = open_page("pairs", pair=question)
     assert all(button.disabled for button in app.button if button.label in {"Left is better", "Tie"})

@@ -3,6 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages import markup
 from judgeboard.domain import Response
 from judgeboard.reports.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
@@ -11,10 +12,6 @@ from judgeboard.store.storing import store_responses
 
 def ids(page: AppTest) -> list[str]:
     return [str(value) for table in page.dataframe for value in table.value["Id"]]
-
-
-def said(page: AppTest) -> str:
-    return " ".join(node.proto.body for node in page.get("html"))
 
 
 def test_open_flags_are_listed_worst_first(page_rows, open_page) -> None:
@@ -52,7 +49,7 @@ def test_a_field_narrows_and_the_address_follows(page_rows, open_page) -> None:
 
 def test_a_bad_address_says_what_it_left_out(page_rows, open_page) -> None:
     page = open_page("queue", min_score=7, text="plain-05")
-    assert "min_score=7" in said(page)
+    assert "min_score=7" in markup(page)
     assert ids(page) == ["plain-05"]
 
 
@@ -66,26 +63,25 @@ def test_the_name_is_asked_on_the_first_page_and_can_be_changed(page_rows, open_
 
 
 def test_nothing_matches_says_so(page_rows, open_page) -> None:
-    assert "No open flag matches." in said(open_page("queue", text="no such text"))
+    assert "No open flag matches." in markup(open_page("queue", text="no such text"))
 
 
-def test_an_empty_database_names_the_next_command(sqlite_store: Store, monkeypatch, open_page) -> None:
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+def test_an_empty_database_names_the_next_command(page_store: Store, open_page) -> None:
     page = open_page("queue")
-    assert "No answers yet." in said(page)
-    assert "judgeboard demo" in said(page)
-    with sqlite_store.writing() as connection:
+    assert "No answers yet." in markup(page)
+    assert "judgeboard demo" in markup(page)
+    with page_store.writing() as connection:
         store_responses(connection, [Response("log", "one", "q", "a", ("p",))])
     page = open_page("queue")
-    assert "1 answer, none judged." in said(page)
-    assert "judgeboard judge --judge lexical" in said(page)
+    assert "1 answer, none judged." in markup(page)
+    assert "judgeboard judge --judge lexical" in markup(page)
 
 
 def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, open_page) -> None:
     monkeypatch.setenv("JUDGEBOARD_DB", str(tmp_path / "none.db"))
     page = open_page("queue")
     assert not page.exception
-    assert "no database at" in said(page)
+    assert "no database at" in markup(page)
 
 
 def test_a_spreadsheet_gets_texts_not_formulas() -> None:

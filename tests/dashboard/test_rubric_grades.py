@@ -1,12 +1,9 @@
 """People's grades on a rubric: given on the item page, beside the judge's, only where a rubric judge judged."""
 
-from collections.abc import Callable
-
 import pytest
 from sqlalchemy import select
-from streamlit.testing.v1 import AppTest
 
-from app_pages import texts
+from app_pages import OpenPage, texts
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.people.roster import ensure_reviewer
@@ -20,7 +17,6 @@ from judgeboard.store.tables import RESPONSE, REVIEW_SCORE
 from judgeboard.store.verdicts import load_rubric_scores
 from page_rows import PageRows
 
-Open = Callable[..., AppTest]
 SCORES = (
     DimensionScore("accuracy", 2, "1-5", "One <b>figure</b> is wrong."),
     DimensionScore("tone", None, "1-5"),
@@ -49,7 +45,7 @@ def given(store: Store) -> list[tuple[str, float | None, str]]:
         return [(dimension, value, scale) for dimension, value, scale in rows]
 
 
-def test_the_judges_scores_are_shown_with_their_sentences(open_page: Open, judged: int) -> None:
+def test_the_judges_scores_are_shown_with_their_sentences(open_page: OpenPage, judged: int) -> None:
     (pane,) = texts(open_page("item", response=judged), "jb-pane jb-signals")
     assert "house v1 · 2.00 overall" in pane
     assert "2 / 5" in pane
@@ -58,7 +54,7 @@ def test_the_judges_scores_are_shown_with_their_sentences(open_page: Open, judge
     assert "Not scored by the judge: tone." in pane
 
 
-def test_a_person_grades_on_the_same_rubric(open_page: Open, judged: int, sqlite_store: Store) -> None:
+def test_a_person_grades_on_the_same_rubric(open_page: OpenPage, judged: int, sqlite_store: Store) -> None:
     app = open_page("item", response=judged)
     fields = [each for each in app.button_group if str(each.key).startswith("rubric")]
     assert [each.label for each in fields] == ["accuracy", "tone"]
@@ -74,7 +70,9 @@ def test_a_person_grades_on_the_same_rubric(open_page: Open, judged: int, sqlite
     assert "2 on a rubric" in pane
 
 
-def test_without_a_rubric_judgment_there_is_no_field(open_page: Open, page_rows: PageRows, sqlite_store: Store) -> None:
+def test_without_a_rubric_judgment_there_is_no_field(
+    open_page: OpenPage, page_rows: PageRows, sqlite_store: Store
+) -> None:
     with sqlite_store.reading() as connection:
         response_id = connection.execute(select(RESPONSE.c.id)).scalars().first()
     app = open_page("item", response=response_id)

@@ -1,18 +1,16 @@
 """The answer sentence by sentence beside its passages: links both ways, every text as stored, nothing acted on."""
 
-import html
 import re
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
+from app_pages import plain, press
 from judgeboard.judges.evidence_alignment import align
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.texts import MOST_SENTENCES, sentence_pane
 from page_rows import HOSTILE
 
-TAGS = re.compile(r"<[^>]*>")
 IDS = re.compile(r' id="([^"]+)"')
 GOALS = re.compile(r' href="#([^"]+)"')
 
@@ -32,24 +30,20 @@ def pane(page_rows, sqlite_store: Store):
     return made
 
 
-def text(markup: str) -> str:
-    return html.unescape(TAGS.sub("", markup))
-
-
 def test_each_sentence_leads_to_its_place_and_back(pane) -> None:
     markup = pane("claims")
     ids, goals = IDS.findall(markup), GOALS.findall(markup)
     assert len(ids) == len(set(ids))
     assert set(goals) <= set(ids), "every link has its goal"
     assert {"l1", "e1"} <= set(goals)
-    assert "passage 1quoted by the judge" in text(markup)
-    assert "67 % of its words" in text(markup)
+    assert "passage 1quoted by the judge" in plain(markup)
+    assert "67 % of its words" in plain(markup)
 
 
 def test_what_stands_nowhere_is_said(pane) -> None:
     for name in ("no-passages", "nothing-found"):
-        assert text(pane(name)).count("no passage contains enough of its words") == 3
-    assert "This log has no passages." in text(pane("no-passages"))
+        assert plain(pane(name)).count("no passage contains enough of its words") == 3
+    assert "This log has no passages." in plain(pane("no-passages"))
 
 
 def test_many_passages_stay_navigable(pane) -> None:
@@ -69,18 +63,12 @@ def test_hostile_texts_are_text(pane, name: str) -> None:
 
 def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane) -> None:
     long = "A stone is hard. " * (MOST_SENTENCES + 5)
-    assert "5 more sentences: Show all" in text(pane("good", answer=long))
+    assert "5 more sentences: Show all" in plain(pane("good", answer=long))
     assert pane("good", answer=long, whole=True).count('class="jb-sentence"') == MOST_SENTENCES + 5
 
 
 def test_a_forgotten_answer_is_said(pane) -> None:
-    assert "This text was removed" in text(pane("good", answer=None, passages=None))
-
-
-def press(app: AppTest, start: str) -> AppTest:
-    app.session_state["keyboard"].pressed.clear()
-    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
-    return button.click().run()
+    assert "This text was removed" in plain(pane("good", answer=None, passages=None))
 
 
 def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_page) -> None:

@@ -1,12 +1,9 @@
 """Statements are marked by keys: a judge's claims where they may be seen, else sentences; marks are a draft."""
 
-import html
-import re
-
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 
+from app_pages import plain, press
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
@@ -22,7 +19,6 @@ CLAIMS = (
     Claim("Granite is hard", SUPPORTED, answer_start=0, answer_end=16),
     Claim("Marble is red", UNSUPPORTED),
 )
-TAGS = re.compile(r"<[^>]*>")
 
 
 def actions(*, claims: tuple[Claim, ...] = (), judgment_id: int | None = None) -> MarkActions:
@@ -118,15 +114,7 @@ def test_marking_changes_no_character_of_the_text(answer: str, keys: list[str]) 
         bound.next() if key == "next" else bound.mark(ClaimStatus(key))
     shown = shown_claims((), bound.statements, bound.shown, bound.at)
     markup = marked(answer, answer_spans(shown, answer), here="a", there="q")
-    assert html.unescape(TAGS.sub("", markup)) == answer
-
-
-def press(app: AppTest, start: str) -> AppTest:
-    keyboard = app.session_state["keyboard"]
-    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
-    keyboard.pressed.clear()
-    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
-    return button.click().run()
+    assert plain(markup) == answer
 
 
 def test_marks_are_saved_with_the_decision(page_rows, open_page, sqlite_store: Store) -> None:

@@ -1,11 +1,8 @@
 """The Suites page: what a run came to, the runs before it, the cases that fell, and what it says with nothing."""
 
-from collections.abc import Callable
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app_pages import charts, texts
+from app_pages import OpenPage, charts, table_rows, texts
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.methods.suite_results import suite_result
 from judgeboard.methods.suite_run import run_suite
@@ -14,26 +11,19 @@ from page_rows import PageRows
 from suite_log import HOSTILE, fill_suites
 from suite_runs import suite
 
-Open = Callable[..., AppTest]
-
 
 @pytest.fixture
 def runs(page_rows: PageRows, sqlite_store: Store) -> list[int]:
     return fill_suites(sqlite_store)
 
 
-def table(app: AppTest, title: str) -> list[list[object]]:
-    """The rows of the first table with this column."""
-    return next(each.value for each in app.dataframe if title in each.value).values.tolist()
-
-
-def test_without_a_run_the_page_names_the_command(open_page: Open, page_rows: PageRows) -> None:
+def test_without_a_run_the_page_names_the_command(open_page: OpenPage, page_rows: PageRows) -> None:
     app = open_page("suites")
     (said,) = texts(app, "jb-empty")
     assert "judgeboard suite run" in said
 
 
-def test_the_newest_run_is_shown_against_the_one_before(open_page: Open, runs: list[int]) -> None:
+def test_the_newest_run_is_shown_against_the_one_before(open_page: OpenPage, runs: list[int]) -> None:
     app = open_page("suites")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith("Average score ")
@@ -44,28 +34,30 @@ def test_the_newest_run_is_shown_against_the_one_before(open_page: Open, runs: l
     parts = texts(app, "jb-part")
     assert parts[:3] == ["Average score per run", "By dimension", "Cases that do not pass, 9"]
     assert f"Compared with run {runs[1]}" in parts
-    changes = table(app, "Change")
+    changes = table_rows(app, "Change")
     assert changes[0][:3] == [-2.5, 5.0, 2.5]
     assert len(changes) == 22, "two were not measured before"
 
 
-def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(open_page: Open, runs: list[int]) -> None:
+def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(
+    open_page: OpenPage, runs: list[int]
+) -> None:
     app = open_page("suites", run=f"Run {runs[1]}", baseline="No baseline")
     assert "The gate could not be measured: 2 of 24 cases have no score, more than 5 %." in texts(app, "jb-say")[0]
     assert "Cases without a score, 2" in texts(app, "jb-part")
-    (failed,) = table(app, "Weakest")
+    (failed,) = table_rows(app, "Weakest")
     assert failed[:3] == [2.5, HOSTILE, "accuracy 2"]
     assert not any(part.startswith("Against") for part in texts(app, "jb-part"))
 
 
-def test_tables_take_the_place_of_the_chart(open_page: Open, runs: list[int]) -> None:
+def test_tables_take_the_place_of_the_chart(open_page: OpenPage, runs: list[int]) -> None:
     app = open_page("suites", tables="true")
     assert charts(app) == []
-    assert [row[0] for row in table(app, "Candidate")] == runs
+    assert [row[0] for row in table_rows(app, "Candidate")] == runs
 
 
 def test_a_failed_answer_opens_as_an_item_and_says_what_the_rubric_gave(
-    open_page: Open, runs: list[int], sqlite_store: Store
+    open_page: OpenPage, runs: list[int], sqlite_store: Store
 ) -> None:
     (failed,) = suite_result(sqlite_store, runs[0]).failures
     app = open_page("item", response=failed.response)
@@ -74,7 +66,9 @@ def test_a_failed_answer_opens_as_an_item_and_says_what_the_rubric_gave(
     assert "2 / 5" in pane
 
 
-def test_a_suite_that_nobody_could_score_is_said_so(open_page: Open, page_rows: PageRows, sqlite_store: Store) -> None:
+def test_a_suite_that_nobody_could_score_is_said_so(
+    open_page: OpenPage, page_rows: PageRows, sqlite_store: Store
+) -> None:
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
         run_suite(sqlite_store, suite(2), "model:candidate", model="judge", base_url=endpoint.base_url)
     app = open_page("suites")

@@ -1,30 +1,14 @@
 """Why a person and the judge differ: one key on the item, pills on the Disagreement page, counted per judge version."""
 
-import re
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages import press, shown, table
 from judgeboard.domain import Grade, WhyDiffers
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
-
-TAGS = re.compile(r"<[^>]*>")
-
-
-def shown(app: AppTest) -> str:
-    assert not app.exception, app.exception
-    return "\n".join(TAGS.sub("", node.proto.body) for node in app.get("html"))
-
-
-def press(app: AppTest, start: str) -> AppTest:
-    keyboard = app.session_state["keyboard"]
-    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
-    keyboard.pressed.clear()
-    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
-    return button.click().run()
 
 
 def why(app: AppTest) -> list[str]:
@@ -81,7 +65,7 @@ def test_the_disagreement_page_asks_who_graded_and_counts(graded, open_page, sql
     assert (new.why_differs, new.groundedness, new.replaces, old.stands) == ("partial_support", 1.0, old.id, False)
     again = open_page("disagreement")
     assert "Partial support" in shown(again)
-    counts = next(table.value for table in again.dataframe if "Judge version" in table.value)
+    counts = table(again, "Judge version")
     assert dict(counts.iloc[0])["Partial support"] == 1
     assert (counts["Judge version"][0], counts["Answers"][0]) == ("rag v1", 1)
 

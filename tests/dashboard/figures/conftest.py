@@ -1,36 +1,21 @@
 """The pages of figures, run without a browser on a log of six weeks."""
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage
 from figures_log import FiguresLog, fill_figures
 from judgeboard.store.engine import Store, open_store
-from judgeboard_dashboard import session
-
-APP = Path(session.__file__).with_name("app.py")
 
 
 @pytest.fixture
-def open_page(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenPage]:
-    """Runs a page on ``sqlite_store``: ``open_page("trends", show="Quality")``."""
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
-
-    def opened(name: str, *, reviewer: str = "", **query: str | list[str]) -> AppTest:
-        app = AppTest.from_file(APP, default_timeout=60)
-        if reviewer:
-            app.session_state["reviewer_name"] = reviewer
-        for parameter, value in query.items():
-            app.query_params[parameter] = value
-        return app.switch_page(f"views/{name}.py").run()
-
-    yield opened
-    session.store().close()
+def open_page(open_page: OpenPage, page_store: Store) -> OpenPage:
+    """Runs a page on ``sqlite_store`` for who has not given a name: ``open_page("trends", show="Quality")``."""
+    return partial(open_page, reviewer="")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import OpenPage, charts, labels, texts
+from app_pages import OpenPage, charts, labels, table, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.cells import ALL, Cell, answers_in
@@ -18,15 +18,11 @@ from judgeboard_dashboard.widgets.navigation import cell_rows
 PEOPLE = "People and people"
 
 
-def table_with(app, column: str):
-    return next(table.value for table in app.dataframe if column in table.value)
-
-
 def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", compare=PEOPLE)
     (said,) = texts(app, "jb-say")
     assert said.startswith("On 19 answers that two people or more rated, two of them agree on ")
-    pairs = table_with(app, "Second")
+    pairs = table(app, "Second")
     assert pairs[["First", "Second"]].values.tolist() == [["Mara", "Jon"]]
     assert pairs["n"].tolist() == [19]
     assert "By query type" in texts(app, "jb-part")
@@ -39,7 +35,7 @@ def test_judges_with_judges_and_what_their_line_opens(
 ) -> None:
     app = open_page("agreement", compare="Judge and judge", grade="Groundedness")
     assert texts(app, "jb-say")[0].startswith("On 113 answers that two judge versions or more rated")
-    assert table_with(app, "Second")["First"].tolist() == ["rag v1"]
+    assert table(app, "Second")["First"].tolist() == ["rag v1"]
     cell = Cell("groundedness", figures.rag.id, figures.second.id, "judges")
     with sqlite_store.reading() as connection:
         inside = len(answers_in(connection, cell))
@@ -72,7 +68,7 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
     assert texts(app, "jb-say")[0].startswith(
         "Asked again about 12 answers, the judge gives the same verdict every time on 33 %"
     )
-    assert table_with(app, "Second")["Second"].tolist() == ["ask 2"]
+    assert table(app, "Second")["Second"].tolist() == ["ask 2"]
     for other in ("label", "groundedness"):
         app = open_page("agreement", compare="Judge and its repeats", grade=other.capitalize())
         assert texts(app, "jb-empty") == [f"The repeats of again v1 have no {other}, only quality."]
@@ -124,7 +120,7 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
 
 def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", by="Length", tables="true")
-    slices = table_with(app, "Length")
+    slices = table(app, "Length")
     assert slices["Length"].tolist() == ["All", "under 200"]
     assert slices["n"].nunique() == 1
 
@@ -146,7 +142,7 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
     said = " ".join(texts(app, "jb-cap"))
     assert "The judge passes against 3 of 3 people at ε = 0.1, so it may replace a person here." in said
     assert "the judge may win up to 10 of 100 answers fewer than the person it would replace" in said
-    assert table_with(app, "Passed")["Passed"].tolist() == ["yes"] * 3
+    assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 
 def test_whose_word_counts_is_said_as_the_command_says_it(open_page: OpenPage, figures: FiguresLog) -> None:

@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,35 +11,23 @@ from app_pages import OpenPage, texts
 from figures_log import FELL, FiguresLog
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.cli.app import run
-from judgeboard.cli.demo import fill
 from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.reports.output import text_lines, to_csv, to_plain
 from judgeboard.reports.stats import agreement_table, measure
 from judgeboard.stats.estimates import percent_words
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.trends import MEASURES, trend
 from judgeboard_dashboard.widgets.charts.trend import TrendPoint, axis_of, frame_of, trend_table
 
 
-@pytest.fixture(scope="session")
-def demo(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("demo") / "demo.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
-    fill(store)
-    store.close()
-    return path
-
-
 @pytest.fixture(params=["demo", "six weeks"])
-def log(request: pytest.FixtureRequest, sqlite_store: Store) -> Store:
+def log(request: pytest.FixtureRequest) -> Store:
     """A database of the test's own: the demo, or six weeks whose flags were decided."""
     if request.param == "demo":
-        sqlite_store.close()
-        shutil.copyfile(request.getfixturevalue("demo"), str(sqlite_store.engine.url.database))
-        return sqlite_store
+        demo: Store = request.getfixturevalue("demo_store")
+        return demo
     figures: FiguresLog = request.getfixturevalue("figures")
     for place, each in enumerate(figures.ids[FELL][-12:]):
         decision = Decision.DISMISS if place % 3 else Decision.CONFIRM

@@ -1,19 +1,14 @@
 """The Self-reference page: its sentence, its pictures, its list, and what a judge tried at one question."""
 
-from collections.abc import Callable
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app_pages import charts, texts
+from app_pages import OpenPage, charts, table_rows, texts
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.store.comparisons import NewComparison, NewSample, store_comparisons, store_samples
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
 from page_rows import HOSTILE
-
-Open = Callable[..., AppTest]
 
 # Samples of a question whose right answer is B, then what was preferred in both orders without and with a reference.
 ITEMS = [
@@ -62,22 +57,20 @@ def _record(said: str) -> StepRecord:
     return StepRecord(Status.OK, raw=f'{{"reasoning": "I worked it out.", "answer": "{said}"}}')
 
 
-def table(app: AppTest, title: str) -> list[list[object]]:
-    return next(each.value for each in app.dataframe if title in each.value).values.tolist()
-
-
 @pytest.fixture
 def filled(sqlite_store: Store) -> list[int]:
     return fill(sqlite_store, ITEMS)
 
 
-def test_without_any_try_the_page_names_the_commands(open_page: Open) -> None:
+def test_without_any_try_the_page_names_the_commands(open_page: OpenPage) -> None:
     (said,) = texts(open_page("self_reference"), "jb-empty")
     assert "judgeboard ssr --pairs" in said
     assert "judgeboard import --kind samples" in said
 
 
-def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(open_page: Open, filled: list[int]) -> None:
+def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(
+    open_page: OpenPage, filled: list[int]
+) -> None:
     app = open_page("self_reference")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
@@ -90,9 +83,9 @@ def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(open_p
     assert len(charts(app)) == 3
 
 
-def test_slices_and_categories_stand_in_tables(open_page: Open, filled: list[int]) -> None:
+def test_slices_and_categories_stand_in_tables(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference")
-    rows = table(app, "Slice")
+    rows = table_rows(app, "Slice")
     assert [(row[0], row[1]) for row in rows] == [
         ("Gate on, own answer right", 2),
         ("Gate on, own answer wrong", 1),
@@ -100,24 +93,24 @@ def test_slices_and_categories_stand_in_tables(open_page: Open, filled: list[int
         ("Gate off, own answer wrong", 1),
     ]
     assert str(rows[0][2]).startswith("25 % [")
-    assert table(app, "Right if on")[0][:2] == ["geo", 5]
+    assert table_rows(app, "Right if on")[0][:2] == ["geo", 5]
     said = " ".join(texts(app, "jb-cap"))
     assert (
         "With a gate per category, tuned partly on the same pairs, so this is optimistic, the accuracy of C is" in said
     )
 
 
-def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page: Open, filled: list[int]) -> None:
+def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference")
-    lines = table(app, "Own answer")
+    lines = table_rows(app, "Own answer")
     assert lines[0][2:] == ["5 of 5", "A", "no", "right", "wrong", "wrong"]
     assert ["0 of 5", "no answer"] in [line[2:4] for line in lines]
     assert len(lines) == 5
     narrowed = open_page("self_reference", listed="Gate on, own answer right")
-    assert [line[3] for line in table(narrowed, "Own answer")] == ["B", "B"]
+    assert [line[3] for line in table_rows(narrowed, "Own answer")] == ["B", "B"]
 
 
-def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: Open, filled: list[int]) -> None:
+def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference", gate="5 of 5")
     assert "The gate is on for 40 % of 5 questions" in texts(app, "jb-say")[0]
     app = open_page("self_reference", samples="3", gate="3 of 3")
@@ -125,7 +118,7 @@ def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: Ope
     assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
 
 
-def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: Open, filled: list[int]) -> None:
+def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference")
     (panel,) = texts(app, "jb-one")
     assert "Correct option B" in panel
@@ -138,13 +131,13 @@ def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: Open, fi
     assert app.query_params["pair"] in (str(filled[2]), [str(filled[2])])
 
 
-def test_a_try_without_an_answer_is_said_so(open_page: Open, filled: list[int]) -> None:
+def test_a_try_without_an_answer_is_said_so(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference", listed="Gate off")
-    lines = [line[3] for line in table(app, "Own answer")]
+    lines = [line[3] for line in table_rows(app, "Own answer")]
     assert lines == ["A", "no answer"]
 
 
-def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: Open, sqlite_store: Store) -> None:
+def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: OpenPage, sqlite_store: Store) -> None:
     fill(sqlite_store, [("BBBBB", "", ""), ("ABBAB", "", "")])
     app = open_page("self_reference")
     assert "is not available: the judge was not asked" in texts(app, "jb-say")[0]
@@ -157,7 +150,7 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
         assert not any(empty in each.value for each in app.dataframe), "columns of conditions that nobody was asked in"
 
 
-def test_splits_and_the_size_of_each_condition_are_said(open_page: Open, sqlite_store: Store) -> None:
+def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sqlite_store: Store) -> None:
     fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
     said = " ".join(texts(open_page("self_reference"), "jb-cap"))
     assert "Pairs: A 4, B 5, C 5, 95 % intervals." in said
@@ -165,7 +158,7 @@ def test_splits_and_the_size_of_each_condition_are_said(open_page: Open, sqlite_
     assert "Shaded: the gate is on. Numbers: questions per level." in said
 
 
-def test_tries_beyond_those_chosen_are_set_apart(open_page: Open, filled: list[int]) -> None:
+def test_tries_beyond_those_chosen_are_set_apart(open_page: OpenPage, filled: list[int]) -> None:
     (panel,) = texts(open_page("self_reference", samples="3", gate="3 of 3"), "jb-one")
     assert "3. " in panel.split("More samples (only the first 3 count)")[0]
     assert "4. " in panel.split("More samples (only the first 3 count)")[1]
@@ -173,16 +166,16 @@ def test_tries_beyond_those_chosen_are_set_apart(open_page: Open, filled: list[i
     assert "More samples" not in panel
 
 
-def test_tables_take_the_place_of_the_pictures(open_page: Open, filled: list[int]) -> None:
+def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference", tables="true")
     assert charts(app) == []
-    assert [row[0] for row in table(app, "Condition")] == ["A no reference", "B always", "C selective"]
-    assert [row[:3] for row in table(app, "Share right")][-1] == ["5 of 5", 2, 1]
-    assert len(table(app, "Gate threshold")) == 5
+    assert [row[0] for row in table_rows(app, "Condition")] == ["A no reference", "B always", "C selective"]
+    assert [row[:3] for row in table_rows(app, "Share right")][-1] == ["5 of 5", 2, 1]
+    assert len(table_rows(app, "Gate threshold")) == 5
 
 
 @pytest.mark.parametrize("name", ["script", "markdown", "marks"])
-def test_hostile_texts_are_shown_as_they_are(open_page: Open, sqlite_store: Store, name: str) -> None:
+def test_hostile_texts_are_shown_as_they_are(open_page: OpenPage, sqlite_store: Store, name: str) -> None:
     fill(sqlite_store, ITEMS[:1], question=HOSTILE[name])
     (panel,) = texts(open_page("self_reference"), "jb-one")
     assert HOSTILE[name].split("\n")[0][:40] in panel

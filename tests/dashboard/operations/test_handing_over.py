@@ -2,6 +2,7 @@
 
 import pytest
 
+from app_pages import markup
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
@@ -37,10 +38,10 @@ def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "rows"), [("queue", "open"), ("responses", "match")])
-def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(page_rows, open_page, said, name: str, rows: str) -> None:
+def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(page_rows, open_page, name: str, rows: str) -> None:
     page = open_page(name, query_type="complex")
     page.button(key=f"{name}_rejudge").click().run()
     assert page.title[0].value == "Rejudge"
     assert page.selectbox(key="rejudge_rows").value == rows
     assert page.multiselect(key="rejudge_query_type").value == ["complex"]
-    assert {"open": "open flags, complex", "match": ">complex<"}[rows] in said(page)
+    assert {"open": "open flags, complex", "match": ">complex<"}[rows] in markup(page)

@@ -1,12 +1,13 @@
 """The import page: what it says of a file before and after it comes in."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages import markup
 from judgeboard.domain import Pair
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_responses
@@ -24,9 +25,8 @@ Upload = Callable[..., AppTest]
 
 
 @pytest.fixture
-def upload(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upload]:
+def upload(page_store: Store) -> Upload:
     """Opens the page as Mara and uploads rows (or bytes) under a name."""
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
 
     def uploaded(rows: list[object] | bytes, name: str = "log.jsonl", **query: str) -> AppTest:
         page = AppTest.from_file(VIEW, default_timeout=30)
@@ -38,13 +38,7 @@ def upload(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upl
         page.file_uploader(key="import_file").set_value((name, content, "text/plain"))
         return page.run()
 
-    yield uploaded
-    session.store().close()
-
-
-def said(page: AppTest) -> str:
-    assert not page.exception
-    return " ".join(node.proto.body for node in page.get("html"))
+    return uploaded
 
 
 def responses(store: Store) -> int:
@@ -54,14 +48,14 @@ def responses(store: Store) -> int:
 
 def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store) -> None:
     page = AppTest.from_file(VIEW, default_timeout=30).run()
-    assert "Nothing is stored until you press Import" in said(page)
-    assert "judgeboard import FILE" in said(page)
+    assert "Nothing is stored until you press Import" in markup(page)
+    assert "judgeboard import FILE" in markup(page)
 
 
 def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Store) -> None:
     page = upload([*LOG, {"id": "b", "question": "q", "response": 7}])
-    assert "4 of 5 rows can be imported." in said(page)
-    assert "1 is rejected. Nothing is stored until you press Import." in said(page)
+    assert "4 of 5 rows can be imported." in markup(page)
+    assert "1 is rejected. Nothing is stored until you press Import." in markup(page)
     columns, first, rejected = (table.value for table in page.dataframe)
     how = dict(zip(columns["Judgeboard"], columns["How"], strict=True))
     assert how["passages"] == "recognised by name, a list of 2"
@@ -71,7 +65,7 @@ def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Sto
     assert rejected["Line"].tolist() == [5]
     assert responses(sqlite_store) == 0
     page.button(key="import_start").click().run()
-    assert "4 answers were imported. Next: judge these answers." in said(page).replace("</b>", "")
+    assert "4 answers were imported. Next: judge these answers." in markup(page).replace("</b>", "")
     assert responses(sqlite_store) == 4
     with sqlite_store.reading() as connection:
         (batch,) = list_batches(connection)
@@ -81,53 +75,53 @@ def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Sto
 def test_the_same_file_again_says_since_when_it_is_here(upload) -> None:
     upload(LOG).button(key="import_start").click().run()
     again = upload(LOG)
-    assert "Nothing new: all 4 rows are already stored since" in said(again)
+    assert "Nothing new: all 4 rows are already stored since" in markup(again)
     assert not [button for button in again.button if button.key == "import_start"]
 
 
 def test_other_content_under_a_known_id_is_a_conflict(upload, sqlite_store: Store) -> None:
     upload(LOG).button(key="import_start").click().run()
     page = upload([{**LOG[0], "response": "something else"}, {**LOG[1], "id": "new"}], name="other.jsonl")
-    assert "1 of 2 rows can be imported." in said(page)
-    assert "1 conflicts with stored rows" in said(page)
+    assert "1 of 2 rows can be imported." in markup(page)
+    assert "1 conflicts with stored rows" in markup(page)
 
 
 def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
     page = upload([{**row, "rating": number % 2} for number, row in enumerate(LOG)])
-    assert "None of 4 rows can be imported." in said(page)
-    assert "Some columns are not clear" in said(page)
+    assert "None of 4 rows can be imported." in markup(page)
+    assert "Some columns are not clear" in markup(page)
     assert "not sure: values 1 and 0. Thumbs or stars?" in page.dataframe[0].value["How"].tolist()
     scale = next(one for one in page.get("button_group") if one.label == "User feedback is in rating as")
     scale.set_value("thumbs").run()
-    assert "4 of 4 rows can be imported." in said(page)
+    assert "4 of 4 rows can be imported." in markup(page)
     assert page.dataframe[1].value["User"].tolist() == ["thumbs down", "thumbs up"] * 2
     page.button(key="import_start").click().run()
-    assert "4 answers were imported. 4 with user feedback." in said(page)
+    assert "4 answers were imported. 4 with user feedback." in markup(page)
 
 
 def test_columns_of_other_names_can_be_named(upload) -> None:
     page = upload(b"nr,Frage,Antwort\n1,Was?,Das.\n2,Wo?,Hier.\n", name="log.csv")
-    assert "None of 2 rows can be imported." in said(page)
+    assert "None of 2 rows can be imported." in markup(page)
     for label, column in (("Question is in", "Frage"), ("Answer is in", "Antwort")):
         next(one for one in page.selectbox if one.label == label).set_value(column).run()
-    assert "2 of 2 rows can be imported." in said(page)
+    assert "2 of 2 rows can be imported." in markup(page)
     assert page.dataframe[1].value["Question"].tolist() == ["Was?", "Wo?"]
     next(one for one in page.selectbox if one.label == "Answer is in").set_value(None).run()
-    assert "None of 2 rows can be imported." in said(page)
+    assert "None of 2 rows can be imported." in markup(page)
 
 
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
     page = upload([{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)])
     assert (
         "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb. No id column: ids are derived from the columns that are read"
-        in said(page)
+        in markup(page)
     )
-    assert "Not read" not in said(upload(LOG))
+    assert "Not read" not in markup(upload(LOG))
 
 
 def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
     page = upload(b"PK\x03\x04rest", name="log.jsonl")
-    assert "log.jsonl is not JSON lines: it starts with &#x27;PK&#x27;, like a ZIP or Excel file." in said(page)
+    assert "log.jsonl is not JSON lines: it starts with &#x27;PK&#x27;, like a ZIP or Excel file." in markup(page)
     assert not page.dataframe
 
 
@@ -163,8 +157,8 @@ WRONG_FILES: dict[str, tuple[bytes | list[object], str, str]] = {
 def test_a_wrong_file_of_any_kind_gives_a_sentence(upload, kind: str, case: str) -> None:
     content, name, why = WRONG_FILES[case]
     page = upload(content, name, kind=kind)
-    assert why in said(page)
-    assert "Something went wrong" not in said(page)
+    assert why in markup(page)
+    assert "Something went wrong" not in markup(page)
     assert not [button for button in page.button if button.key == "import_start"]
 
 
@@ -181,10 +175,10 @@ def test_grades_find_their_answers(upload) -> None:
     page = upload(
         [*grades, {"response_id": "nobody", "annotator": "Jon", "quality": 1}], "grades.jsonl", kind="People's grades"
     )
-    assert "1 of 2 rows can be imported." in said(page)
+    assert "1 of 2 rows can be imported." in markup(page)
     assert page.dataframe[1].value["Reviewer"].tolist() == ["Jon", "Jon"]
     page.button(key="import_start").click().run()
-    assert "1 grade was imported." in said(page)
+    assert "1 grade was imported." in markup(page)
 
 
 def test_who_has_no_name_is_asked_for_it_first(sqlite_store: Store, upload) -> None:
@@ -198,7 +192,7 @@ def test_who_has_no_name_is_asked_for_it_first(sqlite_store: Store, upload) -> N
 def test_hostile_rows_stay_text(upload) -> None:
     evil = "<script>alert(1)</script> :red[x] =1+1"
     page = upload([{"id": evil, "question": evil, "response": evil, evil: 1}])
-    assert "<script>" not in said(page)
+    assert "<script>" not in markup(page)
     assert evil in page.dataframe[1].value["Question"].tolist()
     assert evil in page.dataframe[0].value["In your file"].tolist()
 
@@ -239,9 +233,9 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, ki
         store_pairs(connection, [Pair("default", "p0", "which?", "left", "right")])
     row, shown, done = RECORDED[kind]
     page = upload([row], kind=kind)
-    assert "1 of 1 row can be imported." in said(page)
+    assert "1 of 1 row can be imported." in markup(page)
     columns, first = (table.value for table in page.dataframe)
     assert "not in the file" not in set(columns["How"])
     assert {name: first[name][0] for name in shown} == shown
     page.button(key="import_start").click().run()
-    assert done in said(page)
+    assert done in markup(page)

@@ -1,5 +1,6 @@
 """The rejudge page: what can be asked for, what is said of it, what came of it."""
 
+from app_pages import markup
 from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import Status, Verdict
@@ -15,81 +16,81 @@ from judgeboard.store.storing import store_judgments
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 
 
-def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page, said) -> None:
+def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page) -> None:
     page = open_page("rejudge")
-    assert "No jobs yet." in said(page)
-    assert "judgeboard judge --judge rag --model NAME --rejudge all" in said(page)
-    assert "at the left" not in said(page)
+    assert "No jobs yet." in markup(page)
+    assert "judgeboard judge --judge rag --model NAME --rejudge all" in markup(page)
+    assert "at the left" not in markup(page)
     # No model is known yet: it is said what is missing, and there is nothing to press.
-    assert "Enter a model" in said(page)
+    assert "Enter a model" in markup(page)
     assert not [button for button in page.button if button.key == "rejudge_start"]
 
 
-def test_a_judge_is_chosen_and_asked(page_rows, open_page, said, sqlite_store: Store) -> None:
+def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("rejudge", query_type="complex")
     kind = next(one for one in page.get("button_group") if one.label == "Judge")
     page = kind.set_value("lexical").run()
-    assert "6 answers, offline: no cost." in said(page)
+    assert "6 answers, offline: no cost." in markup(page)
     assert page.button(key="rejudge_start").label == "Rejudge 6 answers"
     page = page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
     assert (job.actor, job.where, job.mode) == ("Mara", RowFilter(query_types=("complex",)), "all")
     assert job.judge == {"kind": "lexical"}
     assert page.query_params["job"] in (job.id, [job.id])
-    assert "none is running" in said(page)
-    assert "judgeboard worker" in said(page)
+    assert "none is running" in markup(page)
+    assert "judgeboard worker" in markup(page)
 
 
-def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, said, sqlite_store: Store, endpoint) -> None:
+def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
     page = open_page("rejudge", text="plain-0")
     page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
     page.text_input(key="ask_base_url").set_value(endpoint.url).run()
     page.text_input(key="ask_domain").set_value("rocks").run()
     page.number_input(key="rejudge_max_cost").set_value(0.5).run()
-    assert "9 calls; the cost is known after the first call." in said(page)
+    assert "9 calls; the cost is known after the first call." in markup(page)
     page = page.button(key="rejudge_start").click().run()
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
     assert job.judge == {**rag(endpoint), "max_output": 512, "domain": "rocks", "claims": False}
     page = page.run()
-    assert "Done in" in said(page)
-    assert "<b>9</b> ok" in said(page)
+    assert "Done in" in markup(page)
+    assert "<b>9</b> ok" in markup(page)
     # The same judge had judged before by another version: what changed side stands first.
-    assert "verdicts changed:" in said(page)
+    assert "verdicts changed:" in markup(page)
     table = next(table.value for table in page.dataframe if "Flip" in table.value)
     assert table["Flip"].tolist() == ["now good"] * 9
     assert table["New"].tolist() == [1.0] * 9
-    assert "Old · rag v1" in said(page)
-    assert "New · rag v2" in said(page)
+    assert "Old · rag v1" in markup(page)
+    assert "New · rag v2" in markup(page)
 
 
-def test_one_answer_is_asked_about(page_rows, open_page, said, sqlite_store: Store) -> None:
+def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store: Store) -> None:
     answer = page_rows.responses["claims"]
     page = open_page("rejudge", response=answer)
-    assert "Which rock is older?" in said(page)
+    assert "Which rock is older?" in markup(page)
     next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
     page = page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
     assert (job.where, job.selected) == (RowFilter(response_ids=(answer,)), 1)
-    assert "one answer" in said(page)
+    assert "one answer" in markup(page)
 
 
-def test_a_browser_that_reports_no_kind_of_judge_yet_gets_the_first(page_rows, open_page, said) -> None:
+def test_a_browser_that_reports_no_kind_of_judge_yet_gets_the_first(page_rows, open_page) -> None:
     page = open_page("rejudge")
     page = next(one for one in page.get("button_group") if one.label == "Judge").set_value(None).run()
-    assert "no judge of kind" not in said(page)
+    assert "no judge of kind" not in markup(page)
     assert next(one for one in page.get("button_group") if one.label == "Judge").value == "rag"
 
 
-def test_the_same_again_is_refused_in_words(page_rows, open_page, said) -> None:
+def test_the_same_again_is_refused_in_words(page_rows, open_page) -> None:
     page = open_page("rejudge")
     next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
     page.button(key="rejudge_start").click().run()
     page = page.button(key="rejudge_start").click().run()
-    assert "The job was not started: Mara started the same job at" in said(page)
+    assert "The job was not started: Mara started the same job at" in markup(page)
 
 
-def test_who_has_no_name_is_asked_for_it(page_rows, open_page, said) -> None:
+def test_who_has_no_name_is_asked_for_it(page_rows, open_page) -> None:
     page = open_page("rejudge", reviewer="")
     next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
     assert page.button(key="rejudge_start").disabled
@@ -97,25 +98,25 @@ def test_who_has_no_name_is_asked_for_it(page_rows, open_page, said) -> None:
     assert not page.button(key="rejudge_start").disabled
 
 
-def test_a_job_can_be_cancelled(page_rows, open_page, said, sqlite_store: Store) -> None:
+def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store: Store) -> None:
     job_id = ask(sqlite_store, {"kind": "lexical"})
     page = open_page("rejudge", job=job_id)
     page = page.button(key="job_cancel").click().run()
     assert job_progress(sqlite_store, job_id).state == "cancelled"
-    assert "Cancelled at 0 of" in said(page)
+    assert "Cancelled at 0 of" in markup(page)
 
 
-def test_a_refused_key_is_said_with_the_fix(page_rows, open_page, said, sqlite_store: Store, endpoint) -> None:
+def test_a_refused_key_is_said_with_the_fix(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
     endpoint.reply = failure(401, "bad key")
     job_id = ask(sqlite_store, rag(endpoint))
     with working(sqlite_store):
         ended(sqlite_store, job_id)
-    assert "wants a key (HTTP 401)" in said(open_page("rejudge", job=job_id))
-    assert "OPENAI_API_KEY" in said(open_page("rejudge", job=job_id))
+    assert "wants a key (HTTP 401)" in markup(open_page("rejudge", job=job_id))
+    assert "OPENAI_API_KEY" in markup(open_page("rejudge", job=job_id))
 
 
-def test_a_job_that_is_none_is_said(page_rows, open_page, said) -> None:
-    assert "This job does not exist." in said(open_page("rejudge", job="rejudge-nothing"))
+def test_a_job_that_is_none_is_said(page_rows, open_page) -> None:
+    assert "This job does not exist." in markup(open_page("rejudge", job="rejudge-nothing"))
 
 
 def test_earlier_jobs_are_listed(page_rows, open_page, sqlite_store: Store) -> None:
@@ -129,7 +130,7 @@ def test_earlier_jobs_are_listed(page_rows, open_page, sqlite_store: Store) -> N
 
 
 def test_what_judges_and_endpoints_say_stays_text(
-    page_rows, open_page, said, sqlite_store: Store, endpoint: HeldEndpoint
+    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
 ) -> None:
     endpoint.reply = verdict(reasoning=EVIL, groundedness=0.1)
     asked = rag(endpoint)
@@ -145,5 +146,5 @@ def test_what_judges_and_endpoints_say_stays_text(
         ended(sqlite_store, refused)
     for job_id in (done, refused):
         page = open_page("rejudge", job=job_id)
-        assert "<script>" not in said(page)
-        assert "window.hacked" in said(page)
+        assert "<script>" not in markup(page)
+        assert "window.hacked" in markup(page)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app_pages import markup
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
 from judgeboard.imports.importing import import_file
@@ -42,14 +43,13 @@ def mixed_run(page_rows, sqlite_store: Store, endpoint) -> str:
     return job_id
 
 
-def test_without_runs_the_page_says_how_to_begin(sqlite_store: Store, monkeypatch, open_page, said) -> None:
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+def test_without_runs_the_page_says_how_to_begin(page_store: Store, open_page) -> None:
     page = open_page("runs")
-    assert "judgeboard judge --judge lexical" in said(page)
-    assert "judgeboard import FILE" in said(page)
+    assert "judgeboard judge --judge lexical" in markup(page)
+    assert "judgeboard import FILE" in markup(page)
 
 
-def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page, said) -> None:
+def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page) -> None:
     page = open_page("runs")
     runs, problems = page.dataframe[0].value, page.dataframe[1].value
     run = runs.iloc[0]
@@ -59,7 +59,7 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page, s
     assert (run["State"], run["By"]) == ("done", "Mara")
     within_800_px = ["State", "Asked", "ok", "unparsable", "refused", "error", "not reached"]
     assert list(runs.columns)[3:10] == within_800_px
-    assert "3 of 12 failed" in said(page)
+    assert "3 of 12 failed" in markup(page)
     assert problems.iloc[0].tolist() == ["unparsable", "groundedness 85 is above 1", 2, "plain-02"]
     assert problems.iloc[1].tolist() == ["error", "HTTP 400: too long", 1, "plain-04"]
 
@@ -77,16 +77,16 @@ def test_the_failed_are_asked_again(mixed_run: str, open_page, sqlite_store: Sto
     assert [button.label for button in page.button if button.key == "run_retry"] == []
 
 
-def test_a_job_that_goes_on_is_said_with_the_way_to_it(page_rows, open_page, said, sqlite_store: Store) -> None:
+def test_a_job_that_goes_on_is_said_with_the_way_to_it(page_rows, open_page, sqlite_store: Store) -> None:
     with working(sqlite_store):
         ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
     waiting = ask(sqlite_store, {"kind": "lexical"})
     page = open_page("runs")
-    assert "A job is waiting" in said(page)
+    assert "A job is waiting" in markup(page)
     assert page.button(key=f"watch_{waiting}").label == "Open job"
 
 
-def test_imports_stand_beside_the_runs(page_rows, open_page, said, sqlite_store: Store) -> None:
+def test_imports_stand_beside_the_runs(page_rows, open_page, sqlite_store: Store) -> None:
     rows = [{"id": "new", "question": "q", "answer": "a"}, {"id": "bad", "question": "q"}]
     upload = io.BytesIO("\n".join(map(json.dumps, rows)).encode())
     import_file(sqlite_store, upload, name="=may.jsonl", on_rejected=lambda _row: None)
@@ -95,7 +95,7 @@ def test_imports_stand_beside_the_runs(page_rows, open_page, said, sqlite_store:
     page = open_page("runs")
     table = page.dataframe[-1].value
     assert table[["File", "Stored", "Rejected"]].to_numpy().tolist() == [["=may.jsonl", 1, 1]]
-    assert "FILE.rejected.jsonl" in said(page)
+    assert "FILE.rejected.jsonl" in markup(page)
     with sqlite_store.reading() as connection:
         assert "'=may.jsonl" in to_csv(import_rows(list_batches(connection)))
 

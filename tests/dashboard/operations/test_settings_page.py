@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from app_pages import markup
 from judgeboard.domain import JudgeVersion
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
@@ -18,16 +19,16 @@ def in_force(store: Store, key: str) -> tuple[object, str, str | None]:
     return line.value, line.origin, line.by
 
 
-def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, said, sqlite_store: Store) -> None:
+def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("settings")
     assert page.button(key="settings_save").disabled
     page.number_input(key="setting_low_groundedness").set_value(0.35).run()
     assert page.button(key="settings_save").label == "Save 1 change"
     page.button(key="settings_save").click().run()
     assert in_force(sqlite_store, "low_groundedness") == (0.35, "stored", "Mara")
-    assert "by Mara, " in said(page)
-    assert "Stored answers keep their flags" in said(page)
-    assert "judgeboard flag" in said(page)
+    assert "by Mara, " in markup(page)
+    assert "Stored answers keep their flags" in markup(page)
+    assert "judgeboard flag" in markup(page)
 
 
 @pytest.mark.parametrize(
@@ -41,27 +42,27 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, said, sqlit
     ],
 )
 def test_a_threshold_out_of_its_range_is_said_and_not_stored(
-    page_rows, open_page, said, sqlite_store: Store, key: str, value: float | None, why: str
+    page_rows, open_page, sqlite_store: Store, key: str, value: float | None, why: str
 ) -> None:
     page = open_page("settings")
     page.number_input(key="setting_random_share").set_value(0.5).run()
     page.number_input(key=f"setting_{key}").set_value(value).run()
-    assert why in said(page)
+    assert why in markup(page)
     assert page.button(key="settings_save").disabled
     assert in_force(sqlite_store, key)[1] == "default"
     page.number_input(key=f"setting_{key}").set_value(0.75).run()
-    assert "Not to be saved" not in said(page)
+    assert "Not to be saved" not in markup(page)
     assert page.button(key="settings_save").label == "Save 2 changes"
 
 
-def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page, said) -> None:
+def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page) -> None:
     page = open_page("settings")
     page.number_input(key="setting_low_groundedness").set_value(0.2).run()
     page.button(key="settings_save").click().run()
     page.button(key="settings_apply").click().run()
-    assert "superseded." in said(page)
-    assert "Applied to 30 answers" in said(page)
-    assert "keep their flags" not in said(page)
+    assert "superseded." in markup(page)
+    assert "Applied to 30 answers" in markup(page)
+    assert "keep their flags" not in markup(page)
 
 
 def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
@@ -76,12 +77,12 @@ def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
     assert page.number_input(key="setting_random_share").value == 0.02
 
 
-def test_the_environment_wins_and_says_so(page_rows, open_page, said, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_wins_and_says_so(page_rows, open_page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGEBOARD_LOW_QUALITY", "3")
     page = open_page("settings")
     field = page.number_input(key="setting_low_quality")
     assert (field.value, field.disabled) == (3, True)
-    assert "set by JUDGEBOARD_LOW_QUALITY, which overrides" in said(page)
+    assert "set by JUDGEBOARD_LOW_QUALITY, which overrides" in markup(page)
 
 
 def test_secrets_of_the_environment_are_masked(page_rows, open_page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,16 +101,16 @@ def test_the_database_given_to_the_server_is_not_called_a_variable_that_is_set(p
     assert value == "the database above"
 
 
-def test_two_judge_versions_are_compared(page_rows, open_page, said, sqlite_store: Store) -> None:
+def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Store) -> None:
     evil = "Judge it.\n<script>x</script>\nReply."
     with sqlite_store.writing() as connection:
         old = ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 512}, "Judge.\nReply."))
         ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 64}, evil))
     page = open_page("settings")
-    assert "&lt;script&gt;x&lt;/script&gt;" in said(page)
+    assert "&lt;script&gt;x&lt;/script&gt;" in markup(page)
     page.selectbox(key=f"versions_other_{old.id + 1}").set_value(old.id).run()
-    assert f"From {old.title} to rag v3" in said(page)
-    assert "<script>" not in said(page)
+    assert f"From {old.title} to rag v3" in markup(page)
+    assert "<script>" not in markup(page)
     params = next(table.value for table in page.dataframe if "Differs" in table.value)
     assert params.iloc[0].tolist()[:3] == ["max_output", "512", "64"]
 

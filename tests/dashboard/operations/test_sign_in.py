@@ -8,6 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from app_pages import markup
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.people.roster import add_person, remove_person
@@ -128,26 +129,26 @@ def test_a_verified_address_is_taken_in_lower_case(who: dict[str, Any], verified
     assert verified_address() == ANN
 
 
-def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, said, sqlite_store: Store) -> None:
+def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, sqlite_store: Store) -> None:
     page = open_signed_in("queue", okta=PROVIDER)
     assert [button.label for button in page.button] == ["Sign in", "Sign in with okta"]
     assert not page.dataframe
-    assert "An admin must have added you" in said(page)
+    assert "An admin must have added you" in markup(page)
 
 
-def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in, said) -> None:
+def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in) -> None:
     page = open_signed_in("queue", cookie_secret="short")
-    assert "log has the details" in said(page)
-    assert "cookie_secret" not in said(page)
+    assert "log has the details" in markup(page)
+    assert "cookie_secret" not in markup(page)
     assert not page.button
 
 
 def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
-    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
 ) -> None:
     who.update(email="eve@example.org", email_verified=True)
     page = open_signed_in("queue")
-    assert "An admin can add you" in said(page)
+    assert "An admin can add you" in markup(page)
     assert not page.dataframe
     page.run()
     assert told(sqlite_store).count(("refused", "eve@example.org")) == 1
@@ -158,18 +159,18 @@ def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
     [("settings", "Changing thresholds"), ("rejudge", "more than one answer")],
 )
 def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
-    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store, name: str, said_of_it: str
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, name: str, said_of_it: str
 ) -> None:
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in(name)
-    assert said_of_it in said(page)
+    assert said_of_it in markup(page)
     page.run()
     assert told(sqlite_store).count(("refused", ANN)) == 1
 
 
 def test_a_reviewer_sees_the_queue_without_what_leads_do(
-    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
 ) -> None:
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
@@ -177,19 +178,19 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
     assert page.button(key="queue_who").label == as_label(ANN)
     assert not [button for button in page.button if button.label == "Rejudge these"]
     remove_person(sqlite_store, ANN, "cli:root")
-    assert "may not sign in here yet" in said(page.run())
+    assert "may not sign in here yet" in markup(page.run())
     assert not page.dataframe
 
 
 def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_for_another(
-    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
 ) -> None:
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in("queue")
     page.query_params["response"] = str(page_rows.responses["claims"])
     page.switch_page("views/rejudge.py")
-    assert "A lead must run one first" in said(page.run())
+    assert "A lead must run one first" in markup(page.run())
     with sqlite_store.writing() as connection:
         ensure_version(connection, make_judge("rag", name="ours", model="m", api_key="none").version)
     page.run()
@@ -201,12 +202,12 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
 
 
 def test_a_viewer_sees_an_item_and_no_button_that_decides(
-    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
 ) -> None:
     add_person(sqlite_store, ANN, Role.VIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in("item")
-    assert "Reviewing is for reviewers, leads and admins; you are a viewer" in said(page)
+    assert "Reviewing is for reviewers, leads and admins; you are a viewer" in markup(page)
     labels = {button.label for button in page.button}
     assert not labels & {"Confirm", "Dismiss", "Unsure", "Yes", "No", "Rejudge this answer"}
     add_person(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
