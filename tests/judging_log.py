@@ -1,5 +1,6 @@
 """A log of numbered answers to judge, an endpoint that knows which answer it is asked about, what came to be stored."""
 
+import asyncio
 import os
 import re
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from judgeboard.domain import Response
+from judgeboard.domain import JudgeInput, Response, Verdict
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
 from judgeboard.runs.judging import make_judge
@@ -60,6 +61,18 @@ def asked(endpoint: RecordingEndpoint, after: str = "number-") -> Counter[int]:
 def rag(endpoint: RecordingEndpoint, **options: Any) -> Judge:
     """Return the chat judge over a fake endpoint."""
     return make_judge("rag", **{"model": "scripted", "base_url": endpoint.base_url, "tries": 1} | options)
+
+
+def judge_once(judge: Judge, item: JudgeInput) -> Verdict:
+    """Let a judge judge one answer and close its connections."""
+
+    async def ask() -> Verdict:
+        try:
+            return await judge.judge(item)
+        finally:
+            await judge.aclose()
+
+    return asyncio.run(ask())
 
 
 def judgments(store: Store) -> list[dict[str, Any]]:

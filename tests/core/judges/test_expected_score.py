@@ -1,6 +1,5 @@
 """The expected score by token probabilities: only on request, only where the endpoint gives them."""
 
-import asyncio
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ from judgeboard.llm.recording_endpoint import (
     verdict,
 )
 from judgeboard.store.engine import Store
-from judging_log import address, judgments, store_answers
+from judging_log import address, judge_once, judgments, store_answers
 
 ITEM = JudgeInput(1, "q", "a", ("p",), external_id="r1")
 TEXT = '{"reasoning": "quality: 1, or \\"quality\\": 2", "groundedness": 0.5, "quality": 3}'
@@ -53,15 +52,9 @@ def _log(chance: float) -> float:
 
 
 def judged(script: Script, kind: str = "rag", **options: Any) -> tuple[Verdict, RecordingEndpoint]:
-    async def ask(base_url: str) -> Verdict:
-        judge = JUDGES[kind](JudgeOptions(**{"model": "m", "base_url": base_url, "logprobs": True, **options}))
-        try:
-            return await judge.judge(ITEM)
-        finally:
-            await judge.aclose()
-
     with RecordingEndpoint(script) as endpoint:
-        return asyncio.run(ask(endpoint.base_url)), endpoint
+        options = {"model": "m", "base_url": endpoint.base_url, "logprobs": True} | options
+        return judge_once(JUDGES[kind](JudgeOptions(**options)), ITEM), endpoint
 
 
 def reply(digit: dict[str, float], token: str = "3") -> ScriptedReply:

@@ -1,6 +1,5 @@
 """The grade judge: one label and its digit, anything else is no grade."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -9,20 +8,15 @@ from judgeboard.domain import JudgeInput, Label, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
+from judging_log import judge_once
 
 ITEM = JudgeInput(1, "How high is the wall?", "The wall is 30 m high.", ("A wall of 30 m.", "Bolts."), external_id="r1")
 
 
 def graded(script: Script, item: JudgeInput = ITEM, **options: Any) -> tuple[Verdict, RecordingEndpoint]:
-    async def run(base_url: str) -> Verdict:
-        judge = JUDGES["grade"](JudgeOptions(**{"model": "m", "base_url": base_url, **options}))
-        try:
-            return await judge.judge(item)
-        finally:
-            await judge.aclose()
-
     with RecordingEndpoint(script) as endpoint:
-        return asyncio.run(run(endpoint.base_url)), endpoint
+        options = {"model": "m", "base_url": endpoint.base_url} | options
+        return judge_once(JUDGES["grade"](JudgeOptions(**options)), item), endpoint
 
 
 @pytest.mark.parametrize(

@@ -22,20 +22,15 @@ from judgeboard.llm.recording_endpoint import (
     rejects_format,
     verdict,
 )
+from judging_log import judge_once
 
 ITEM = JudgeInput(1, "How high is the wall?", "The wall is 30 m high.", ("A wall of 30 m.", "Bolts."), external_id="r1")
 
 
 def judged(item: JudgeInput, script: Script | None = None, **options: Any) -> tuple[Verdict, RecordingEndpoint]:
-    async def run(base_url: str) -> Verdict:
-        judge = JUDGES["rag"](JudgeOptions(**{"model": "gpt-4o-mini", "base_url": base_url, **options}))
-        try:
-            return await judge.judge(item)
-        finally:
-            await judge.aclose()
-
     with RecordingEndpoint(script) as endpoint:
-        return asyncio.run(run(endpoint.base_url)), endpoint
+        options = {"model": "gpt-4o-mini", "base_url": endpoint.base_url} | options
+        return judge_once(JUDGES["rag"](JudgeOptions(**options)), item), endpoint
 
 
 def texts_of(endpoint: RecordingEndpoint, number: int = 0) -> list[str]:

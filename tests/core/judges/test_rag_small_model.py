@@ -1,13 +1,12 @@
 """The RAG judge with a real model behind a real wire protocol."""
 
-import asyncio
-
 import pytest
 
-from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.domain import JudgeInput, Status
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
+from judging_log import judge_once
 
 ITEM = JudgeInput(
     response_id=1,
@@ -19,15 +18,9 @@ ITEM = JudgeInput(
 
 @pytest.mark.llm
 def test_whatever_a_real_model_says_is_kept_whole(small_model: str) -> None:
-    async def run(base_url: str) -> Verdict:
-        judge = JUDGES["rag"](JudgeOptions(model="smollm2", base_url=base_url, max_output=96, timeout_s=120))
-        try:
-            return await judge.judge(ITEM)
-        finally:
-            await judge.aclose()
-
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
-        verdict = asyncio.run(run(endpoint.base_url))
+        options = JudgeOptions(model="smollm2", base_url=endpoint.base_url, max_output=96, timeout_s=120)
+        verdict = judge_once(JUDGES["rag"](options), ITEM)
     assert verdict.status in {Status.OK, Status.UNPARSABLE}, verdict.error
     assert verdict.raw
     assert verdict.model_reported

@@ -1,6 +1,5 @@
 """The rubric judge: what it asks, what it makes of replies, what its version holds."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from judgeboard.judges.material import Example, example_responses
 from judgeboard.judges.rubric_file import Dimension, Rubric
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 from judgeboard.runs.judging import make_judge
+from judging_log import judge_once
 
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS, weight=3.0), Dimension("tone", WORDS)), name="house")
@@ -25,17 +25,9 @@ def said(**scores: Any) -> str:
 
 
 def judged(script: Script, item: JudgeInput = ITEM, **options: Any) -> tuple[Verdict, list[dict[str, Any]]]:
-    async def ask() -> Verdict:
-        judge = make_judge(
-            "rubric", **{"rubric": RUBRIC, "model": "m", "base_url": endpoint.base_url, "tries": 1} | options
-        )
-        try:
-            return await judge.judge(item)
-        finally:
-            await judge.aclose()
-
     with RecordingEndpoint(script) as endpoint:
-        verdict = asyncio.run(ask())
+        options = {"rubric": RUBRIC, "model": "m", "base_url": endpoint.base_url, "tries": 1} | options
+        verdict = judge_once(make_judge("rubric", **options), item)
     return verdict, [request.body for request in endpoint.requests]
 
 
@@ -148,14 +140,7 @@ def test_a_judge_file_gives_the_rag_judge_its_domain_and_examples(tmp_path: Path
     )
     with RecordingEndpoint() as endpoint:
         judge = make_judge("rag", judge_file=file, model="m", base_url=endpoint.base_url)
-
-        async def ask() -> Verdict:
-            try:
-                return await judge.judge(ITEM)
-            finally:
-                await judge.aclose()
-
-        assert asyncio.run(ask()).status is Status.UNPARSABLE, "groundedness was not asked for"
+        assert judge_once(judge, ITEM).status is Status.UNPARSABLE, "groundedness was not asked for"
     system = endpoint.requests[0].body["messages"][0]["content"]
     assert "an invented one" in system
     assert 'What it deserves: {"quality": 3}' in system, "no passages: groundedness is not asked for"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.domain import JudgeInput, Status
 from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.llm.anthropic_provider import ANTHROPIC, read
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
@@ -25,6 +25,7 @@ from judgeboard.llm.recording_endpoint import (
     verdict,
 )
 from judgeboard.runs.judging import make_judge
+from judging_log import judge_once
 
 KEY = "sk-ant-secret-0123456789"
 REQUEST = ChatRequest(
@@ -283,15 +284,7 @@ def test_a_judge_asks_anthropic_with_its_own_key_and_address(monkeypatch: pytest
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", endpoint.base_url)
-        judge = make_judge("rag", model="claude-haiku-4-5")
-
-        async def judged() -> Verdict:
-            try:
-                return await judge.judge(ANSWER)
-            finally:
-                await judge.aclose()
-
-        result = asyncio.run(judged())
+        result = judge_once(make_judge("rag", model="claude-haiku-4-5"), ANSWER)
     assert (result.status, result.quality, result.groundedness) == (Status.OK, 4, 1.0)
     assert [attempt.why for attempt in result.attempts] == ["first", "repair"]
     assert result.cost_micro == 2 * (100 + 5 * 20)
