@@ -148,20 +148,7 @@ def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(case, tmp_path) -
     assert exported_nothing(case, tmp_path / "c.jsonl")
 
 
-def test_what_was_merged_and_is_taken_back_is_served_at_the_page(case, tmp_path) -> None:
-    case.flagged(0.1)
-    case.queue()
-    file = tmp_path / "b.jsonl"
-    exported(case, file)
-    fill(file, {"decision": "confirm"})
-    merged(case, file)
-    case.undo(case.reviews()[0]["id"], case.mara)
-    case.review(case.mara, DISMISS)
-    assert case.flag_states() == ["dismissed"]
-    assert counts(merged(case, file)) == (0, 0, 0, 1)
-
-
-def test_new_words_on_a_line_that_was_taken_back_are_not_said_to_be_stored(case, tmp_path) -> None:
+def test_a_line_that_was_taken_back_is_refused_and_its_item_is_served_at_the_page(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()
     file = tmp_path / "b.jsonl"
@@ -173,6 +160,10 @@ def test_new_words_on_a_line_that_was_taken_back_are_not_said_to_be_stored(case,
     came = merged(case, file)
     assert counts(came) == (0, 0, 0, 1)
     assert "was withdrawn or edited since" in came.refused[0].reason
+    case.review(case.mara, DISMISS)
+    assert case.flag_states() == ["dismissed"]
+    fill(file, {"decision": "confirm", "note": None})  # as it was merged
+    assert counts(merged(case, file)) == (0, 0, 0, 1)
 
 
 def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(case, tmp_path) -> None:
