@@ -2,13 +2,16 @@
 
 import io
 import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from graded_log import GradedLog
 from judgeboard.domain import Rejected
-from judgeboard.imports.importing import read_records
-from judgeboard.store.engine import Store
+from judgeboard.imports.importing import import_file, read_records
+from judgeboard.store.engine import Store, open_store
 
 
 @pytest.fixture
@@ -20,6 +23,28 @@ def log(store: Store) -> GradedLog:
 @pytest.fixture
 def sqlite_log(sqlite_store: Store) -> GradedLog:
     return GradedLog(sqlite_store)
+
+
+@pytest.fixture(scope="session")
+def ragtruth_file(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database of RAGTruth: its answers, people's grades and the verdicts of seven recorded detectors."""
+    folder = tmp_path_factory.mktemp("ragtruth")
+    store = open_store(folder / "ragtruth.db", create=True)
+    for part, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
+        file = shared / "data" / f"ragtruth.{part}.jsonl.gz"
+        assert not import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl").rejected
+    store.close()
+    return folder / "ragtruth.db"
+
+
+@pytest.fixture(scope="module")
+def ragtruth(ragtruth_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A copy of it for one module."""
+    path = tmp_path_factory.mktemp("ragtruth") / "ragtruth.db"
+    shutil.copyfile(ragtruth_file, path)
+    store = open_store(path)
+    yield store
+    store.close()
 
 
 @pytest.fixture

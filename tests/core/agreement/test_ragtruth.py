@@ -1,8 +1,7 @@
 """Agreement of seven recorded detectors with people, against other people's implementations and a plain loop."""
 
-import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +13,16 @@ from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import AgreementResult, shown_statistics
 from judgeboard.domain import Estimate
-from judgeboard.imports.importing import import_file
 from judgeboard.reports.stats import stats
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import count_labels, count_responses
+from recordings import DETECTORS, records
 
 pytestmark = pytest.mark.shared
 
-DETECTORS = (
-    "approach_1_modernbert",
-    "baseline_nli",
-    "track_a_deberta",
-    "track_b_arm_b",
-    "track_b_arm_c",
-    "track_b_large",
-    "track_b_modernbert",
-)
 SCORED = ("approach_1_modernbert", "baseline_nli", "track_a_deberta", "track_b_modernbert")
 BAD = "hallucinated"
-
-
-@pytest.fixture(scope="module")
-def ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("ragtruth")
-    store = open_store(folder / "ragtruth.db", create=True)
-    for part, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
-        file = shared / "data" / f"ragtruth.{part}.jsonl.gz"
-        assert not import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl").rejected
-    yield store
-    store.close()
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +35,9 @@ class Graded:
     """The same pairs, read from the files by hand: one row per answer that a detector judged."""
 
     def __init__(self, folder: Path, detector: str) -> None:
-        people = {row["response_id"]: row for row in _rows(folder / "ragtruth.human.jsonl.gz")}
-        answers = {row["id"]: row for row in _rows(folder / "ragtruth.responses.jsonl.gz")}
-        verdicts = [row for row in _rows(folder / "ragtruth.judgements.jsonl.gz") if row["judge"] == detector]
+        people = {row["response_id"]: row for row in records(folder / "ragtruth.human.jsonl.gz")}
+        answers = {row["id"]: row for row in records(folder / "ragtruth.responses.jsonl.gz")}
+        verdicts = [row for row in records(folder / "ragtruth.judgements.jsonl.gz") if row["judge"] == detector]
         said = [people[row["response_id"]] for row in verdicts]
         self.people = np.array([row["label"] for row in said])
         self.judge = np.array([row["label"] for row in verdicts])
@@ -73,11 +52,6 @@ class Graded:
 @pytest.fixture(scope="module")
 def by_hand(shared: Path) -> Mapping[str, Graded]:
     return {detector: Graded(shared / "data", detector) for detector in DETECTORS}
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def rows_of(table: list[AgreementResult], detector: str, grade: str) -> dict[str | None, Any]:

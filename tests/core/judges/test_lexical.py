@@ -1,10 +1,7 @@
 """The word-overlap baseline."""
 
 import asyncio
-import gzip
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +16,7 @@ from judgeboard.judges.lexical import lexical_verdict
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import spearman
 from judgeboard.stats.detection import auroc
+from recordings import records
 
 PASSAGES = (
     "El Capitan is a granite monolith in Yosemite, about 914 metres high.",
@@ -139,17 +137,12 @@ def test_the_judge_gives_what_the_formula_gives() -> None:
     assert asyncio.run(judge.judge(item)) == lexical_verdict(QUERY, GOOD, PASSAGES)
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
 def test_its_quality_goes_with_peoples_on_the_sample() -> None:
     given: dict[str, list[int]] = {}
-    for grade in lines(sample_folder() / "grades.jsonl.gz"):
+    for grade in records(sample_folder() / "grades.jsonl.gz"):
         if grade.get("quality") is not None:
             given.setdefault(grade["response_id"], []).append(grade["quality"])
-    rows = [row for row in lines(sample_folder() / "responses.jsonl.gz") if row["id"] in given]
+    rows = [row for row in records(sample_folder() / "responses.jsonl.gz") if row["id"] in given]
     judge = [lexical_verdict(r["query"], r["answer"], r.get("context") and tuple(r["context"])).quality for r in rows]
     people = [sum(given[row["id"]]) / len(given[row["id"]]) for row in rows]
     estimate = spearman(np.array(judge, dtype=float), np.array(people), grouping(None, len(rows)))
@@ -160,8 +153,8 @@ def test_its_quality_goes_with_peoples_on_the_sample() -> None:
 
 @pytest.mark.shared
 def test_it_tells_hallucinated_answers_from_grounded_ones(shared: Path) -> None:
-    labels = {row["response_id"]: row["label"] for row in lines(shared / "data" / "ragtruth.human.jsonl.gz")}
-    rows = lines(shared / "data" / "ragtruth.responses.jsonl.gz")
+    labels = {row["response_id"]: row["label"] for row in records(shared / "data" / "ragtruth.human.jsonl.gz")}
+    rows = records(shared / "data" / "ragtruth.responses.jsonl.gz")
     scores = [lexical_verdict(row["query"], row["answer"], tuple(row["context"])).groundedness for row in rows]
     bad = np.array([labels[row["id"]] == "hallucinated" for row in rows])
     estimate = auroc(np.array(scores, dtype=float), bad, grouping(None, len(rows)))

@@ -64,16 +64,6 @@ def flags(store: Store) -> list[tuple[int, str]]:
     )
 
 
-@pytest.fixture
-def log(store: Store) -> GradedLog:
-    return GradedLog(store)
-
-
-@pytest.fixture
-def sqlite_log(sqlite_store: Store) -> GradedLog:
-    return GradedLog(sqlite_store)
-
-
 def taught(log: GradedLog, n: int, **verdict: Any) -> tuple[StoredVersion, list[int]]:
     """Answers with the ids 1 to n in their texts, each with the same verdict of a teacher."""
     teacher, ids = log.version("teacher"), log.answers(n)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from sqlalchemy import event, select
@@ -10,11 +9,10 @@ from sqlalchemy import event, select
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
-from judgeboard.imports.importing import import_file
 from judgeboard.methods.audit import audit_recorded
 from judgeboard.methods.audit_report import AuditSample, done_audits, shown_audit
 from judgeboard.people.roster import raise_flags
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT_REVIEW
 
 REVIEWED = JUDGMENT_REVIEW
@@ -39,11 +37,6 @@ def marks(store: Store) -> list[tuple[int, int, bool | None]]:
     with store.reading() as connection:
         query = select(REVIEWED.c.judgment_id, REVIEWED.c.ask, REVIEWED.c.correct).order_by(REVIEWED.c.id)
         return [tuple(row) for row in connection.execute(query)]
-
-
-@pytest.fixture
-def log(store: Store) -> GradedLog:
-    return GradedLog(store)
 
 
 def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
@@ -120,17 +113,6 @@ def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_
     assert audit_recorded(sqlite_store, "nli", "rubric").account.ok == 2
     with pytest.raises(BadInput, match="broken v1 has no usable verdict"):
         audit_recorded(sqlite_store, "nli", "broken")
-
-
-@pytest.fixture(scope="module")
-def ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("audited")
-    store = open_store(folder / "ragtruth.db", create=True)
-    for part, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
-        file = shared / "data" / f"ragtruth.{part}.jsonl.gz"
-        assert not import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl").rejected
-    yield store
-    store.close()
 
 
 @pytest.mark.shared

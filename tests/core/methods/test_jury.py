@@ -1,7 +1,6 @@
 """Juries of stored judges: what is kept, how far they agree, and what no longer counts as a disagreement."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +12,16 @@ from judgeboard.cli.app import run
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
-from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
 from judgeboard.methods.jury import judge_by_jury
 from judgeboard.people.roster import raise_flags
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, store_answers
-
-DETECTORS = (
-    "approach_1_modernbert",
-    "baseline_nli",
-    "track_a_deberta",
-    "track_b_arm_b",
-    "track_b_arm_c",
-    "track_b_large",
-    "track_b_modernbert",
-)
-
-
-@pytest.fixture
-def log(store: Store) -> GradedLog:
-    return GradedLog(store)
+from recordings import DETECTORS
 
 
 def of_jury(store: Store, name: str = "jury") -> list[dict[str, Any]]:
@@ -269,17 +253,6 @@ def test_a_refused_key_is_said_once_for_all(sqlite_store: Store) -> None:
     with RecordingEndpoint(always(failure(401, "bad key"))) as endpoint:
         assert judge(sqlite_store, endpoint) == 2
     assert {each.body["model"] for each in endpoint.requests} == {"m1"}
-
-
-@pytest.fixture(scope="module")
-def ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("jury")
-    store = open_store(folder / "ragtruth.db", create=True)
-    for part, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
-        file = shared / "data" / f"ragtruth.{part}.jsonl.gz"
-        assert not import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl").rejected
-    yield store
-    store.close()
 
 
 @pytest.mark.shared

@@ -1,6 +1,3 @@
-import gzip
-import json
-
 import numpy as np
 import pytest
 
@@ -10,20 +7,16 @@ from judgeboard.stats.detection import auroc
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, Scale
+from recordings import records
 
 pytestmark = pytest.mark.shared
-
-
-def lines(path):
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
 
 
 @pytest.mark.parametrize(("pair", "published"), [((1, 2), 0.8520), ((1, 3), 0.8789), ((2, 3), 0.8617)])
 def test_pandalm_annotators_agree_as_published(shared, pair, published):
     from sklearn.metrics import cohen_kappa_score
 
-    rows = [row for row in lines(shared / "data/pandalm.pairwise.jsonl.gz") if row["judge"] == "pandalm-7b"]
+    rows = [row for row in records(shared / "data/pandalm.pairwise.jsonl.gz") if row["judge"] == "pandalm-7b"]
     said = [
         np.array([{h["annotator"]: h["preference"] for h in row["human"]}[f"annotator{number}"] for row in rows])
         for number in pair
@@ -37,10 +30,10 @@ def test_pandalm_annotators_agree_as_published(shared, pair, published):
 
 @pytest.fixture(scope="module")
 def ragtruth(shared):
-    people = {row["response_id"]: row for row in lines(shared / "data/ragtruth.human.jsonl.gz")}
-    group = {row["id"]: row["source_id"] for row in lines(shared / "data/ragtruth.responses.jsonl.gz")}
+    people = {row["response_id"]: row for row in records(shared / "data/ragtruth.human.jsonl.gz")}
+    group = {row["id"]: row["source_id"] for row in records(shared / "data/ragtruth.responses.jsonl.gz")}
     judges = {}
-    for row in lines(shared / "data/ragtruth.judgements.jsonl.gz"):
+    for row in records(shared / "data/ragtruth.judgements.jsonl.gz"):
         judges.setdefault(row["judge"], []).append(row)
     detectors = {}
     for judge, rows in judges.items():

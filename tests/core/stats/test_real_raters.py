@@ -1,6 +1,5 @@
 """People with people, judges with people and the alternative annotator test on public sets, as published."""
 
-import gzip
 import json
 
 import numpy as np
@@ -13,18 +12,14 @@ from judgeboard.stats.correlation import pearson, spearman
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters
 from judgeboard.stats.ratings import PREFERENCE, Ratings, Scale, human_values, positions, ratings_of
+from recordings import records
 
 pytestmark = pytest.mark.shared
 
 
-def lines(path):
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
 @pytest.fixture(scope="module")
 def pandalm(shared):
-    rows = lines(shared / "data/pandalm.pairwise.jsonl.gz")
+    rows = records(shared / "data/pandalm.pairwise.jsonl.gz")
     pairs = {row["id"]: row for row in rows}
     said = [
         (pair, each["annotator"], each["preference"].lower()) for pair, row in pairs.items() for each in row["human"]
@@ -93,9 +88,9 @@ def test_each_annotator_against_the_majority_as_gold(pandalm):
 def test_ragchecker_scores_go_with_people_as_published(shared):
     scores = {
         row["response_id"]: json.loads(row["raw"]) if isinstance(row["raw"], str) else row["raw"]
-        for row in lines(shared / "data/ragchecker.judgements.jsonl.gz")
+        for row in records(shared / "data/ragchecker.judgements.jsonl.gz")
     }
-    grades = lines(shared / "data/ragchecker.human.jsonl.gz")
+    grades = records(shared / "data/ragchecker.human.jsonl.gz")
     ids = np.array([row["pair_id"] for row in grades])
     by_pair = grouping(ids, len(grades), row="grade", group="pair")
     published = {"correctness": (49.66, 46.93), "completeness": (60.67, 58.08), "overall": (61.93, 60.90)}
@@ -112,7 +107,7 @@ def test_ragchecker_scores_go_with_people_as_published(shared):
     [("correctness", 63.67, 59.19), ("completeness", 71.91, 68.36), ("overall", 70.09, 68.89)],
 )
 def test_ragchecker_annotators_go_with_each_other_as_published(shared, aspect, linear, ranked):
-    grades = lines(shared / "data/ragchecker.human.jsonl.gz")
+    grades = records(shared / "data/ragchecker.human.jsonl.gz")
     ids, who = (np.array([row[name] for row in grades]) for name in ("pair_id", "annotator"))
     _, people = ratings_of(ids, who, np.array([float(row[aspect]) for row in grades]), Scale(aspect))
     (pair,) = pairs_of_raters(people)
@@ -121,7 +116,7 @@ def test_ragchecker_annotators_go_with_each_other_as_published(shared, aspect, l
 
 
 def test_prometheus_repeats_have_the_alpha_recomputed_from_them(shared):
-    rows = lines(shared / "data/prometheus.samples.jsonl.gz")
+    rows = records(shared / "data/prometheus.samples.jsonl.gz")
     table = np.array([row["samples"] for row in rows], dtype=float)
     five = Scale("score", (1, 2, 3, 4, 5), weights="quadratic")
     overall = overall_agreement(Ratings(table - 1, ("first", "second", "third"), five, grouping(None, len(rows))))

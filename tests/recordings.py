@@ -1,0 +1,23 @@
+"""Reads the real labelled data that lie beside the checkout."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+# The detectors of RAGTruth, whose verdicts on all answers are recorded.
+DETECTORS = (
+    "approach_1_modernbert",
+    "baseline_nli",
+    "track_a_deberta",
+    "track_b_arm_b",
+    "track_b_arm_c",
+    "track_b_large",
+    "track_b_modernbert",
+)
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a gzipped file of JSON lines."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
