@@ -13,7 +13,7 @@ from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.leases import LeasedItem, next_item
 from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal
-from judgeboard.reviews.queues import CreatedQueue, QueueRules, create_queue
+from judgeboard.reviews.queues import CreatedQueue, QueueProgress, QueueRules, create_queue, queue_progress
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -131,6 +131,10 @@ class QueueCase:
     def later(self, **by: float) -> None:
         """Let time pass."""
         self.now += timedelta(**by)
+
+    def progress(self, name: str = "q") -> QueueProgress:
+        with self.store.reading() as connection:
+            return queue_progress(connection, name, now=self.now)
 
     def rows(self, table: type[Table]) -> list[dict[str, Any]]:
         return rows_of(self.store, table)

@@ -19,6 +19,13 @@ def ratings(table, k=None, groups=None):
     )
 
 
+def verdicts_of(table):
+    """The verdicts of people and judge that a table counts, one of each per answer."""
+    people, judge = np.nonzero(np.asarray(table))
+    times = np.asarray(table)[people, judge]
+    return np.repeat(people, times), np.repeat(judge, times)
+
+
 @st.composite
 def tables(draw, most_categories=5, gaps=True):
     """A number of categories, and ratings of them by two to five raters; some never occur, some cells are empty."""

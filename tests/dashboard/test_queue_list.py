@@ -3,7 +3,6 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
-from judgeboard.reviews.queues import QueueProgress, queue_progress
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.review.queues import list_table, people_table, progress_words, sample_words
 from judgeboard_dashboard.widgets.tables import table_frame
@@ -15,11 +14,6 @@ def case(sqlite_store: Store) -> QueueCase:
     return queue_case(sqlite_store)
 
 
-def progress(case: QueueCase, name: str = "q") -> QueueProgress:
-    with case.store.reading() as connection:
-        return queue_progress(connection, name, now=case.now)
-
-
 def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.queue(needed=2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon))
@@ -27,7 +21,7 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
         case.review(who, said)
     case.review(case.mara, UNSURE)
     case.held(case.mara)
-    one = progress(case)
+    one = case.progress()
     (row,) = table_frame(list_table([one], case.mara.id)).to_dict("records")
     assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", 4, 3, "5 / 8")
     assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 0.25)
@@ -45,15 +39,15 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(ca
     shares = []
     for _ in range(3):
         case.review(case.mara, CONFIRM)
-        shares.append(table_frame(list_table([progress(case)], case.mara.id))["Finished"].item())
+        shares.append(table_frame(list_table([case.progress()], case.mara.id))["Finished"].item())
     assert shares == [0.33, 0.66, 1.0]
 
 
 def test_a_random_sample_that_is_short_is_explained(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.queue(sampling_rate=0.5)
-    said = sample_words(progress(case))
+    said = sample_words(case.progress())
     assert said is not None
     assert said.startswith("0 answers in the random sample. 4 more were requested")
     case.queue("plain")
-    assert sample_words(progress(case, "plain")) is None
+    assert sample_words(case.progress("plain")) is None

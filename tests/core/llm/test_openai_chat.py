@@ -99,14 +99,15 @@ def test_a_local_server_needs_no_key() -> None:
     assert endpoint.requests[0].headers["authorization"] == "Bearer none"
 
 
+async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
+    return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
+
+
 @pytest.mark.parametrize(
     ("rejected", "expected", "requests"),
     [((), "json_schema", 1), (("json_schema",), "json_object", 2), (("json_schema", "json_object"), "text", 3)],
 )
 def test_the_reply_format_falls_back_and_is_remembered(rejected: tuple[str, ...], expected: str, requests: int) -> None:
-    async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
-        return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
-
     (first, second), endpoint = asked_with(rejects_format(always(verdict()), *rejected), what=twice)
     assert isinstance(first, Reply)
     assert isinstance(second, Reply)
@@ -128,9 +129,6 @@ def test_many_first_requests_at_once_all_find_the_format() -> None:
 
 
 def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded() -> None:
-    async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
-        return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
-
     replies, endpoint = asked_with(rejects_temperature(rejects_max_tokens(always(verdict()))), what=twice)
     for reply in replies:
         assert reply.dropped_parameters == ("temperature", "max_tokens -> max_completion_tokens")
@@ -146,9 +144,6 @@ def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded() -> None:
 def test_what_one_row_could_not_get_answered_without_is_not_remembered() -> None:
     too_long = failure(400, "This model's maximum context length is 4096 tokens.", code="context_length_exceeded")
     rejected = failure(400, "response_format is not supported", param="response_format")
-
-    async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
-        return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
 
     (first, second), _ = asked_with(in_turn([rejected, too_long, verdict()]), what=twice)
     assert isinstance(first, NoReply)

@@ -8,18 +8,13 @@ from judgeboard.domain import QueueOrder
 from judgeboard.errors import NotFound
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.queue_decisions import decide_item
-from judgeboard.reviews.queues import PersonProgress, QueueProgress, describe_rules, queue_progress
+from judgeboard.reviews.queues import PersonProgress, describe_rules
 from judgeboard.store.filters import RowFilter
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase
 
 
-def progress(case: QueueCase, name: str = "q") -> QueueProgress:
-    with case.store.reading() as connection:
-        return queue_progress(connection, name, now=case.now)
-
-
 def of_person(case: QueueCase, name: str) -> PersonProgress:
-    return next(one for one in progress(case).people if one.reviewer.name == name)
+    return next(one for one in case.progress().people if one.reviewer.name == name)
 
 
 def test_items_are_counted_by_what_became_of_them(case) -> None:
@@ -34,14 +29,14 @@ def test_items_are_counted_by_what_became_of_them(case) -> None:
     case.judge(ids[5], 0.9)  # stops matching, and leaves
     held = case.held(case.ada)
     case.held(case.jon)  # the same item
-    found = progress(case)
+    found = case.progress()
     counts = (found.items, found.waiting, found.leased, found.agreed, found.conflict, found.adjudicated, found.left)
     assert counts == (5, 1, 1, 1, 1, 1, 1)
     assert (found.reviews, found.reviews_needed, found.finished) == (6, 10, 2)
     assert (found.several, found.several_finished) == (5, 2)
     assert held.item_id != split.item_id
     case.later(hours=1)
-    assert (progress(case).waiting, progress(case).leased) == (2, 0)
+    assert (case.progress().waiting, case.progress().leased) == (2, 0)
 
 
 def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None:
@@ -70,7 +65,7 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
     assert (mara.done, mara.unsure, mara.skipped, mara.leases, mara.median_seconds) == (3, 1, 1, 1, 20.0)
     assert mara.last == NOW + timedelta(minutes=3)
     assert (ada.assigned, ada.done, ada.median_seconds, ada.last) == (True, 0, None, None)
-    assert [one.reviewer.name for one in progress(case).people] == ["Mara", "Ada"]
+    assert [one.reviewer.name for one in case.progress().people] == ["Mara", "Ada"]
 
 
 @pytest.mark.parametrize(("seconds", "median"), [((5.0,), 5.0), ((5.0, 8.0), 6.5), ((9.0, 1.0, 5.0, 6.0), 5.5)])
@@ -88,7 +83,7 @@ def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> N
 def test_a_mix_tells_how_many_were_drawn_and_how_many_are_wanting(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.queue(sampling_rate=0.5)
-    found = progress(case)
+    found = case.progress()
     assert (found.sampled, found.short) == (0, 4)
 
 
@@ -125,4 +120,4 @@ def test_a_queue_of_pairs_promises_no_look_at_the_judge(case: QueueCase) -> None
 
 def test_a_queue_that_is_not_there_is_said(case) -> None:
     with pytest.raises(NotFound):
-        progress(case, "none")
+        case.progress("none")

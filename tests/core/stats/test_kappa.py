@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.confusion import TableEstimates, confusion_cells, kappa
+from rating_tables import verdicts_of
 
 WEIGHTS = {"nominal": None, "linear": "linear", "quadratic": "quadratic"}
 
@@ -20,19 +21,13 @@ def estimate(people, judge, categories, weights="nominal", groups=None):
     return TableEstimates(cells, len(categories), grouping(groups, len(cells)), resamples=200).kappa(weights)
 
 
-def rows_of(table):
-    people, judge = np.nonzero(np.asarray(table))
-    times = np.asarray(table)[people, judge]
-    return np.repeat(people, times), np.repeat(judge, times)
-
-
 @pytest.mark.parametrize("weights", WEIGHTS)
 @given(table=tables)
 @settings(max_examples=60, deadline=None)
 def test_kappa_equals_scikit_learn_or_is_undefined(table, weights):
     from sklearn.metrics import cohen_kappa_score
 
-    people, judge = rows_of(table)
+    people, judge = verdicts_of(table)
     categories = tuple(range(len(table)))
     got = estimate(people, judge, categories, weights)
     one_category = len(set(people) | set(judge)) <= 1

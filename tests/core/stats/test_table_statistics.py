@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from judgeboard.stats.confusion import macro_f1, macro_precision, macro_recall, matthews
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import LABEL, Scale
+from rating_tables import verdicts_of
 
 tables = st.integers(2, 5).flatmap(
     lambda k: st.lists(st.lists(st.integers(0, 6), min_size=k, max_size=k), min_size=k, max_size=k).filter(
@@ -16,18 +17,12 @@ tables = st.integers(2, 5).flatmap(
 )
 
 
-def rows_of(table):
-    people, judge = np.nonzero(np.asarray(table))
-    times = np.asarray(table)[people, judge]
-    return np.repeat(people, times), np.repeat(judge, times)
-
-
 @given(tables)
 @settings(max_examples=100, deadline=None)
 def test_macro_figures_equal_scikit_learn_where_they_are_defined(table):
     from sklearn.metrics import precision_recall_fscore_support
 
-    people, judge = rows_of(table)
+    people, judge = verdicts_of(table)
     precision, recall, f1, _ = precision_recall_fscore_support(people, judge, average="macro", zero_division=0)
     counts = np.array(table, dtype=float)
     if len({*people, *judge}) == 1:  # one mean of one category, 1 whatever the judge can tell apart
@@ -49,7 +44,7 @@ def test_macro_figures_equal_scikit_learn_where_they_are_defined(table):
 def test_mcc_equals_scikit_learn_or_is_undefined(table):
     from sklearn.metrics import matthews_corrcoef
 
-    people, judge = rows_of(table)
+    people, judge = verdicts_of(table)
     got = float(matthews(np.array(table, dtype=float)))
     if len(set(people)) == 1 or len(set(judge)) == 1:
         assert np.isnan(got)
