@@ -5,6 +5,8 @@ from typing import Literal
 
 from playwright.sync_api import Page, expect
 
+from page_state import idle
+
 Scheme = Literal["light", "dark"]
 LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
 REDRAWN = 250  # ms until charts and tables have the width of their new window
@@ -47,7 +49,7 @@ def looks(page: Page) -> Iterator[str]:
         page.emulate_media(color_scheme=scheme)
         expect(app).to_have_css("color-scheme", scheme)
         page.wait_for_timeout(REDRAWN)
-        expect(app).to_have_attribute("data-test-script-state", "notRunning")
+        idle(page)
         yield f"{width} {scheme}"
 
 

@@ -136,7 +136,7 @@ class QueueCase:
         with self.store.reading() as connection:
             return queue_progress(connection, name, now=self.now)
 
-    def rows(self, table: type[Table]) -> list[dict[str, Any]]:
+    def rows(self, table: Table) -> list[dict[str, Any]]:
         return rows_of(self.store, table)
 
     def flags(self) -> list[dict[str, Any]]:

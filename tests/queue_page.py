@@ -2,23 +2,12 @@
 
 from playwright.sync_api import Page, expect
 
-GUARD = 750  # ms: on a row that just appeared nothing is decided
+from page_state import settled
 
 
 def opened(page: Page, name: str) -> None:
     page.goto(f"/item?queue={name.replace(' ', '+')}")
     settled(page)
-
-
-def settled(page: Page) -> None:
-    """Wait until an item is drawn and its first moments, in which decisions are not taken, are over."""
-    expect(page.locator(".jb-head")).to_be_visible()
-    idle(page)
-    page.wait_for_timeout(GUARD)
-
-
-def idle(page: Page) -> None:
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def row(page: Page) -> str:

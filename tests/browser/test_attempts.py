@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from judgeboard.store.engine import Store
 from page_fit import misfits
+from page_state import PAUSE, idle
 from refined_answers import fill_attempts
 from refining_log import standing
 
@@ -21,7 +22,7 @@ def filled(store: Store) -> dict[str, int]:
 def open_item(page: Page, response_id: int) -> None:
     page.goto(f"/item?response={response_id}")
     expect(page.locator(".jb-attempts")).to_be_visible()
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    idle(page)
 
 
 def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_reload(reviewer, site) -> None:
@@ -32,7 +33,7 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
     expect(viewed).to_contain_text("Attempt 3")
     page.keyboard.press("9")
     expect(viewed).to_contain_text("The original")
-    page.wait_for_timeout(300)  # two presses of one key within 250 ms count as a held key
+    page.wait_for_timeout(PAUSE)
     page.keyboard.press("9")  # and at once, before the next one is drawn:
     page.keyboard.press("0")
     said = page.locator(".jb-selected")
@@ -43,7 +44,7 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
     expect(said).to_contain_text("Mara selected attempt 1, ")
     expect(viewed).to_contain_text("Attempt 3")
     for attempt in ("The original", "Attempt 1"):
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(PAUSE)
         page.keyboard.press("9")
         expect(viewed).to_contain_text(attempt)
     page.get_by_role("button", name="Deselect").click()
@@ -65,7 +66,7 @@ def test_the_text_of_the_chosen_attempt_is_in_view(reviewer, site, width: int) -
     page.keyboard.press("9")
     text = page.locator(".jb-attempt-text")
     expect(text).to_contain_text("The original")
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    idle(page)
     page.wait_for_timeout(300)  # it is scrolled to
     bar = page.locator(".st-key-bar").bounding_box()
     assert bar is not None

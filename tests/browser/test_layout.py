@@ -10,6 +10,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
 from page_fit import looks, misfits, overflowing
+from page_state import idle, settled
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +33,7 @@ def settle(page: Page, *, after: str = "") -> str:
     head = page.locator(f".jb-head:not([data-row='{after}'])")
     expect(head).to_be_visible()
     expect(page.locator(".st-key-decide button:visible").first).to_be_visible()
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    idle(page)
     return str(head.get_attribute("data-row"))
 
 
@@ -60,7 +61,7 @@ def test_nothing_is_cut_and_nothing_wraps(reviewer, site) -> None:
     ):
         page.goto(address)
         expect(page.locator("[data-testid=stDataFrame], .st-key-decide button:visible").first).to_be_visible()
-        expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+        idle(page)
         assert misfits(page) == {}, address
 
 
@@ -72,7 +73,7 @@ def test_every_page_fits(reviewer, site) -> None:
             continue  # has no heading; above
         page.goto("/" if number == 0 else f"/{ADDRESSES.get(name, name)}")
         expect(page.locator("[data-testid=stHeading] h1")).to_have_text(title)
-        expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+        idle(page)
         expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
         found[name] = misfits(page)
     assert not any(found.values()), found
@@ -83,7 +84,7 @@ def test_the_parts_of_the_settings_fit(reviewer, site) -> None:
     for part, there in (("People", ".st-key-people_add_button"), ("Events", ".st-key-events_foot")):
         page.goto(f"/settings?part={part}")
         expect(page.locator(there)).to_be_visible()
-        expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+        idle(page)
         assert misfits(page) == {}, part
 
 
@@ -122,7 +123,7 @@ def test_who_was_first_is_said_whole_however_long_their_name(reviewer, site) -> 
     settle(page)
     first = ensure_reviewer(site.store, "page", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel")
     decide(site.store, flag_id=flag, reviewer=first, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
-    page.wait_for_timeout(750)  # no decision is taken from a row that just appeared
+    settled(page)
     page.keyboard.press("n")
     refused = page.locator(".jb-head .jb-refused")
     expect(refused).to_contain_text("Not saved: Wilhelmina-Maximiliane… confirmed plain-03 at")
@@ -134,6 +135,6 @@ def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, site, 
     page = reviewer("Mara")
     page.goto(f"/{place}?text={'x' * 6000}")
     expect(page.get_by_role("textbox", name="Find")).to_be_visible()
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    idle(page)
     expect(page.locator(".st-key-rejudge_form .jb-cap, .jb-empty").first).to_be_visible()
     assert overflowing(page) == []

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from page_state import idle
+
 pytestmark = pytest.mark.browser
 
 
@@ -38,7 +40,7 @@ def test_next_and_previous_stay_in_the_filter(reviewer, site) -> None:
     expect(page).to_have_title("1 of 10 · Judgeboard")
     page.keyboard.press("j")
     expect(page.locator(".jb-head")).to_contain_text("2 of 10")
-    page.wait_for_timeout(300)
+    idle(page)
     page.keyboard.press("k")
     expect(page.locator(".jb-head")).to_contain_text("1 of 10")
 

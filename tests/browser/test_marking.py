@@ -10,21 +10,14 @@ from judgeboard.store.items import load_item
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.storing import store_responses
 from page_fit import looks, misfits
+from page_state import DECIDE, GUARD, PAUSE, idle, settled
 
 pytestmark = pytest.mark.browser
-
-SAME_KEY = 300  # ms: two presses of one key within 250 ms count as a held key
 
 
 def opened(page: Page, address: str) -> None:
     page.goto(address)
-    settled(page)
-
-
-def settled(page: Page) -> None:
-    expect(page.locator(".st-key-decide button:visible").first).to_be_enabled()
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-    page.wait_for_timeout(750)  # no decision is taken from a row that just appeared
+    settled(page, DECIDE)
 
 
 def press(page: Page, *keys: str) -> None:
@@ -33,8 +26,8 @@ def press(page: Page, *keys: str) -> None:
         taken = str(head.get_attribute("data-taken"))
         page.keyboard.press(key)
         expect(head).not_to_have_attribute("data-taken", taken)
-        expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-        page.wait_for_timeout(SAME_KEY)
+        idle(page)
+        page.wait_for_timeout(PAUSE)
 
 
 def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer, site) -> None:
@@ -45,7 +38,7 @@ def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer,
     expect(page.locator("mark.jb-at:visible").first).to_contain_text("Basalt is older")
     press(page, "o", "o")
     expect(page.get_by_role("button", name="Fooled by fluent text")).to_be_visible()
-    page.wait_for_timeout(750)
+    page.wait_for_timeout(GUARD)
     press(page, "y")
     expect(page.locator(".jb-head")).to_contain_text("Saved: confirmed claims")
     with site.store.reading() as connection:

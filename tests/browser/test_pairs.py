@@ -12,10 +12,12 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.pairs import store_pairs
 from page_fit import looks, misfits
 from page_rows import HOSTILE
+from page_state import hold, idle, settled
 from pair_log import add_pairs, record
 
 pytestmark = pytest.mark.browser
 
+ANSWERS = ".jb-answers"
 HIDDEN = ("strict", "alpha-model", "beta-model", "inconsistent", "Inconsistent", "Gold", "bench")
 
 
@@ -45,13 +47,6 @@ def preferences(store: Store) -> list[tuple[str, int, str, str, bool, bool]]:
         return [(*row[:4], bool(row[4]), bool(row[5])) for row in connection.execute(text(query))]
 
 
-def settled(page: Page) -> None:
-    """Wait until a pair is drawn and its first moments, in which decisions are not taken, are over."""
-    expect(page.locator(".jb-answers")).to_be_visible()
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-    page.wait_for_timeout(750)
-
-
 def left_is_a(page: Page) -> bool:
     return (page.locator(".jb-answer-side").first.inner_text()).splitlines()[-1].startswith("left-")
 
@@ -60,7 +55,7 @@ def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(
     page = reviewer("Mara")
     page.goto("/pairs")
     page.get_by_role("button", name="Judge them yourself").click()
-    settled(page)
+    settled(page, ANSWERS)
     whole = page.content()
     assert "left-0" in whole
     assert not [word for word in HIDDEN if word in whole], "nothing of judge or models is in the page"
@@ -71,15 +66,15 @@ def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(
     expect(page.locator(".jb-revealed")).to_contain_text("alpha-model")
     order, right = ("ba", "a") if mirrored else ("ab", "b")
     assert preferences(site.store) == [("Mara", pair_ids[0], right, order, False, False)]
-    settled(page)
+    settled(page, ANSWERS)
     page.get_by_role("button", name="Tie").click()
     expect(page.locator(".jb-revealed")).to_contain_text("You, having seen the judge")
     expect(page.locator(".st-key-head")).to_contain_text("your preference overrules the judge")
-    settled(page)
+    settled(page, ANSWERS)
     page.get_by_role("button", name="Left is better").click()
     expect(page.locator(".jb-revealed")).to_contain_text(re.compile("having seen the judge\\s*The left answer"))
     page.reload()
-    settled(page)
+    settled(page, ANSWERS)
     expect(page.locator(".jb-revealed")).to_contain_text(re.compile("having seen the judge\\s*The left answer"))
     expect(page.get_by_role("button", name="Left is better")).to_have_attribute("kind", "primary")
     left = "b" if mirrored else "a"
@@ -96,11 +91,11 @@ def test_pairs_are_decided_one_after_the_other_with_keys_and_sides_are_shuffled(
     page.goto(address(site.store, pair_ids[0]))
     before = len(preferences(site.store))
     for place, key in enumerate("abtab"):
-        settled(page)
+        settled(page, ANSWERS)
         expect(page.locator(".jb-answer-side").first).to_contain_text(f"-{place}")
         page.keyboard.press(key)
         expect(page.locator(".jb-revealed")).to_be_visible()
-        settled(page)
+        settled(page, ANSWERS)
         page.keyboard.press("j")
         expect(page.locator(".jb-answer-side").first).to_contain_text(f"-{place + 1}")
     made = preferences(site.store)[before:]
@@ -113,14 +108,11 @@ def test_pairs_are_decided_one_after_the_other_with_keys_and_sides_are_shuffled(
 def test_a_held_key_and_a_second_press_of_it_decide_one(reviewer, site, pair_ids) -> None:
     page = reviewer("Holger")
     page.goto(address(site.store, pair_ids[2]))
-    settled(page)
+    settled(page, ANSWERS)
     before = len(preferences(site.store))
-    for _ in range(30):
-        page.keyboard.down("a")
-        page.wait_for_timeout(35)
-    page.keyboard.up("a")
+    hold(page, "a", repeats=30)
     expect(page.locator(".jb-revealed")).to_be_visible()
-    settled(page)
+    settled(page, ANSWERS)
     page.keyboard.press("a")
     page.wait_for_timeout(400)
     assert len(preferences(site.store)) == before + 1
@@ -137,7 +129,7 @@ def test_answers_are_shown_exactly_and_never_acted_on(reviewer, site) -> None:
     page.on("request", lambda request: asked.append(request.url))
     for pair_id, given in zip(ids, HOSTILE.values(), strict=True):
         page.goto(f"/pairs?pair={pair_id}&in=overall")
-        settled(page)
+        settled(page, ANSWERS)
         shown = page.locator(".jb-answers .jb-evidence").all()
         texts = {each.evaluate("node => node.textContent") for each in shown}
         assert given.replace("\r\n", "\n").replace("\r", "\n") in {
@@ -151,14 +143,14 @@ def test_list_pair_and_reveal_fit(reviewer, site, pair_ids) -> None:
     page = reviewer("Looker")
     page.goto("/pairs")
     expect(page.locator("[data-testid=stDataFrame]").first).to_be_visible()
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    idle(page)
     assert misfits(page) == {}
     page.goto(address(site.store, pair_ids[5]))
-    settled(page)
+    settled(page, ANSWERS)
     assert misfits(page) == {}
     page.keyboard.press("t")
     expect(page.locator(".jb-revealed")).to_be_visible()
-    settled(page)
+    settled(page, ANSWERS)
     assert misfits(page) == {}
     for _ in looks(page):
         bar = page.locator(".st-key-bar").bounding_box()

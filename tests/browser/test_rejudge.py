@@ -18,6 +18,7 @@ from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store, open_store
 from judging_log import until
 from page_rows import fill_pages
+from page_state import idle
 from served import serving
 
 pytestmark = pytest.mark.browser
@@ -33,12 +34,8 @@ def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
     for label, value in (("Model", "gpt-4o-mini"), ("Address", endpoint.url)):
         page.get_by_role("textbox", name=label).fill(value)
         page.get_by_role("textbox", name=label).press("Enter")
-        settled(page)
+        idle(page)
     page.get_by_role("button", name=re.compile(r"Rejudge \d+ answer")).click()
-
-
-def settled(page: Page) -> None:
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, site, endpoint: HeldEndpoint) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.widgets.keys import FRESH_ROW
+from page_state import DECIDE, hold, settled
 
 pytestmark = pytest.mark.browser
 
@@ -25,14 +26,7 @@ def decisions(store: Store) -> list[tuple[str, str, str | None]]:
 def opened(page: Page, address: str = LIST) -> str:
     """Open an item and return the flag that is shown, once it may be decided."""
     page.goto(address)
-    return settled(page)
-
-
-def settled(page: Page) -> str:
-    """Wait until an item is drawn and its first moments, in which decisions are not taken, are over."""
-    expect(page.locator(".st-key-decide button:visible").first).to_be_enabled()
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-    page.wait_for_timeout(750)
+    settled(page, DECIDE)
     return shown(page)
 
 
@@ -48,7 +42,8 @@ def press_and_follow(page: Page, key: str) -> str:
     before = shown(page)
     page.keyboard.press(key)
     page.wait_for_url(lambda url: f"flag={before}" not in url)
-    return settled(page)
+    settled(page, DECIDE)
+    return shown(page)
 
 
 def test_ten_flags_are_decided_with_keys_only(reviewer, site) -> None:
@@ -57,7 +52,7 @@ def test_ten_flags_are_decided_with_keys_only(reviewer, site) -> None:
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/item\?.*flag="))
-    settled(page)
+    settled(page, DECIDE)
     before = len(decisions(site.store))
     seen = [shown(page)]
     for place, key in enumerate("YNYUYNYYNY"):
@@ -82,7 +77,7 @@ def test_grades_typed_in_one_go_with_the_decision_are_all_stored(reviewer, site)
         for key in "3Dy":
             page.keyboard.press(key)
         page.wait_for_url(lambda url, before=before: f"flag={before}" not in url)
-        settled(page)
+        settled(page, DECIDE)
     with site.store.reading() as connection:
         mine = "SELECT quality, groundedness FROM review r JOIN reviewer w ON w.id = r.reviewer_id WHERE w.name = 'Tom'"
         assert connection.execute(text(mine)).all() == [(3, 0.5)] * 4
@@ -93,12 +88,9 @@ def test_a_held_key_decides_one(reviewer, site) -> None:
     opened(page, "/item?query_type=odd&rule=low_groundedness")
     before = len(decisions(site.store))
     first = shown(page)
-    for _ in range(60):
-        page.keyboard.down("y")  # without a release in between these are the repeats of a held key
-        page.wait_for_timeout(35)
-    page.keyboard.up("y")
+    hold(page, "y")
     page.wait_for_url(lambda url: f"flag={first}" not in url)
-    settled(page)
+    settled(page, DECIDE)
     assert len(decisions(site.store)) == before + 1
 
 
@@ -110,7 +102,7 @@ def test_mashed_keys_decide_one(reviewer, site) -> None:
         for _ in range(3):
             page.keyboard.press("y")
         quick = time.monotonic() - begun < FRESH_ROW
-        settled(page)
+        settled(page, DECIDE)
         if quick:
             break
     assert quick, "three presses never took less than the time in which nobody reads a row"
@@ -185,7 +177,7 @@ def test_an_answer_that_nobody_flagged_is_graded(reviewer, site) -> None:
     page = reviewer("Pia")
     page.goto(f"/item?response={site.rows.responses['good']}")
     expect(page.get_by_role("button", name="Save grade")).to_be_enabled()
-    page.wait_for_timeout(800)
+    settled(page, DECIDE)
     before = len(decisions(site.store))
     page.keyboard.press("4")
     page.keyboard.press("G")

@@ -10,6 +10,7 @@ from judgeboard.agreement.measure import every_judge
 from judgeboard.store.overview import quadrant
 from judgeboard.trends import MeasureName, trend
 from judgeboard_dashboard.widgets.filters import as_date
+from page_state import idle
 
 pytestmark = pytest.mark.browser
 
@@ -24,11 +25,7 @@ SHOWN: dict[MeasureName, str] = {
 def opened(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("[data-testid=stVegaLiteChart] svg").first).to_be_visible()
-    settled(page)
-
-
-def settled(page: Page) -> None:
-    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+    idle(page)
 
 
 def marks(page: Page, kind: str, *, chart: int = 0) -> Locator:
@@ -41,7 +38,7 @@ def answers(page: Page) -> int:
     page.wait_for_url(re.compile("/responses"))
     said = page.locator(".jb-say").filter(has_text=re.compile(r"newest first"))
     expect(said).to_be_visible()
-    settled(page)
+    idle(page)
     return int(said.inner_text().split(" answer", maxsplit=1)[0].replace(",", ""))
 
 
@@ -116,7 +113,7 @@ def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(rev
     page.wait_for_url(re.compile(r"cell=label"))
     chip = page.get_by_role("button", name=re.compile("People grounded, judge grounded"))
     expect(chip).to_be_visible()
-    settled(page)
+    idle(page)
     chip.click()
     expect(chip).to_have_count(0)
     assert "cell=" not in page.url
@@ -136,7 +133,7 @@ def test_back_from_an_item_brings_the_list_as_it_was_left(reviewer, site) -> Non
     page.goto("/responses?query_type=simple&judge_side=high")
     table = page.locator("[data-testid=stDataFrame]").first
     expect(table.locator("canvas").first).to_be_visible()
-    settled(page)
+    idle(page)
     found = page.locator(".jb-say").inner_text()
     table.click(position={"x": 500, "y": 36 + 18})
     page.wait_for_url(re.compile(r"/item\?response=\d+"))

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from judgeboard_dashboard.theme import DARK, LIGHT
 from page_fit import misfits
+from page_state import idle
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +25,7 @@ OTHERWISE = (
 def drawn(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas").first).to_be_visible()
-    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+    idle(page)
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
 
 

@@ -19,6 +19,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
+from page_state import idle
 from served import serving
 
 pytestmark = pytest.mark.browser
@@ -27,7 +28,6 @@ pytestmark = pytest.mark.browser
 MARKER = re.compile(rb"(?<![\w-])mark-[a-z_]+|" + b"|".join(re.escape(str(one).encode()) for one in (SCORE, SEVERITY)))
 # As a table sends them.
 NUMBERS = {struct.pack("<d", one): str(one).encode() for one in (SCORE, SEVERITY, SECOND)}
-READY = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class Wire:
     def open(self, address: str) -> None:
         self.at = address
         self.page.goto(address)
-        expect(self.page.locator(READY)).to_be_attached()
+        idle(self.page)
         expect(self.page.locator("[data-testid=stMain]")).to_be_visible()
         self.page.wait_for_timeout(300)  # fragments and charts come after
-        expect(self.page.locator(READY)).to_be_attached()
+        idle(self.page)
 
     def download_all(self) -> None:
         """Press every button of the page that downloads something."""

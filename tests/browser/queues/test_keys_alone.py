@@ -10,7 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
-from queue_page import GUARD, idle, opened, row
+from judging_log import address
+from page_state import GUARD, idle
+from queue_page import opened, row
 from served_queues import served_queues
 
 pytestmark = pytest.mark.browser
@@ -53,7 +55,7 @@ def test_twenty_items_with_keys_alone(reviewer, site) -> None:
 
 @pytest.mark.postgres
 def test_five_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
-    with served_queues(postgres_store.engine.url.render_as_string(hide_password=False)) as started:
+    with served_queues(address(postgres_store)) as started:
         name = started.queue(5)
         with closing(Windows(browser, started.url)) as windows:
             report("PostgreSQL", *through(Reviewers(windows)("Mara"), name, 5))

@@ -8,9 +8,10 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.filters import RowFilter
 from page_fit import misfits
+from page_state import idle, settled
 from pair_log import add_pairs
 from queue_case import DISMISS
-from queue_page import idle, opened, press, settled
+from queue_page import opened, press
 from served_queues import BLIND
 
 pytestmark = pytest.mark.browser

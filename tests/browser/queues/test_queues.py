@@ -5,8 +5,9 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import text
 
 from judgeboard.domain import Preference, QueueOrder
+from page_state import GUARD, hold, idle, settled
 from pair_log import add_pairs
-from queue_page import GUARD, idle, opened, press, row, settled
+from queue_page import opened, press, row
 from served_queues import BLIND, HIDDEN
 
 pytestmark = pytest.mark.browser
@@ -177,10 +178,7 @@ def test_a_held_key_and_mashed_keys_decide_one_item(reviewer, site) -> None:
     opened(page, name)
     before = len(site.reviews())
     first = row(page)
-    for _ in range(60):
-        page.keyboard.down("y")
-        page.wait_for_timeout(35)
-    page.keyboard.up("y")
+    hold(page, "y")
     expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
     settled(page)
     assert len(site.reviews()) == before + 1

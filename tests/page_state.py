@@ -1,0 +1,29 @@
+"""Waits until a page in a browser is drawn and takes decisions, and holds its keys down."""
+
+from playwright.sync_api import Page, expect
+
+from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY
+
+GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
+PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
+DECIDE = ".st-key-decide button:enabled:visible"
+
+
+def idle(page: Page) -> None:
+    """Wait until the server draws nothing more."""
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def settled(page: Page, part: str = ".jb-head") -> None:
+    """Wait until this part of a row is drawn, all else too, and decisions about the row are taken."""
+    expect(page.locator(part).first).to_be_visible()
+    idle(page)
+    page.wait_for_timeout(GUARD)
+
+
+def hold(page: Page, key: str, repeats: int = 60) -> None:
+    """Hold a key down for some seconds."""
+    for _ in range(repeats):
+        page.keyboard.down(key)  # without a release in between these are the repeats of a held key
+        page.wait_for_timeout(35)
+    page.keyboard.up(key)
