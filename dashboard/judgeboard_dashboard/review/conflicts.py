@@ -82,8 +82,8 @@ def _open_conflicts(queue: str | None) -> None:
     if not page.lines:
         empty(
             f"No open conflicts{where}.",
-            "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and adjudicates, but "
-            "not while the lead must still review the item blind.",
+            "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and adjudicates. "
+            "An item that you must still review blind is not listed.",
         )
         return
     n = len(page.lines)
