@@ -17,7 +17,7 @@ from judgeboard.store.tables import REVIEW
 from judgeboard_dashboard import session
 from judgeboard_dashboard.review.actions import PairActions
 from judgeboard_dashboard.review.drafts import ReviewSession
-from judgeboard_dashboard.review.pairs import Place, screen_row
+from judgeboard_dashboard.review.pairs import PairAddress, screen_row
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 from stored_rows import rows_of
@@ -174,7 +174,7 @@ def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids
 
 
 def test_the_pair_after_one_opened_by_its_line_is_blind_again() -> None:
-    opened = Place(1, 1, "overall", Listed.ALL, (), verdict_seen=True)
+    opened = PairAddress(1, 1, "overall", Listed.ALL, (), verdict_seen=True)
     assert "seen" in opened.rows().query
     assert "seen" not in opened.at(2).rows().query
 

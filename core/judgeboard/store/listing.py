@@ -29,7 +29,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPosition:
     """The position of a row in an order: the value it is sorted by, then its id."""
 
     order: str
@@ -92,29 +92,29 @@ class KeyedList:
 
         The list may have changed since a key was created: a page before the first row is the first page, a page after
         the last row is the last page. A key of another order gives the first page. ``lines`` reads the lines of ids.
-        Raises BadInput if a key was not created by `Place.key`.
+        Raises BadInput if a key was not created by `ListPosition.key`.
         """
-        start, end = self._place(after), self._place(before)
+        start, end = self._position(after), self._position(before)
         if end is not None:
-            places, total, ahead = self._read(end, limit, backwards=True)
-            if len(places) < limit:
-                places, total, ahead = self._read(None, limit, backwards=False)
+            positions, total, ahead = self._read(end, limit, backwards=True)
+            if len(positions) < limit:
+                positions, total, ahead = self._read(None, limit, backwards=False)
         else:
-            places, total, ahead = self._read(start, limit, backwards=False)
-            if start is not None and not places:
-                places, total, ahead = self._read(None, limit, backwards=True)
+            positions, total, ahead = self._read(start, limit, backwards=False)
+            if start is not None and not positions:
+                positions, total, ahead = self._read(None, limit, backwards=True)
         return LinePage(
-            lines=lines([place.id for place in places]),
+            lines=lines([position.id for position in positions]),
             total=total,
-            first=ahead + 1 if places else 0,
-            next_key=places[-1].key() if places and ahead + len(places) < total else None,
-            previous_key=places[0].key() if places and ahead else None,
+            first=ahead + 1 if positions else 0,
+            next_key=positions[-1].key() if positions and ahead + len(positions) < total else None,
+            previous_key=positions[0].key() if positions and ahead else None,
         )
 
-    def around(self, place: Place) -> Around:
-        """Return the surroundings of ``place``, in one statement."""
+    def around(self, position: ListPosition) -> Around:
+        """Return the surroundings of ``position``, in one statement."""
         matches = self._gathered()
-        ahead, behind = (self._beyond(matches, place, backwards=backwards) for backwards in (True, False))
+        ahead, behind = (self._beyond(matches, position, backwards=backwards) for backwards in (True, False))
         _, id_ = self._columns(matches)
         row = self.connection.execute(
             select(
@@ -122,52 +122,54 @@ class KeyedList:
                 self._counted(matches, [ahead]),
                 self._sorted(matches, [id_], [ahead], backwards=True).limit(1).scalar_subquery(),
                 self._sorted(matches, [id_], [behind], backwards=False).limit(1).scalar_subquery(),
-                self._select(matches, [literal(1)], [id_ == place.id], None).exists(),
+                self._select(matches, [literal(1)], [id_ == position.id], None).exists(),
             )
         ).one()
         return Around(*row)
 
-    def _place(self, key: str | None) -> Place | None:
+    def _position(self, key: str | None) -> ListPosition | None:
         if key is None:
             return None
         name, _, rest = key.partition(":")
         value, _, id_ = rest.partition(":")
         try:
             # Days stay whole numbers: PostgreSQL seeks no fraction in an index of integers.
-            place = Place(name, int(value) if value.removeprefix("-").isdecimal() else float(value), int(id_))
+            position = ListPosition(name, int(value) if value.removeprefix("-").isdecimal() else float(value), int(id_))
         except ValueError:
-            place = Place("", math.nan, 0)
-        if not abs(place.value) < 2**63 or not 0 <= place.id < 2**63:
+            position = ListPosition("", math.nan, 0)
+        if not abs(position.value) < 2**63 or not 0 <= position.id < 2**63:
             raise BadInput("this URL has no page of the list: go back to the first page")
-        return place if name == self.order.name else None
+        return position if name == self.order.name else None
 
-    def _read(self, place: Place | None, limit: int, *, backwards: bool) -> tuple[tuple[Place, ...], int, int]:
+    def _read(
+        self, position: ListPosition | None, limit: int, *, backwards: bool
+    ) -> tuple[tuple[ListPosition, ...], int, int]:
         """Return positions in one direction, the total, and the number of rows before the first position.
 
         Counting the rows before a page gets slower with its depth, and people look at the first pages.
         """
         matches = self._gathered()
         value, id_ = self._columns(matches)
-        further = [] if place is None else [self._beyond(matches, place, backwards=backwards)]
+        further = [] if position is None else [self._beyond(matches, position, backwards=backwards)]
         page = (
             self._sorted(matches, [value.label("value"), id_.label("id")], further, backwards=backwards)
             .limit(limit)
             .subquery("page")
         )
         counted = [self._counted(matches, []).label("total")]
-        if place is not None:
-            ahead_of = self._beyond(matches, place, backwards=True, inclusive=not backwards)
+        if position is not None:
+            ahead_of = self._beyond(matches, position, backwards=True, inclusive=not backwards)
             counted.append(self._counted(matches, [ahead_of]).label("ahead"))
         counts = select(*counted).subquery("counts")
         rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
-        places = [Place(self.order.name, row.value, row.id) for row in rows if row.id is not None]
-        in_order = tuple(sorted(places, key=self._rank))
+        positions = [ListPosition(self.order.name, row.value, row.id) for row in rows if row.id is not None]
+        in_order = tuple(sorted(positions, key=self._rank))
         total = rows[0].total
-        ahead = rows[0].ahead if place is not None else total if backwards else 0
+        ahead = rows[0].ahead if position is not None else total if backwards else 0
         return in_order, total, ahead - len(in_order) if backwards else ahead
 
-    def _rank(self, place: Place) -> tuple[float, int]:
-        value, id_ = place.value, place.id
+    def _rank(self, position: ListPosition) -> tuple[float, int]:
+        value, id_ = position.value, position.id
         return (-value if self.order.descending else value, -id_ if self.order.id_descending else id_)
 
     def _gathered(self) -> CTE | None:
@@ -215,21 +217,21 @@ class KeyedList:
         return [] if self.aside is None else [self.order.id.not_in(self.aside)]
 
     def _beyond(
-        self, matches: CTE | None, place: Place, *, backwards: bool, inclusive: bool = False
+        self, matches: CTE | None, position: ListPosition, *, backwards: bool, inclusive: bool = False
     ) -> ColumnElement[bool]:
-        """The condition of the rows after ``place`` or before it, with the row itself if ``inclusive``."""
+        """The condition of the rows after ``position`` or before it, with the row itself if ``inclusive``."""
         value, id_ = self._columns(matches)
         id_descends = self.order.id_descending is not backwards
         if inclusive:
-            further_id = id_ <= place.id if id_descends else id_ >= place.id
+            further_id = id_ <= position.id if id_descends else id_ >= position.id
         else:
-            further_id = id_ < place.id if id_descends else id_ > place.id
+            further_id = id_ < position.id if id_descends else id_ > position.id
         if self.order.value is self.order.id:
             return further_id
         # The first condition is a range of the index, which an OR alone is not; the second removes ties.
         if self.order.descending is not backwards:
-            return (value <= place.value) & ((value < place.value) | further_id)
-        return (value >= place.value) & ((value > place.value) | further_id)
+            return (value <= position.value) & ((value < position.value) | further_id)
+        return (value >= position.value) & ((value > position.value) | further_id)
 
 
 def _by(value: ColumnElement[Any], *, descending: bool) -> UnaryExpression[Any]:

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import why
 from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.listing import KeyedList, LinePage, Order, Place
+from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
 from judgeboard.store.settings import primary_judge
@@ -66,7 +66,7 @@ def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
     rows = connection.execute(
         select(FLAG.c.rule, FLAG.c.query_type, func.count()).where(OPEN).group_by(FLAG.c.rule, FLAG.c.query_type)
     )
-    return sorted((rule, query_type, waiting) for rule, query_type, waiting in rows)
+    return sorted((rule, query_type, count) for rule, query_type, count in rows)
 
 
 def queue_facets(connection: Connection) -> QueueFacets:
@@ -164,7 +164,7 @@ def neighbours(
     row = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
     if row is None:
         return None
-    around = queue_list(connection, given, order, reviewer_id).around(Place(order.name, *row))
+    around = queue_list(connection, given, order, reviewer_id).around(ListPosition(order.name, *row))
     return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
 
 

@@ -18,7 +18,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.fields import queue_grades
-from judgeboard_dashboard.review.queues import Place
+from judgeboard_dashboard.review.queues import QueueAddress
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     appear,
@@ -56,16 +56,16 @@ COLUMNS = (
 )
 
 
-def conflicts(place: Place) -> None:
+def conflicts(address: QueueAddress) -> None:
     """Show one conflict where the address names one, else those that a lead may adjudicate, and one's own."""
     reviewer = ask_reviewer()
     if reviewer is None:
         return
-    if place.conflict is not None:
-        _one_conflict(place.conflict, place.of, reviewer)
+    if address.conflict is not None:
+        _one_conflict(address.conflict, address.of, reviewer)
         return
     if may(reviewer, Action.ADJUDICATE):
-        _open_conflicts(place.of)
+        _open_conflicts(address.of)
     with reading() as connection:
         page = own_conflicts(connection, reviewer.id, limit=MOST)
     if page.lines:

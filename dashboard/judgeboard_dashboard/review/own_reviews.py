@@ -14,11 +14,11 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.pairs import stored_words
-from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, Place, go
+from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, QueueAddress, go
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
 from judgeboard_dashboard.widgets.navigation import Rows
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, current_page, one_line, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import capital, count, empty, rule_words, sentence, when
 
 ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
@@ -37,14 +37,14 @@ class ReviewList:
     rows: Callable[[OwnReview], Rows]
 
 
-def own_reviews(place: Place) -> None:
+def own_reviews(address: QueueAddress) -> None:
     """Show the reviews of answers, or of pairs, and the way from one list to the other."""
     reviewer = ask_reviewer("Your reviews are stored under your name.")
     if reviewer is None:
         return
     with reading() as connection:
         has_pairs = has_pair_reviews(connection, reviewer.id)
-    reviews = PAIRS if has_pairs and place.on_pairs else ANSWERS
+    reviews = PAIRS if has_pairs and address.on_pairs else ANSWERS
     if has_pairs:
         st.button(
             "Your reviews of answers" if reviews.pairs else "Your reviews of pairs",
@@ -58,7 +58,7 @@ def own_reviews(place: Place) -> None:
     if session.message:
         show(tag("div", session.message, cls="jb-note" if session.refused else "jb-cap"))
         session.say("")
-    turned = place_in(reviews.page, {})
+    turned = current_page(reviews.page, {})
 
     def read(connection: Any, after: str | None, before: str | None, limit: int) -> LinePage[OwnReview]:
         return own_reviews_page(connection, reviewer.id, pairs=reviews.pairs, after=after, before=before, limit=limit)

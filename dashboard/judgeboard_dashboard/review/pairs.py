@@ -65,7 +65,7 @@ PAIR_FIELDS = ("pair", "of", "in", "among", "type", "seen")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PairAddress:
     """One pair of a list; without ``version_id`` the list of pairs that no judge compared.
 
     ``verdict_seen``: it was opened from its line in the list, which shows the judge's verdict.
@@ -91,18 +91,18 @@ class Place:
             query["seen"] = "1"
         return Rows(PAGE, query)
 
-    def at(self, pair_id: int) -> "Place":
+    def at(self, pair_id: int) -> "PairAddress":
         """Return another pair of the same list, whose verdict was not shown."""
         return replace(self, pair_id=pair_id, verdict_seen=False)
 
 
-def place_in_address() -> Place | None:
+def pair_in_address() -> PairAddress | None:
     """Return the pair that the address names, None where it names none."""
     pair_id = number_in_address("pair", "pair")
     if pair_id is None:
         return None
     among = number_in_address("among", "pair") or 0
-    return Place(
+    return PairAddress(
         pair_id=pair_id,
         version_id=number_in_address("of", "pair"),
         aspect=st.query_params.get("in") or "overall",
@@ -112,15 +112,15 @@ def place_in_address() -> Place | None:
     )
 
 
-def list_rows(place: Place, title: str | None) -> Rows:
+def list_rows(address: PairAddress, title: str | None) -> Rows:
     """Return the address of the list that a pair was opened from; ``title`` is that of its judge version."""
-    query: dict[str, str | list[str]] = {"aspect": place.aspect}
+    query: dict[str, str | list[str]] = {"aspect": address.aspect}
     if title is not None:
         query["version"] = title
-    if place.listed is not Listed.ALL:
-        query["list"] = LISTED[place.listed]
-    if place.query_types:
-        query["types"] = list(place.query_types)
+    if address.listed is not Listed.ALL:
+        query["list"] = LISTED[address.listed]
+    if address.query_types:
+        query["types"] = list(address.query_types)
     return Rows(PAGE, query)
 
 
@@ -152,7 +152,7 @@ def _read(address: str, version_id: int | None, reviewer_id: int | None, upto: L
         return PairList(compared, compared.groups())
 
 
-def one_pair(place: Place) -> None:
+def one_pair(address: PairAddress) -> None:
     """Show a pair. Nothing of judge and models is sent to the browser until the reviewer has decided.
 
     Where it was opened from the list, which shows the verdict, nothing is hidden.
@@ -162,26 +162,26 @@ def one_pair(place: Place) -> None:
     session.goal = None
     reviewer = current_reviewer()
     with reading() as connection:
-        version = None if place.version_id is None else get_version(connection, place.version_id)
+        version = None if address.version_id is None else get_version(connection, address.version_id)
     if reviewer is None:
-        _before(place, version)
+        _before(address, version)
         ask_reviewer()
         return
-    key = (place.version_id, place.aspect, place.listed, place.query_types, reviewer.id)
-    pairs = session.pair_list(key, partial(_list, place, version, reviewer))
+    key = (address.version_id, address.aspect, address.listed, address.query_types, reviewer.id)
+    pairs = session.pair_list(key, partial(_list, address, version, reviewer))
     with reading() as connection:
         screen = pair_screen(
             connection,
-            place.pair_id,
+            address.pair_id,
             aspect=pairs.aspect,
             reviewer_id=reviewer.id,
-            version_id=place.version_id,
-            verdict_seen=place.verdict_seen or (reviewer.id, place.pair_id) in session.pairs_seen,
+            version_id=address.version_id,
+            verdict_seen=address.verdict_seen or (reviewer.id, address.pair_id) in session.pairs_seen,
         )
     if screen.revealed is not None:
-        session.pairs_seen.add((reviewer.id, place.pair_id))
+        session.pairs_seen.add((reviewer.id, address.pair_id))
     if screen.last_id is not None:
-        pairs.judged(place.pair_id)
+        pairs.judged(address.pair_id)
     row = screen_row(screen)
     actions = PairActions(
         store=store(),
@@ -189,12 +189,12 @@ def one_pair(place: Place) -> None:
         reviewer=reviewer,
         row=row,
         request_key=session.request_key(row),
-        subject=-place.pair_id,
-        name=f"pair {place.pair_id}",
+        subject=-address.pair_id,
+        name=f"pair {address.pair_id}",
         seconds=appear(row, [screen.question, screen.left, screen.right, *screen.passages]),
         screen=screen,
     )
-    number, following = pairs.place(place.pair_id), pairs.following(place.pair_id)
+    number, following = pairs.place(address.pair_id), pairs.following(address.pair_id)
     position = "Pair" if number is None else f"Pair {number:,} of {len(pairs):,}"
     title = None if version is None else version.title
     head_line(
@@ -203,8 +203,8 @@ def one_pair(place: Place) -> None:
         tag("span", position),
         [screen.query_type, screen.aspect],
         [
-            move("next", "Next", "J", None if following is None else partial(actions.go, place.at(following).rows())),
-            move("list", "List", "L", partial(actions.go, list_rows(place, title))),
+            move("next", "Next", "J", None if following is None else partial(actions.go, address.at(following).rows())),
+            move("list", "List", "L", partial(actions.go, list_rows(address, title))),
         ],
         named=False,
     )
@@ -227,19 +227,19 @@ def screen_row(screen: PairScreen) -> str:
     return f"p{screen.pair_id}n{screen.last_id or 0}"
 
 
-def _list(place: Place, version: StoredVersion | None, reviewer: Reviewer) -> PairWalk:
+def _list(address: PairAddress, version: StoredVersion | None, reviewer: Reviewer) -> PairWalk:
     compared = pair_list(version, reviewer.id).compared
-    aspect = compared.known_aspect(place.aspect)
-    return PairWalk(aspect, compared.lines(aspect, place.listed, place.query_types))
+    aspect = compared.known_aspect(address.aspect)
+    return PairWalk(aspect, compared.lines(aspect, address.listed, address.query_types))
 
 
-def _before(place: Place, version: StoredVersion | None) -> None:
+def _before(address: PairAddress, version: StoredVersion | None) -> None:
     """Explain what follows once a name is given; the sides of a pair depend on who reviews it."""
-    if place.verdict_seen:
+    if address.verdict_seen:
         sentence("You will see this pair with the judge's verdict, and you can overrule the verdict.")
         return
     compared = pair_list(version, None).compared
-    n = len(compared.lines(compared.known_aspect(place.aspect), place.listed, place.query_types))
+    n = len(compared.lines(compared.known_aspect(address.aspect), address.listed, address.query_types))
     sentence(
         f"You will judge {count(n, 'pair')}, one after the other: which of two answers is better? The models and the "
         "judge's verdict are hidden until you have decided."

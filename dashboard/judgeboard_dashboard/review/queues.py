@@ -46,7 +46,7 @@ _FIELD, _SEEN, _CREATED = "queue_segment", "queue_segment_seen", "queue_created"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueueAddress:
     """A segment of the page; ``new`` shows the form, ``conflict`` is the id of an item.
 
     ``of`` limits the conflicts to one queue, ``on_pairs`` one's own reviews to pairs.
@@ -59,9 +59,9 @@ class Place:
     on_pairs: bool = False
 
 
-def place() -> Place:
-    """Show the segments and return the place in the address."""
-    return Place(
+def show_segments() -> QueueAddress:
+    """Show the segments and return what the address selects."""
+    return QueueAddress(
         _segment(),
         new=st.query_params.get("new") == "1",
         conflict=number_in_address("conflict", "item"),
@@ -343,14 +343,14 @@ def new_queue() -> None:
     with st.container(key="stack_new_queue"):
         left, right = st.columns(2, gap="large")
     values: dict[str, Any] = {}
-    places: dict[str, Any] = {}  # where the problem of a field is shown
+    containers: dict[str, Any] = {}  # where the problem of a field is shown
     with right:
         _blind(values)  # first: the possible orders depend on it
     with left:
-        _what(values, places, where)
-        _how_many(values, places)
+        _what(values, containers, where)
+        _how_many(values, containers)
     with right:
-        _grades(values, places)
+        _grades(values, containers)
         people = st.multiselect(
             "Assign to",
             known_people(),
@@ -359,7 +359,7 @@ def new_queue() -> None:
             placeholder="Everybody",
         )
         values["lease_seconds"] = round(_number("Lease (minutes without activity)", 10.0, 5.0, "nq_minutes") * 60)
-        places["lease_seconds"] = st.container()
+        containers["lease_seconds"] = st.container()
         guidelines = st.text_area(
             "Guidelines",
             key="nq_guidelines",
@@ -367,20 +367,20 @@ def new_queue() -> None:
             placeholder="Shown beside every item as plain text: what counts as a problem here",
         )
         values["guidelines"] = (guidelines or "").strip() or None
-        places["guidelines"] = st.container()
+        containers["guidelines"] = st.container()
     created = st.button("Create queue", key="nq_create", type="primary", icon=":material/add:")
     reasons = problems(values)
-    for name, place in places.items():
+    for name, container in containers.items():
         if name in reasons and (name != "name" or values["name"] or created):
-            with place:
+            with container:
                 show(tag("div", capital(reasons[name]) + ".", cls="jb-wrong"))
     if created and not reasons:
         _create(QueueRules(**values), people, reviewer)
 
 
-def _what(values: dict[str, Any], places: dict[str, Any], where: RowFilter) -> None:
+def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) -> None:
     values["name"] = st.text_input("Name", key="nq_name", placeholder="March audit", max_chars=LONGEST_NAME)
-    places["name"] = st.container()
+    containers["name"] = st.container()
     subject = st.segmented_control(
         "Items",
         list(SUBJECTS),
@@ -407,24 +407,24 @@ def _what(values: dict[str, Any], places: dict[str, Any], where: RowFilter) -> N
         format_func=lambda order: capital(ORDER_LABELS[order]),
     )
     values["order"] = order or QueueOrder.OLDEST
-    places["order"] = st.container()
+    containers["order"] = st.container()
 
 
-def _how_many(values: dict[str, Any], places: dict[str, Any]) -> None:
+def _how_many(values: dict[str, Any], containers: dict[str, Any]) -> None:
     values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, 1, key="nq_needed"))
     if values["needed"] > 1:
         label = "Share of items with that many reviews (%); the others need one"
         values["overlap"] = _number(label, 100.0, 10.0, "nq_overlap") / 100
-        places["overlap"] = st.container()
+        containers["overlap"] = st.container()
     if values["subject"] == ANSWERS:
         sample_help = (
             "Randomly sampled answers of the same query types, sources and days. They show what the rules miss."
         )
         values["sampling_rate"] = _number("Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help) / 100
-        places["sampling_rate"] = st.container()
+        containers["sampling_rate"] = st.container()
         again_help = "Probability that reviewers get one of their own items again, unannounced: shows self-agreement"
         values["repeat_rate"] = _number("Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help) / 100
-        places["repeat_rate"] = st.container()
+        containers["repeat_rate"] = st.container()
 
 
 def _number(label: str, value: float, step: float, key: str, tip: str | None = None) -> float:
@@ -450,7 +450,7 @@ def _blind(values: dict[str, Any]) -> None:
     )
 
 
-def _grades(values: dict[str, Any], places: dict[str, Any]) -> None:
+def _grades(values: dict[str, Any], containers: dict[str, Any]) -> None:
     if values["subject"] == PAIRS:
         return
     chosen = st.pills(
@@ -466,7 +466,7 @@ def _grades(values: dict[str, Any], places: dict[str, Any]) -> None:
     )
     named = [name.strip() for name in (dimensions or "").split(",") if name.strip()]
     values["grades"] = tuple(dict.fromkeys([*chosen, *named]))
-    places["grades"] = st.container()
+    containers["grades"] = st.container()
 
 
 def _create(rules: QueueRules, people: list[str], reviewer: Reviewer) -> None:

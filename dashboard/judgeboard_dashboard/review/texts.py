@@ -28,14 +28,14 @@ from judgeboard_dashboard.review.claims import (
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
-Place = tuple[int, int, list[int]]  # start and end in a passage, the numbers of the sentences beside it
+AlignedSpan = tuple[int, int, list[int]]  # start and end in a passage, the numbers of the sentences beside it
 
 # More than this of one text is sent only when asked for: it crosses the wire with every item.
 LONGEST = 100_000
 MOST_WITHOUT_JUMPS = 4
 MOST_NUMBERS = 20
 MOST_SENTENCES = 400
-LONGEST_PLACE = 2_000  # characters of a judge's quote; the words find shorter places
+LONGEST_QUOTE = 2_000  # characters of a judge's quote; the words find shorter ones
 WIDTHS = {"answer": 1.0, "passages": 1.05, "judge": 0.85}
 PANE_HEIGHT = 500  # the stylesheet stretches it to the window
 STATUSES = (
@@ -95,9 +95,13 @@ def question_block(item: Item, *, whole: bool) -> Html:
 
 
 def passage_list(
-    item: Item, claims: Sequence[NumberedClaim], *, whole: bool, places: Mapping[int, Sequence[Place]] | None = None
+    item: Item,
+    claims: Sequence[NumberedClaim],
+    *,
+    whole: bool,
+    aligned_spans: Mapping[int, Sequence[AlignedSpan]] | None = None,
 ) -> Html:
-    """Return the numbered passages with the quotes of the claims marked, or ``places`` instead of the quotes."""
+    """Return the numbered passages with the quotes of the claims marked, or ``aligned_spans`` instead of the quotes."""
     passages = item.passages
     if not passages:
         if passages is not None:
@@ -115,7 +119,9 @@ def passage_list(
             break
         sent = passage if left is None else passage[:left]
         left = None if left is None else left - len(sent)
-        parts.append(_passage(number, passage, sent, claims, None if places is None else places.get(number, ())))
+        parts.append(
+            _passage(number, passage, sent, claims, None if aligned_spans is None else aligned_spans.get(number, ()))
+        )
     jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
     return tag("div", jumps, *parts)
 
@@ -147,7 +153,7 @@ def forgotten(at: datetime | None = None) -> str:
 
 
 def _passage(
-    number: int, passage: str, sent: str, claims: Sequence[NumberedClaim], places: Sequence[Place] | None
+    number: int, passage: str, sent: str, claims: Sequence[NumberedClaim], aligned_spans: Sequence[AlignedSpan] | None
 ) -> Html:
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
     citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
@@ -163,7 +169,7 @@ def _passage(
         ),
         tag(
             "div",
-            marked(sent, spans, here="q", there="a") if places is None else _with_places(sent, places),
+            marked(sent, spans, here="q", there="a") if aligned_spans is None else _with_links(sent, aligned_spans),
             cls="jb-evidence",
         ),
         cls="jb-passage",
@@ -171,10 +177,10 @@ def _passage(
     )
 
 
-def _with_places(sent: str, places: Sequence[Place]) -> Html:
+def _with_links(sent: str, aligned_spans: Sequence[AlignedSpan]) -> Html:
     parts: list[Html] = []
     behind = 0
-    for start, end, numbers in places:
+    for start, end, numbers in aligned_spans:
         if end > len(sent):
             break
         ids = join(tag("i", id=f"l{number}", cls="jb-goal") for number in numbers)
@@ -210,7 +216,7 @@ def sentence_pane(
     whole: bool,
     link: Html | None = None,
 ) -> Html:
-    """Return the pane that shows an answer sentence by sentence, each beside its place in the passages.
+    """Return the pane that shows an answer sentence by sentence, each beside its text in the passages.
 
     ``whole``: also more than the first 100,000 characters of the passages, and every sentence.
     """
@@ -228,7 +234,7 @@ def sentence_pane(
                     marked(answer, spans, here="a", there="q", part=(sentence.start, sentence.end), begun=begun),
                     cls="jb-evidence",
                 ),
-                _place(number, sentence, item.passages or ()),
+                _aligned_passage(number, sentence, item.passages or ()),
                 cls="jb-sentence",
                 id=f"e{number}",
             )
@@ -245,12 +251,12 @@ def sentence_pane(
         tag("div", *rows),
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),
-        passage_list(item, claims, whole=whole, places=_places(aligned)),
+        passage_list(item, claims, whole=whole, aligned_spans=_aligned_spans(aligned)),
         cls="jb-pane",
     )
 
 
-def _place(number: int, sentence: AlignedSentence, passages: Sequence[str]) -> Html:
+def _aligned_passage(number: int, sentence: AlignedSentence, passages: Sequence[str]) -> Html:
     if sentence.passage is None or sentence.passage_start is None or sentence.passage_end is None:
         return tag("div", "no passage contains enough of its words", cls="jb-place jb-mut")
     text = passages[sentence.passage - 1][sentence.passage_start : sentence.passage_end]
@@ -263,28 +269,28 @@ def _place(number: int, sentence: AlignedSentence, passages: Sequence[str]) -> H
             href=f"#l{number}" if sentence.passage_end <= LONGEST else f"#p{sentence.passage}",
         ),
         tag("span", "quoted by the judge" if sentence.by == "quote" else share, cls="jb-cap"),
-        tag("div", text if len(text) <= LONGEST_PLACE else f"{text[:LONGEST_PLACE]} …", cls="jb-evidence"),
+        tag("div", text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]} …", cls="jb-evidence"),
         cls="jb-place",
     )
 
 
-def _places(aligned: Sequence[AlignedSentence]) -> dict[int, list[Place]]:
-    """Return the places by passage in order, each with the numbers of its sentences; the first of overlapping ones."""
+def _aligned_spans(aligned: Sequence[AlignedSentence]) -> dict[int, list[AlignedSpan]]:
+    """Return the spans by passage in order, each with the numbers of its sentences; the first of overlapping ones."""
     spans: dict[int, dict[tuple[int, int], list[int]]] = {}
     for number, sentence in enumerate(aligned, start=1):
         if sentence.passage is not None and sentence.passage_start is not None and sentence.passage_end is not None:
             span = (sentence.passage_start, sentence.passage_end)
             spans.setdefault(sentence.passage, {}).setdefault(span, []).append(number)
-    places: dict[int, list[Place]] = {}
+    aligned_spans: dict[int, list[AlignedSpan]] = {}
     for passage, numbers_by_span in spans.items():
         end = 0
         for (start, stop), numbers in sorted(numbers_by_span.items()):
             if start >= end:
-                places.setdefault(passage, []).append((start, stop, numbers))
+                aligned_spans.setdefault(passage, []).append((start, stop, numbers))
                 end = stop
             else:
-                places[passage][-1][2].extend(numbers)
-    return places
+                aligned_spans[passage][-1][2].extend(numbers)
+    return aligned_spans
 
 
 def answer_panes(

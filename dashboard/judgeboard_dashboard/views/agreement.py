@@ -53,10 +53,10 @@ HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "maj
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The filter row; ``place`` is where the judge version goes."""
+class Filters:
+    """The filter row; ``judge_field`` contains the field of the judge version."""
 
-    place: Any
+    judge_field: Any
     of: Of
     grade: GradeName
     whose: Whose
@@ -68,28 +68,28 @@ def agreement() -> None:
     """Show how far one judge version agrees with people, or people, judges or repeats with each other."""
     follow("agreement", own=FIELDS)
     with st.container(key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"):
-        asked = _filters()
+        filters = _filters()
         report = st.container(width="content")
         version_id, choice, shown = None, None, None
-        if asked.of == "judge":
-            shown = _judge_and_people(asked)
+        if filters.of == "judge":
+            shown = _judge_and_people(filters)
             version_id = None if shown.version is None else shown.version.id
         else:
-            choice = _choice_of_raters(asked)
+            choice = _choice_of_raters(filters)
         with report:
-            _report_buttons(asked.grade, version_id, asked.whose.human)
+            _report_buttons(filters.grade, version_id, filters.whose.human)
     if shown is not None:
-        _show_judge(shown, asked)
+        _show_judge(shown, filters)
     elif choice is not None:
-        _show_raters(choice, as_tables=asked.as_tables)
+        _show_raters(choice, as_tables=filters.as_tables)
     else:
         empty("No judge has repeats. Make some: `judgeboard judge --repeats 3`")
 
 
-def _filters() -> Asked:
+def _filters() -> Filters:
     with reading() as connection:
         graders = graders_by_name(connection)
-    place = st.container(width=215)
+    judge_field = st.container(width=215)
     grade = grade_field("label")
     comparisons = {name: of for of, name in OF_NAMES.items()}
     compare = st.selectbox("Compare", list(comparisons), key="compare", bind="query-params", width=195)
@@ -99,7 +99,7 @@ def _filters() -> Asked:
     by = st.selectbox("By", list(fields), key="by", bind="query-params", width=125, disabled=of == "repeats")
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    return Asked(place, of, grade, whose, fields.get(by, "query_type"), as_tables)
+    return Filters(judge_field, of, grade, whose, fields.get(by, "query_type"), as_tables)
 
 
 def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> Whose:
@@ -142,28 +142,28 @@ def _report(ending: str, grade: GradeName, version_id: int | None, human: Human)
     return (report_page(results) if ending == "html" else to_json(results)).encode()
 
 
-def _judge_and_people(asked: Asked) -> AgreementPage:
+def _judge_and_people(filters: Filters) -> AgreementPage:
     with reading() as connection:
-        source = PairSource.open(connection, asked.whose.reviewer_id, asked.whose.human)
-        versions = source.paired(list_versions(connection), asked.grade, primary_judge(connection))
-        version = version_field(asked.place, versions)
+        source = PairSource.open(connection, filters.whose.reviewer_id, filters.whose.human)
+        versions = source.paired(list_versions(connection), filters.grade, primary_judge(connection))
+        version = version_field(filters.judge_field, versions)
         return agreement_page(
-            connection, version_id=version.id if version else None, grade=asked.grade, by=asked.by, source=source
+            connection, version_id=version.id if version else None, grade=filters.grade, by=filters.by, source=source
         )
 
 
-def _choice_of_raters(asked: Asked) -> AgreementChoice | None:
-    if asked.of != "repeats":
-        with asked.place:
+def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
+    if filters.of != "repeats":
+        with filters.judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        return AgreementChoice(asked.of, grade=asked.grade, by=asked.by)
+        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by)
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
-    with asked.place:
+    with filters.judge_field:
         name = st.selectbox(
             "Judge", names, key="judge", bind="query-params", placeholder="No repeats", disabled=not names
         )
-    return AgreementChoice("repeats", (name,), grade=asked.grade) if name else None
+    return AgreementChoice("repeats", (name,), grade=filters.grade) if name else None
 
 
 def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
@@ -184,7 +184,7 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
         show_raters(result, ids, as_tables=as_tables)
 
 
-def _show_judge(shown: AgreementPage, asked: Asked) -> None:
+def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if shown.version is None or shown.result is None:
         empty(shown.sentence)
         _notes(shown.notes)
@@ -194,7 +194,9 @@ def _show_judge(shown: AgreementPage, asked: Asked) -> None:
     if shown.result.n < MIN_PAIRS:
         _worth_of_flags(shown)
         return
-    figures = AgreementFigures(shown, shown.version, shown.result, asked.whose, asked.by, as_tables=asked.as_tables)
+    figures = AgreementFigures(
+        shown, shown.version, shown.result, filters.whose, filters.by, as_tables=filters.as_tables
+    )
     # Three side by side; at 800 px two, and the third below.
     with st.container(key="wrap_agreement"):
         first, second, third = st.columns([1, 1.15, 1.05], gap="medium")
@@ -210,7 +212,7 @@ def _show_judge(shown: AgreementPage, asked: Asked) -> None:
     with st.container(key="stack_versions"):
         left, right = st.columns([1.9, 1], gap="medium")
     with left:
-        _versions(shown, asked.whose)
+        _versions(shown, filters.whose)
     with right:
         _worth_of_flags(shown)
     with st.container(key="stack_figures"):

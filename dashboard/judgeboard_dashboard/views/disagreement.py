@@ -38,7 +38,7 @@ EXPORT_MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Filters:
     """The filter row: the arguments of `disagreement_page`, the (people, judge) cell that was clicked among them."""
 
     pairs: Mapping[str, Any]
@@ -48,7 +48,7 @@ class Asked:
 def disagreement() -> None:
     """Show a chart of all pairs, the worst of them as rows, and both texts of the selected one."""
     follow("disagreement", own=FIELDS)
-    asked, figures = _load()
+    filters, figures = _load()
     if figures.version is None or figures.pairs == 0:
         empty(figures.sentence)
         return
@@ -56,17 +56,19 @@ def disagreement() -> None:
     with st.container(key="stack_disagreement"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
-        picture(figures, asked.pairs["reviewer_id"], cell=asked.pairs["cell"], as_table=asked.as_table, choose=_choose)
+        picture(
+            figures, filters.pairs["reviewer_id"], cell=filters.pairs["cell"], as_table=filters.as_table, choose=_choose
+        )
     with right:
-        _cell_chip(asked.pairs["cell"], figures)
-        chosen = disagreement_table(figures, lambda: export_table(_rows(asked)))
+        _cell_chip(filters.pairs["cell"], figures)
+        chosen = disagreement_table(figures, lambda: export_table(_rows(filters)))
         if chosen is not None:
             two_texts(chosen, figures.version.title, figures.grade)
     with reading() as connection:
         why_table(why_counts(connection))
 
 
-def _load() -> tuple[Asked, DisagreementPage]:
+def _load() -> tuple[Filters, DisagreementPage]:
     with reading() as connection:
         with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
             place = st.container(width=230)
@@ -102,12 +104,12 @@ def _load() -> tuple[Asked, DisagreementPage]:
             "direction": next((each for each, words in DIRECTIONS.items() if words == direction), None),
             "cell": _cell(grade),
         }
-        return Asked(pairs, as_table), disagreement_page(connection, source=source, limit=SIZE, **pairs)
+        return Filters(pairs, as_table), disagreement_page(connection, source=source, limit=SIZE, **pairs)
 
 
-def _rows(asked: Asked) -> tuple[Disagreement, ...]:
+def _rows(filters: Filters) -> tuple[Disagreement, ...]:
     with reading() as connection:
-        return disagreement_page(connection, limit=EXPORT_MOST, **asked.pairs).rows
+        return disagreement_page(connection, limit=EXPORT_MOST, **filters.pairs).rows
 
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:

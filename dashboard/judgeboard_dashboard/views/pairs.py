@@ -12,11 +12,11 @@ from judgeboard_dashboard.review.pairs import (
     LISTED,
     PAGE,
     PAIR_FIELDS,
+    PairAddress,
     PairList,
-    Place,
     one_pair,
+    pair_in_address,
     pair_list,
-    place_in_address,
 )
 from judgeboard_dashboard.session import current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import version_field
@@ -36,11 +36,11 @@ NO_PAIRS = (
 def pairs() -> None:
     """Show one pair where the address names one, else the list."""
     follow(PAGE, own=(*LIST_FIELDS, *PAIR_FIELDS))
-    place = place_in_address()
-    if place is None:
+    address = pair_in_address()
+    if address is None:
         _list()
     else:
-        one_pair(place)
+        one_pair(address)
 
 
 def _list() -> None:
@@ -60,10 +60,10 @@ def _list() -> None:
         return
     _figures(pairs, aspect, total)
     number = None if version is None else version.id
-    places = [Place(line.pair_id, number, aspect, listed, types) for line in lines]
+    addresses = [PairAddress(line.pair_id, number, aspect, listed, types) for line in lines]
     with st.container(key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        heading(f"{LISTED[listed]}: {len(places):,} of {count(total, 'pair')}")
-        open_pairs = [place for place, line in zip(places, lines, strict=True) if not line.mine]
+        heading(f"{LISTED[listed]}: {len(addresses):,} of {count(total, 'pair')}")
+        open_pairs = [address for address, line in zip(addresses, lines, strict=True) if not line.mine]
         start_button(
             "Judge them yourself",
             open_pairs[0].rows() if open_pairs else None,
@@ -72,13 +72,13 @@ def _list() -> None:
             disabled=not open_pairs,
             help="One after the other, without seeing the models or the judge's verdict",
         )
-    if not places:
+    if not addresses:
         caption("No pair matches.")
         return
-    more = f"The first {MOST_LINES:,} of {len(places):,}. " if len(places) > MOST_LINES else ""
+    more = f"The first {MOST_LINES:,} of {len(addresses):,}. " if len(addresses) > MOST_LINES else ""
     table(
         lines_table(lines[:MOST_LINES], heads),
-        [replace(place, verdict_seen=True).rows() for place in places[:MOST_LINES]],
+        [replace(address, verdict_seen=True).rows() for address in addresses[:MOST_LINES]],
         key="pairs_list",
         under=(f"{more}Click a line to see the pair with the judge's verdict and to overrule it.",),
     )

@@ -18,7 +18,7 @@ from judgeboard_dashboard.review.own_reviews import own_reviews
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, current_page, one_line, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import SORTS, ago, capital, nothing_waits, rule_words
 
 COLUMNS = (
@@ -37,14 +37,14 @@ COLUMNS = (
 def queue() -> None:
     """Show the segment that the address names."""
     follow("queue", own=(*FIELDS, "sort", *queues.FIELDS))
-    place = queues.place()
-    if place.segment == queues.OPEN_FLAGS:
+    address = queues.show_segments()
+    if address.segment == queues.OPEN_FLAGS:
         _open_flags()
-    elif place.segment == queues.CONFLICTS:
-        conflicts(place)
-    elif place.segment == queues.MY_REVIEWS:
-        own_reviews(place)
-    elif place.new:
+    elif address.segment == queues.CONFLICTS:
+        conflicts(address)
+    elif address.segment == queues.MY_REVIEWS:
+        own_reviews(address)
+    elif address.new:
         queues.new_queue()
     else:
         queues.queue_list()
@@ -56,7 +56,7 @@ def _open_flags() -> None:
         facets = queue_facets(connection)
         choices = Choices(facets.rules, facets.query_types, facets.sources, facets.judges, sorts=SORTS)
         chosen = filter_row("queue", choices)
-        turned = place_in("queue", chosen.query)
+        turned = current_page("queue", chosen.query)
         flags = queue_page(
             connection,
             chosen.where,

@@ -14,7 +14,7 @@ from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import page, problem, reading, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.navigation import follow
-from judgeboard_dashboard.widgets.rejudge_form import PARAMETERS, Place, form, place_in_address
+from judgeboard_dashboard.widgets.rejudge_form import PARAMETERS, RejudgeAddress, form, read_address
 from judgeboard_dashboard.widgets.rejudge_jobs import comparison, earlier_jobs, job_panel
 from judgeboard_dashboard.widgets.texts import empty
 
@@ -24,25 +24,25 @@ PAGE = "rejudge"
 def rejudge() -> None:
     """Show the form at the left, the job and what it changed at the right."""
     follow(PAGE, own=(*FIELDS, *PARAMETERS))
-    place = place_in_address()
-    if place.response_id is None and place.job is None and place.run is None:
+    address = read_address()
+    if address.response_id is None and address.job is None and address.run is None:
         demand(Action.REJUDGE_MANY)
-    where, query = _filters(place)
+    where, query = _filters(address)
     with st.container(key="stack_rejudge"):
         left, right = st.columns([1, 2.4], gap="medium")
     with left, st.container(border=True, key="rejudge_form"):
-        if place.response_id is not None or permitted(Action.REJUDGE_MANY):
-            place = form(place, where)
+        if address.response_id is not None or permitted(Action.REJUDGE_MANY):
+            address = form(address, where)
         else:
             show(tag("div", f"{Action.REJUDGE_MANY.words} needs the role lead or admin.", cls="jb-cap"))
-    write_address(PAGE, {**query, **place.query()})
+    write_address(PAGE, {**query, **address.query()})
     with right:
-        _outcome(place)
+        _outcome(address)
 
 
-def _filters(place: Place) -> tuple[RowFilter, Query]:
+def _filters(address: RejudgeAddress) -> tuple[RowFilter, Query]:
     """Show the filter row, unless the page is about one answer."""
-    if place.response_id is not None:
+    if address.response_id is not None:
         return RowFilter(), {}
     with reading() as connection:
         facets = response_facets(connection)
@@ -51,10 +51,10 @@ def _filters(place: Place) -> tuple[RowFilter, Query]:
     return chosen.where, chosen.query
 
 
-def _outcome(place: Place) -> None:
+def _outcome(address: RejudgeAddress) -> None:
     jobs = recent_jobs(store())
     try:
-        job = _shown_job(place)
+        job = _shown_job(address)
     except NotFound:
         problem("This job does not exist.")
         job = None
@@ -62,8 +62,8 @@ def _outcome(place: Place) -> None:
         job_panel(job)
         if job.finished and job.run_id is not None and job.version_id is not None and job.ok:
             comparison(job.run_id, job.version_id, job.ok)
-    elif place.run is not None:
-        _run(place.run)
+    elif address.run is not None:
+        _run(address.run)
     elif not jobs:
         empty(
             "No jobs yet.",
@@ -73,11 +73,11 @@ def _outcome(place: Place) -> None:
     earlier_jobs([each for each in jobs if job is None or each.id != job.id])
 
 
-def _shown_job(place: Place) -> JobProgress | None:
+def _shown_job(address: RejudgeAddress) -> JobProgress | None:
     """Return the job in the address, else the newest unfinished one."""
-    if place.job is not None:
-        return job_progress(store(), place.job)
-    if place.run is not None:
+    if address.job is not None:
+        return job_progress(store(), address.job)
+    if address.run is not None:
         return None
     return next(iter(open_jobs(store())), None)
 

@@ -24,7 +24,7 @@ from judgeboard_dashboard.widgets.navigation import (
     item,
     rejudge_button,
 )
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, current_page, one_line, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import ago, count, empty, no_answers
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
@@ -53,7 +53,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Filters:
     """The selected answers: filter (with a cell of agreement), order, words and address."""
 
     where: RowFilter
@@ -77,25 +77,25 @@ def responses() -> None:
             facets.models,
             {name: order.words for name, order in ORDERS.items()},
         )
-        asked = _asked(filter_row("responses", choices, more=MORE, all_chips=True, titles=titles), cell, titles)
-        place = place_in("responses", asked.query)
+        filters = _filters(filter_row("responses", choices, more=MORE, all_chips=True, titles=titles), cell, titles)
+        turned = current_page("responses", filters.query)
         answers = response_page(
-            connection, asked.where, asked.sort, after=place.after, before=place.before, limit=PAGE_SIZE
+            connection, filters.where, filters.sort, after=turned.after, before=turned.before, limit=PAGE_SIZE
         )
     if cell is not None:
-        _cell_chip(cell, asked)
-    write_address("responses", asked.query)
+        _cell_chip(cell, filters)
+    write_address("responses", filters.query)
     if not answers.total:
-        if asked.where == RowFilter():
+        if filters.where == RowFilter():
             no_answers()
         else:
             empty("No answer matches.")
         return
-    words = f" · {asked.words}" if asked.words else ""
-    order = order_of(asked.where, asked.sort).words
+    words = f" · {filters.words}" if filters.words else ""
+    order = order_of(filters.where, filters.sort).words
     show(tag("div", tag("b", count(answers.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
     _table(answers)
-    _foot(asked, answers)
+    _foot(filters, answers)
 
 
 def _cell() -> Drilled | None:
@@ -107,15 +107,15 @@ def _cell() -> Drilled | None:
         return None
 
 
-def _asked(chosen: Chosen, cell: Drilled | None, titles: dict[int, str]) -> Asked:
+def _filters(chosen: Chosen, cell: Drilled | None, titles: dict[int, str]) -> Filters:
     where = chosen.where
     words = [*([] if where == RowFilter() else [describe(where, titles)]), *([cell.words] if cell else [])]
     where = where if cell is None else replace(where, response_ids=cell.response_ids)
-    return Asked(where, chosen.sort, ", ".join(words), {**chosen.query, **(cell.query if cell else {})})
+    return Filters(where, chosen.sort, ", ".join(words), {**chosen.query, **(cell.query if cell else {})})
 
 
-def _cell_chip(cell: Drilled, asked: Asked) -> None:
-    rest = {name: values for name, values in asked.query.items() if name not in cell.query}
+def _cell_chip(cell: Drilled, filters: Filters) -> None:
+    rest = {name: values for name, values in filters.query.items() if name not in cell.query}
     with st.container(key="chips_cell", horizontal=True, gap="xsmall"):
         st.button(
             f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')} ✕",
@@ -154,23 +154,23 @@ def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
     )
 
 
-def _foot(asked: Asked, answers: LinePage[ResponseLine]) -> None:
+def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
     limit = f" · the CSV file has the first {MAX_EXPORTED:,}; judgeboard export writes all"
     turning_foot(
         "responses",
         answers,
         "answer",
-        lambda: _export(asked),
-        query=asked.query,
+        lambda: _export(filters),
+        query=filters.query,
         more=limit if answers.total > MAX_EXPORTED else "",
         # A cell of agreement lists its answers one by one, which the filter of a job cannot.
         beside=None
-        if asked.where.response_ids is not None
-        else lambda: rejudge_button("responses", "match", asked.query),
+        if filters.where.response_ids is not None
+        else lambda: rejudge_button("responses", "match", filters.query),
     )
 
 
-def _export(asked: Asked) -> Table:
+def _export(filters: Filters) -> Table:
     """Return the answers of the filter with ids and plain numbers; texts are cut after 300 characters."""
     names = [column.name for column in fields(ResponseLine) if column.name not in {"judged", "flag_id", "response_id"}]
     verdict = ("version_title", "groundedness", "quality", "label")
@@ -178,7 +178,8 @@ def _export(asked: Asked) -> Table:
     formats |= dict.fromkeys(("quality", "judges", "reviews"), "count")
     with reading() as connection:
         lines = all_lines(
-            lambda key, size: response_page(connection, asked.where, asked.sort, after=key, limit=size), MAX_EXPORTED
+            lambda key, size: response_page(connection, filters.where, filters.sort, after=key, limit=size),
+            MAX_EXPORTED,
         )
     rows = (
         (*(getattr(line, name) for name in names), *(getattr(line.judged, name, None) for name in verdict))

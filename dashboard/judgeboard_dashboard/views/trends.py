@@ -26,7 +26,7 @@ FIELDS = ("show", "by", "verdicts", "last", "table", "type")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Filters:
     """The filter row; ``judge`` as in `trend`."""
 
     measure: MeasureName
@@ -41,8 +41,10 @@ def trends() -> None:
     follow("trends", own=FIELDS)
     with reading() as connection:
         rules = rules_in_force(connection)
-        asked = _filters(rules.thresholds.low_groundedness, rules.primary_judge, list_versions(connection))
-        figures = trend(connection, measure=asked.measure, period=asked.period, judge=asked.judge, last=asked.last)
+        filters = _filters(rules.thresholds.low_groundedness, rules.primary_judge, list_versions(connection))
+        figures = trend(
+            connection, measure=filters.measure, period=filters.period, judge=filters.judge, last=filters.last
+        )
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
         empty(trend_sentence(figures))
@@ -51,14 +53,14 @@ def trends() -> None:
     _sentence(figures)
     _left_out(figures)
     shown = _chosen(drawn)
-    if asked.table:
+    if filters.table:
         show_trend_table(figures, shown)
     else:
         trend_panels(figures, shown, drawn)
-    _caption(figures, asked, max(len(panel.points) for panel in drawn))
+    _caption(figures, filters, max(len(panel.points) for panel in drawn))
 
 
-def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVersion]) -> Asked:
+def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVersion]) -> Filters:
     measures: dict[MeasureName, str] = {
         "groundedness": "Groundedness",
         "quality": "Quality",
@@ -82,7 +84,7 @@ def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVer
         last = st.selectbox("Last", list(lasts), key="last", bind="query-params", width=130)
         st.space("stretch")
         table = st.toggle("Table", key="table", bind="query-params", width="content")
-    return Asked(measure, period, judges.get(judge), lasts.get(last), table)
+    return Filters(measure, period, judges.get(judge), lasts.get(last), table)
 
 
 def _one_of(label: str, names: dict[Name, str], key: str) -> Name:
@@ -132,7 +134,7 @@ def _chosen(drawn: Sequence[Panel]) -> list[Panel]:
     return [panel for panel in drawn if panel.query_type in names]
 
 
-def _caption(figures: Trend, asked: Asked, most_points: int) -> None:
+def _caption(figures: Trend, filters: Filters, most_points: int) -> None:
     measure = MEASURES[figures.measure]
     parts = [
         f"Line: {'share' if measure.bounds is None else 'mean'} per {figures.period} (UTC)",
@@ -143,7 +145,7 @@ def _caption(figures: Trend, asked: Asked, most_points: int) -> None:
     ]
     legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
     judged = f"Verdicts of {figures.judge}." if figures.judge and measure.of_judge else None
-    caption(None if asked.table else legend, judged)
+    caption(None if filters.table else legend, judged)
 
 
 def _left_out(figures: Trend) -> None:

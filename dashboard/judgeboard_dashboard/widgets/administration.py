@@ -38,7 +38,7 @@ from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
     choose_row,
     csv_button,
-    place_in,
+    current_page,
     show_rows,
     table,
     turning_foot,
@@ -383,8 +383,8 @@ def events() -> None:
     now = datetime.now(UTC)
     with reading() as connection:
         chosen, query = _filters(event_kinds(connection), event_actors(connection), now)
-        place = place_in(PAGE, query)
-        page = event_page(connection, chosen, after=place.after, before=place.before, limit=PAGE_SIZE)
+        turned = current_page(PAGE, query)
+        page = event_page(connection, chosen, after=turned.after, before=turned.before, limit=PAGE_SIZE)
     if not page.lines:
         empty("No event matches." if chosen != EventFilter() else "No events yet.")
         return

@@ -74,7 +74,7 @@ PARAMETERS = ("response", "rows", "job", "run")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RejudgeAddress:
     """The selected answers, and the job or run whose result is shown, as in the address."""
 
     response_id: int | None
@@ -88,11 +88,11 @@ class Place:
         return {name: [str(value)] for name, value in parameters if value is not None}
 
 
-def place_in_address() -> Place:
+def read_address() -> RejudgeAddress:
     """Read the address; unusable parameters are ignored."""
     rows = st.query_params.get("rows")
     known = next((name for name in names(RowFilter()) if name == rows), None)
-    return Place(_number("response"), known, st.query_params.get("job"), _number("run"))
+    return RejudgeAddress(_number("response"), known, st.query_params.get("job"), _number("run"))
 
 
 def _number(name: str) -> int | None:
@@ -257,17 +257,17 @@ _ROWS = "rejudge_rows"
 _CAME_FROM = "rejudge_came_from"
 
 
-def form(place: Place, where: RowFilter) -> Place:
-    """Show the form; return the place with the chosen rows and, after a press, the new job."""
-    selected, place = _rows(place, where)
+def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
+    """Show the form; return the address with the chosen rows and, after a press, the new job."""
+    selected, address = _rows(address, where)
     judge = _judge()
     if judge is None:
         caption("No stored judge can be used here. A lead must run one first.")
-        return place
+        return address
     estimate = _estimate(judge, selected)
     limit = _cost_limit(judge, estimate)
     if estimate is None:
-        return place
+        return address
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
     reviewer = ask_reviewer("Your name is stored with the job.")
@@ -279,7 +279,7 @@ def form(place: Place, where: RowFilter) -> Place:
         disabled=not estimate.calls or reviewer is None,
     )
     if not pressed or reviewer is None:
-        return place
+        return address
     try:
         job_id = request_rejudge(
             store(),
@@ -293,23 +293,23 @@ def form(place: Place, where: RowFilter) -> Place:
         )
     except JudgeboardError as error:
         problem(f"The job was not started: {error}.")
-        return place
-    return replace(place, job=job_id, run=None)
+        return address
+    return replace(address, job=job_id, run=None)
 
 
-def _rows(place: Place, where: RowFilter) -> tuple[JobRows, Place]:
-    if place.response_id is not None:
-        _answer(place.response_id)
-        return JobRows(RowFilter(response_ids=(place.response_id,)), "all"), replace(place, rows=None)
+def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAddress]:
+    if address.response_id is not None:
+        _answer(address.response_id)
+        return JobRows(RowFilter(response_ids=(address.response_id,)), "all"), replace(address, rows=None)
     choices = names(where)
-    if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (place.rows, where):
-        st.session_state[_ROWS] = place.rows or first_choice(where)
+    if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (address.rows, where):
+        st.session_state[_ROWS] = address.rows or first_choice(where)
     chosen = st.selectbox("Rows", list(choices), format_func=choices.__getitem__, key=_ROWS)
     st.session_state[_CAME_FROM] = (chosen, where)
     selected = rows(chosen, where)
     if where != RowFilter():
         show(tag("div", shortened(job_words(selected.where, selected.mode)), cls="jb-cap"))
-    return selected, replace(place, rows=chosen)
+    return selected, replace(address, rows=chosen)
 
 
 def _answer(response_id: int) -> None:

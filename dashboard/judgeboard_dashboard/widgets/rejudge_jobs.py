@@ -20,7 +20,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, problem, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item, open_button
 from judgeboard_dashboard.widgets.rejudge_form import job_words
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, one_line, place_in, table, turning_foot
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, one_line, table, turning_foot
 from judgeboard_dashboard.widgets.texts import (
     UNKNOWN,
     caption,
@@ -242,8 +242,8 @@ def comparison(run_id: int, version_id: int, usable: int) -> None:
         compare = Compare(run_id, version_id, {version.id: version.title for version in list_versions(connection)})
     compare = replace(compare, old=_old_field(compare))
     query = {"run": [str(run_id)], "old": [str(compare.old)]}
-    place = place_in("changes", query)
-    offset = int(place.after or place.before or 0)
+    turned = current_page("changes", query)
+    offset = int(turned.after or turned.before or 0)
     changes = compare.read(offset)
     total = len(changes.comparison.rows)
     if not total:

@@ -174,7 +174,7 @@ Line = TypeVar("Line")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageOfList:
     """A page of a list: after or before a key, for one address."""
 
     query: Query
@@ -182,10 +182,10 @@ class Place:
     before: str | None = None
 
 
-def place_in(page: str, query: Query) -> Place:
+def current_page(page: str, query: Query) -> PageOfList:
     """Return the current page of a list; the first one after the address has changed."""
-    place = st.session_state.get(f"{page}_place")
-    return place if isinstance(place, Place) and place.query == query else Place(query)
+    page_of_list = st.session_state.get(f"{page}_page")
+    return page_of_list if isinstance(page_of_list, PageOfList) and page_of_list.query == query else PageOfList(query)
 
 
 def turning_foot(
@@ -211,24 +211,24 @@ def turning_foot(
         if beside is not None:
             beside()
         csv_button(export, file or page, key=f"{page}_csv")
-        for label, shortcut, place in (
-            ("Previous", "K", Place(query, before=found.previous_key)),
-            ("Next", "J", Place(query, after=found.next_key)),
+        for label, shortcut, page_of_list in (
+            ("Previous", "K", PageOfList(query, before=found.previous_key)),
+            ("Next", "J", PageOfList(query, after=found.next_key)),
         ):
             st.button(
                 f"{label} {PAGE_SIZE}",
                 key=f"{page}_{label.lower()}",
                 type="tertiary",
                 shortcut=shortcut,
-                disabled=(place.after or place.before) is None,
+                disabled=(page_of_list.after or page_of_list.before) is None,
                 on_click=_turn,
-                args=(page, place),
+                args=(page, page_of_list),
                 wrap=False,
             )
 
 
-def _turn(page: str, place: Place) -> None:
-    st.session_state[f"{page}_place"] = place
+def _turn(page: str, page_of_list: PageOfList) -> None:
+    st.session_state[f"{page}_page"] = page_of_list
 
 
 def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | None = None) -> list[Line]:
