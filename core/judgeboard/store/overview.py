@@ -33,19 +33,19 @@ _EARLIER = -1
 _MADE: ColumnElement[int] = literal_column("made")
 _DECIDED_ON: ColumnElement[int] = literal_column("decided")
 _MINE: ColumnElement[int] = literal_column("mine")
-_PLACE: ColumnElement[int] = literal_column("place")
+_INDEX: ColumnElement[int] = literal_column("day_index")
 
 
 @dataclass(frozen=True, slots=True)
 class DayCounts:
-    """Counts of a UTC day; ``waiting`` is the number of open flags at its end. Superseded flags do not count."""
+    """Counts of a UTC day; ``open_flags`` is the number of open flags at its end. Superseded flags do not count."""
 
     day: date
     raised: int
     decided: int
     decided_by_me: int
     confirmed: int
-    waiting: int
+    open_flags: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +66,29 @@ def count_open_flags(connection: Connection) -> int:
 def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[DayCounts]:
     """Return the counts of consecutive days up to now; withdrawn decisions do not count."""
     raised, still_open = [0] * len(days), [0] * len(days)
-    made = _place(FLAG.c.created_at, days).label("made")
+    made = _day_index(FLAG.c.created_at, days).label("made")
     query = select(made, FLAG.c.state, func.count()).where(FLAG.c.created_at >= _start(days[0]))
-    for place, state, n in connection.execute(query.group_by(_MADE, FLAG.c.state)):
+    for index, state, n in connection.execute(query.group_by(_MADE, FLAG.c.state)):
         if state != FlagState.SUPERSEDED:
-            raised[place] += n
+            raised[index] += n
         if state == FlagState.OPEN:
-            still_open[place] += n
+            still_open[index] += n
     decisions = _decisions(connection, reviewer_id, days)
     now = count_open_flags(connection)
     counts = []
-    for place, day in enumerate(days):
-        today = [each for each in decisions if each.decided == place]
+    for index, day in enumerate(days):
+        today = [each for each in decisions if each.decided == index]
         # Flags raised later were not open on that day; flags decided later still were.
-        waiting = now - sum(still_open[place + 1 :])
-        waiting += sum(each.n for each in decisions if each.made <= place < each.decided)
+        open_flags = now - sum(still_open[index + 1 :])
+        open_flags += sum(each.n for each in decisions if each.made <= index < each.decided)
         counts.append(
             DayCounts(
                 day=day,
-                raised=raised[place],
+                raised=raised[index],
                 decided=sum(each.n for each in today),
                 decided_by_me=sum(each.n for each in today if each.mine),
                 confirmed=sum(each.n for each in today if each.decision == Decision.CONFIRM),
-                waiting=waiting,
+                open_flags=open_flags,
             )
         )
     return counts
@@ -96,16 +96,16 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
 
 def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) -> list[JudgeDay]:
     """Return the counts of a judge, all versions together, on consecutive days; zeros if ``judge`` is None."""
-    place = _place(JUDGMENT.c.created_at, days).label("place")
+    index = _day_index(JUDGMENT.c.created_at, days).label("day_index")
     query = (
         select(
-            place, JUDGMENT.c.status, func.count(), func.sum(JUDGMENT.c.cost_micro), func.count(JUDGMENT.c.cost_micro)
+            index, JUDGMENT.c.status, func.count(), func.sum(JUDGMENT.c.cost_micro), func.count(JUDGMENT.c.cost_micro)
         )
         .where(
             JUDGMENT.c.judge_version_id.in_(select(VERSION.c.id).where(VERSION.c.name == judge)),
             JUDGMENT.c.created_at >= _start(days[0]),
         )
-        .group_by(_PLACE, JUDGMENT.c.status)
+        .group_by(_INDEX, JUDGMENT.c.status)
     )
     counted: list[dict[str, int]] = [{} for _ in days]
     for at, status, n, cost, priced in connection.execute(by_index(query, JUDGMENT, "ix_judgment_created")):
@@ -118,8 +118,8 @@ def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) 
 
 
 def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> Sequence[Row[Any]]:
-    """Count current decisions by the positions of their day and of the day on which their flag was raised."""
-    decided, made = _place(REVIEW.c.at, days).label("decided"), _place(FLAG.c.created_at, days).label("made")
+    """Count current decisions by the index of their day and of the day on which their flag was raised."""
+    decided, made = _day_index(REVIEW.c.at, days).label("decided"), _day_index(FLAG.c.created_at, days).label("made")
     mine = case((REVIEW.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
     query = (
         select(decided, made, REVIEW.c.decision, mine, func.count().label("n"))
@@ -130,9 +130,9 @@ def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[d
     return connection.execute(query).all()
 
 
-def _place(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:
-    """The position of a moment's day among consecutive days; later moments belong to the last day."""
-    ends: list[Any] = [(moment < _start(day + timedelta(days=1)), place) for place, day in enumerate(days[:-1])]
+def _day_index(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:
+    """The index of a moment's day among consecutive days; later moments belong to the last day."""
+    ends: list[Any] = [(moment < _start(day + timedelta(days=1)), index) for index, day in enumerate(days[:-1])]
     return case((moment < _start(days[0]), _EARLIER), *ends, else_=len(days) - 1)
 
 
@@ -233,7 +233,7 @@ class Overview:
     side, user side), without empty cells.
     """
 
-    waiting: int
+    open_flags: int
     decided_today: int
     decided_today_by_me: int
     days: tuple[DayCounts, ...]
@@ -258,7 +258,7 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
     counts = day_counts(connection, reviewer_id, days)
     judge = primary_judge(connection)
     return Overview(
-        waiting=counts[-1].waiting,
+        open_flags=counts[-1].open_flags,
         decided_today=counts[-1].decided,
         decided_today_by_me=counts[-1].decided_by_me,
         days=tuple(counts),

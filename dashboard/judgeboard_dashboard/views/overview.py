@@ -78,11 +78,11 @@ def _cards(state: Overview) -> None:
     confirmed, basis = confirmed_words(state)
     with st.container(horizontal=True, key="metrics", gap="small"):
         _card(
-            "waiting",
+            "open_flags",
             "Open flags",
-            f"{state.waiting:,}",
+            f"{state.open_flags:,}",
             since_yesterday(state),
-            [day.waiting for day in state.days],
+            [day.open_flags for day in state.days],
             after="since yesterday",
             colour="inverse",
             leads=("queue", "Open the queue", {}),

@@ -21,7 +21,7 @@ LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 
 def open_flags_words(state: Overview) -> str:
     """Return "212 open flags."."""
-    return f"{count(state.waiting, 'open flag')}." if state.waiting else "No open flags."
+    return f"{count(state.open_flags, 'open flag')}." if state.open_flags else "No open flags."
 
 
 def decided_words(state: Overview, *, named: bool) -> str:
@@ -36,9 +36,9 @@ def decided_words(state: Overview, *, named: bool) -> str:
 def pace_words(state: Overview) -> str | None:
     """Return when the queue is empty at the pace of the last seven days, None if it does not get shorter."""
     shorter = sum(each.decided - each.raised for each in state.days) / len(state.days)
-    if not state.waiting or shorter <= 0:
+    if not state.open_flags or shorter <= 0:
         return None
-    days = math.ceil(state.waiting / shorter - 1e-9)
+    days = math.ceil(state.open_flags / shorter - 1e-9)
     if days > LONGEST_PACE:
         return None
     on = state.days[-1].day + timedelta(days=days)
@@ -50,7 +50,7 @@ def since_yesterday(state: Overview) -> str | None:
     """Return how many more flags are open than yesterday evening ("-31", "+1,850"), None without a yesterday."""
     if len(state.days) < 2:
         return None
-    more = state.waiting - state.days[-2].waiting
+    more = state.open_flags - state.days[-2].open_flags
     return f"{more:+,}" if more else "0"
 
 
@@ -142,13 +142,13 @@ def open_flags_table(counts: Sequence[tuple[str, str, int]]) -> None:
         },
     )
     left_out = len(_totals(counts, 1)) - len(types)
-    with st.container(key="foot_waits", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(key="foot_open_flags", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption(
             "Click a number to open these flags in the queue.",
             f"The last column includes {left_out} more query types." if left_out else None,
         )
         columns = (Column("rule"), Column("query_type"), Column("open_flags", "integer"))
-        csv_button(Table(columns, tuple(counts)), "open-flags", key="waits_csv")
+        csv_button(Table(columns, tuple(counts)), "open-flags", key="open_flags_csv")
 
 
 def types_of(counts: Sequence[tuple[str, str, int]]) -> list[str]:

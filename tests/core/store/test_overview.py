@@ -1,4 +1,4 @@
-"""What waits, how the judge does day by day, where the two signals collide."""
+"""Open flags, how the judge does day by day, where the two signals collide."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -66,8 +66,8 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     assert [day.decided for day in found.days] == [0, 0, 0, 2, 0, 0, 1]
     assert [day.decided_by_me for day in found.days] == [0, 0, 0, 1, 0, 0, 1]
     assert [day.confirmed for day in found.days] == [0, 0, 0, 1, 0, 0, 1]
-    assert [day.waiting for day in found.days] == [2, 3, 3, 1, 1, 2, 1]
-    assert (found.waiting, found.decided_today, found.decided_today_by_me) == (1, 1, 1)
+    assert [day.open_flags for day in found.days] == [2, 3, 3, 1, 1, 2, 1]
+    assert (found.open_flags, found.decided_today, found.decided_today_by_me) == (1, 1, 1)
     assert (found.confirmed.value, found.confirmed.n, found.confirmed.unit) == (pytest.approx(2 / 3), 3, "flag")
     assert [one.flag_id for one in found.last_decisions] == [late, old]
     assert (found.last_decisions[0].decision, found.last_decisions[0].rule) == ("confirm", "low_quality")
@@ -75,7 +75,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     undo(case.store, review_id=done[2].review_id, reviewer=mara, request_key="undo", now=at(0, 13))
     with case.store.reading() as connection:
         found = overview(connection, mara.id, TODAY)
-    assert (found.waiting, found.decided_today, found.days[-1].waiting) == (2, 0, 2)
+    assert (found.open_flags, found.decided_today, found.days[-1].open_flags) == (2, 0, 2)
     assert [one.flag_id for one in found.last_decisions] == [old]
 
 
@@ -112,7 +112,7 @@ def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
 def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     with store.reading() as connection:
         found = overview(connection, None, TODAY)
-    assert (found.waiting, found.judge, found.quadrant) == (0, None, {})
+    assert (found.open_flags, found.judge, found.quadrant) == (0, None, {})
     assert found.confirmed.value is None
     assert found.confirmed.reason
     assert found.judged_in_all.asked == 0
@@ -127,7 +127,7 @@ def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
                 where = RowFilter(judge_side=judge, user=user)
                 assert response_page(connection, where).total == cells.get((judge, user), 0), describe(where)
         assert sum(cells.values()) == response_page(connection, RowFilter()).total
-        assert queue_page(connection, RowFilter()).total == overview(connection, None, TODAY).waiting
+        assert queue_page(connection, RowFilter()).total == overview(connection, None, TODAY).open_flags
 
 
 def test_the_quadrant_leaves_made_answers_out(case) -> None:

@@ -49,8 +49,8 @@ def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.Ca
     assert figures.agreement
     assert all(line in lines for line in text_lines(agreement_table(figures)))
     app = open_page("overview")
-    waiting = next(each for each in app.metric if each.label == "Open flags")
-    assert waiting.value == f"{figures.flags.by_state['open']:,}"
+    open_flags = next(each for each in app.metric if each.label == "Open flags")
+    assert open_flags.value == f"{figures.flags.by_state['open']:,}"
 
 
 @pytest.mark.parametrize("period", ["week", "day"])

@@ -1,4 +1,4 @@
-"""The overview: what waits, how the judge fares, where the signals collide, in every state of a database."""
+"""The overview: open flags, how the judge does, where the signals collide, in every state of a database."""
 
 from datetime import date
 
@@ -28,9 +28,9 @@ from judgeboard_dashboard.widgets.tables import table_frame
 DAY = date(2026, 3, 9)  # a Monday
 
 
-def case(waiting: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
-    days = tuple(DayCounts(DAY, raised, each, mine, 0, waiting + 3) for each in decided)
-    return Overview(waiting, decided[-1], mine, days, Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
+def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
+    days = tuple(DayCounts(DAY, raised, each, mine, 0, open_flags + 3) for each in decided)
+    return Overview(open_flags, decided[-1], mine, days, Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
@@ -46,11 +46,11 @@ def test_a_log_that_nobody_judged_says_what_to_do(open_page: OpenPage, sqlite_st
 
 def test_what_waits_adds_up(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("overview")
-    waits = app.dataframe[0].value
-    total = int(waits["all"].sum())
+    by_rule = app.dataframe[0].value
+    total = int(by_rule["all"].sum())
     assert texts(app, "jb-say")[0].startswith(f"{total} open flags.")
     assert app.metric[0].value == str(total)
-    assert waits.filter(like="type_").sum().sum() == total
+    assert by_rule.filter(like="type_").sum().sum() == total
 
 
 def test_the_quadrant_has_a_table_with_the_same_counts(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -89,7 +89,7 @@ def test_words_of_the_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "raised", "said"),
+    ("open_flags", "raised", "said"),
     [
         (12, 0, "At this week’s pace the queue is empty on Thursday."),
         (4, 0, "At this week’s pace the queue is empty tomorrow."),
@@ -99,8 +99,8 @@ def test_words_of_the_case() -> None:
         (0, 0, None),
     ],
 )
-def test_the_pace_is_said_where_the_queue_gets_shorter(waiting: int, raised: int, said: str | None) -> None:
-    assert pace_words(case(waiting, decided=(4,) * 7, raised=raised)) == said
+def test_the_pace_is_said_where_the_queue_gets_shorter(open_flags: int, raised: int, said: str | None) -> None:
+    assert pace_words(case(open_flags, decided=(4,) * 7, raised=raised)) == said
 
 
 def test_too_few_decisions_have_no_share() -> None:
@@ -123,7 +123,7 @@ def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
 
 def _with(found: Overview, confirmed: Estimate) -> Overview:
     return Overview(
-        found.waiting,
+        found.open_flags,
         found.decided_today,
         found.decided_today_by_me,
         found.days,
