@@ -42,28 +42,28 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.runs import finish_run, get_run, resume_run, run_counts
 
 
-class TakingRight(NamedTuple):
-    """Held while a process takes jobs; its durable work has the ``executor_id``. Closing the lock releases it."""
+class JobsLock(NamedTuple):
+    """A lock of the process that takes jobs; its durable work has the ``executor_id``. Closing the lock releases it."""
 
     executor_id: str
     lock: sqlite3.Connection | None = None
 
 
-def taking_right(store: Store) -> TakingRight | None:
-    """Return the right to take jobs; None while another process on this SQLite file has it.
+def lock_jobs(store: Store) -> JobsLock | None:
+    """Lock the jobs for this process; None while another process on this SQLite file has the lock.
 
     The lock is a transaction on a small file beside the database: the system ends it with the process. The one holder
     always has the same executor id, so that the next one continues the jobs of a killed one at once.
     """
     if not store.is_sqlite:
-        return TakingRight(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
+        return JobsLock(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
     lock = sqlite3.connect(f"{store.engine.url.database}.jobs-lock", timeout=0, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:
         lock.close()
         return None
-    return TakingRight("server", lock)
+    return JobsLock("server", lock)
 
 
 def workflow_database(store: Store) -> str:
@@ -309,7 +309,7 @@ class Worker:
             self._ended.set()
 
     def _take_jobs(self) -> None:
-        while (right := taking_right(self._store)) is None:
+        while (jobs_lock := lock_jobs(self._store)) is None:
             if self._closing.wait(TURN_SECONDS):
                 return
         _workplace.store, _workplace.closing = self._store, self._closing
@@ -318,8 +318,8 @@ class Worker:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             with self._store.writing() as connection:
-                register_worker(connection, right.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
-            self._poll(right)
+                register_worker(connection, jobs_lock.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
+            self._poll(jobs_lock)
         finally:
             # Closed first: what is cut off below is then left as pending, and taken up again.
             self._stop_engine()
@@ -327,18 +327,18 @@ class Worker:
             _workplace.wait_until_idle(FINISH_SECONDS)
             try:
                 with self._store.writing() as connection:
-                    remove_worker(connection, right.executor_id)
+                    remove_worker(connection, jobs_lock.executor_id)
             finally:
-                if right.lock is not None:
-                    right.lock.close()
+                if jobs_lock.lock is not None:
+                    jobs_lock.lock.close()
 
-    def _start_engine(self, right: TakingRight) -> None:
+    def _start_engine(self, jobs_lock: JobsLock) -> None:
         config: DBOSConfig = {
             "name": "judgeboard",
             "system_database_url": workflow_database(self._store),
             # By default a hash of the source: after an upgrade, old jobs would wait for ever.
             "application_version": "1",
-            "executor_id": right.executor_id,
+            "executor_id": jobs_lock.executor_id,
             "log_level": "CRITICAL",
             "console_log_level": "CRITICAL",
         }
@@ -357,28 +357,28 @@ class Worker:
             DBOS.destroy()
         self._engine_runs = False
 
-    def _poll(self, right: TakingRight) -> None:
+    def _poll(self, jobs_lock: JobsLock) -> None:
         last_beat = last_job = 0.0
         while not self._closing.wait(POLL_SECONDS if self._engine_runs else IDLE_POLL_SECONDS):
             try:
                 now = time.monotonic()
-                if self._hand_over(right):
+                if self._hand_over(jobs_lock):
                     last_job = now
                 elif now - last_job > ENGINE_IDLE_SECONDS and _workplace.idle:
                     self._stop_engine()
                 if now - last_beat >= BEAT_SECONDS:
-                    self._beat(right)
+                    self._beat(jobs_lock)
                     last_beat = now
             except Exception as error:  # noqa: BLE001 - a database that is away comes back; running jobs go on
                 _log_failure("jobs could not be looked for", error)
                 self._closing.wait(BEAT_SECONDS)
 
-    def _hand_over(self, right: TakingRight) -> bool:
+    def _hand_over(self, jobs_lock: JobsLock) -> bool:
         """Give the jobs that wait to the workflow engine; return whether any job has not ended."""
         with self._store.reading() as connection:
             unfinished = unfinished_jobs(connection)
         if unfinished and not self._engine_runs:
-            self._start_engine(right)  # which also takes up what this worker left when it was killed
+            self._start_engine(jobs_lock)  # which also takes up what this worker left when it was killed
         for job in unfinished:
             if job.run_id is None and job.cancelled_at is None and job.id not in self._handed_over:
                 with SetWorkflowID(job.id):  # the id makes a second hand-over, by any process, change nothing
@@ -386,10 +386,10 @@ class Worker:
                 self._handed_over.add(job.id)
         return bool(unfinished)
 
-    def _beat(self, right: TakingRight) -> None:
+    def _beat(self, jobs_lock: JobsLock) -> None:
         now = datetime.now(UTC)
         with self._store.writing() as connection:
-            record_heartbeat(connection, right.executor_id, now)
+            record_heartbeat(connection, jobs_lock.executor_id, now)
             living = live_workers(connection, now)
         if not self._engine_runs or not _left_behind(living):
             return
