@@ -105,27 +105,27 @@ def readings(connection: Connection) -> Iterator[Reading]:
     """Yield every page with its filters; keys of far pages are looked up first."""
     everything = RowFilter()
     far = _far_key(connection)
-    yield "queue, page 1", 20, partial(queue_page, given=everything)
-    yield "queue, page 1, of a reviewer", 20, partial(queue_page, given=everything, reviewer_id=UNSURE_BY)
+    yield "queue, page 1", 20, partial(queue_page, where=everything)
+    yield "queue, page 1, of a reviewer", 20, partial(queue_page, where=everything, reviewer_id=UNSURE_BY)
     if far is not None:
-        yield "queue, page 1,000", 20, partial(queue_page, given=everything, after=far)
+        yield "queue, page 1,000", 20, partial(queue_page, where=everything, after=far)
     for order in ORDERS:
-        yield f"queue, sorted {order}", 20, partial(queue_page, given=everything, sort=order)
+        yield f"queue, sorted {order}", 20, partial(queue_page, where=everything, sort=order)
     for name, where in ONE_FILTER.items():
-        yield f"queue, filter {name}", 50, partial(queue_page, given=where)
+        yield f"queue, filter {name}", 50, partial(queue_page, where=where)
     for name, words in TEXTS.items():
-        yield f"queue, text {name}", 500, partial(queue_page, given=RowFilter(text=words))
+        yield f"queue, text {name}", 500, partial(queue_page, where=RowFilter(text=words))
     flag = queue_page(connection, everything, limit=1).lines[0]
-    place = partial(neighbours, given=everything, sort="worst", flag_id=flag.flag_id, reviewer_id=UNSURE_BY)
+    place = partial(neighbours, where=everything, sort="worst", flag_id=flag.flag_id, reviewer_id=UNSURE_BY)
     yield "item", 20, partial(load_item, response_id=flag.response_id)
     yield "neighbours of an item", None, place
     yield "open flags by rule and type", None, open_counts
     yield "choices of the queue", None, queue_facets
     for name, where in ANSWERS.items():
-        yield f"responses, {name}", None, partial(response_page, given=where)
+        yield f"responses, {name}", None, partial(response_page, where=where)
     for name, words in TEXTS.items():
-        yield f"responses, text {name}", None, partial(response_page, given=RowFilter(text=words))
-    yield "responses, lowest first", None, partial(response_page, given=everything, sort="lowest")
+        yield f"responses, text {name}", None, partial(response_page, where=RowFilter(text=words))
+    yield "responses, lowest first", None, partial(response_page, where=everything, sort="lowest")
     yield "choices of the responses", None, response_facets
     yield "overview", None, partial(overview, reviewer_id=UNSURE_BY, today=NOW.date())
     yield "trend, groundedness by week", 400, partial(trend, measure="groundedness", period="week")

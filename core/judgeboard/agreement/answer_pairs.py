@@ -149,15 +149,15 @@ def is_given(values: AnyArray) -> BoolArray:
     return ~np.isnan(values) if values.dtype.kind == "f" else np.asarray(values != 0)
 
 
-def column_of(given: Grades, grade: str) -> AnyArray:
+def column_of(grades: Grades, grade: str) -> AnyArray:
     """Return the values of a grade; any other name is the rubric dimension that was loaded."""
-    known = {"label": given.labels, "groundedness": given.groundedness, "quality": given.quality}
-    return known.get(grade, given.scores)
+    known = {"label": grades.labels, "groundedness": grades.groundedness, "quality": grades.quality}
+    return known.get(grade, grades.scores)
 
 
 def _latest(reviews: GradedReviews, scale: Scale, counted: BoolArray, *, by_reviewer: bool) -> PersonGrades:
     """Return one counted grade per response, and person: the latest blind one, else the latest."""
-    values = column_of(reviews.given, scale.grade)
+    values = column_of(reviews.grades, scale.grade)
     rows = np.flatnonzero(is_given(values) & counted)  # the oldest first
     reviewer_ids = reviews.reviewer_ids[rows] if by_reviewer else np.zeros(len(rows), dtype=np.int64)
     # lexsort is stable: among equals the rows keep their order, so the latest comes last.

@@ -185,4 +185,4 @@ def _rated_by(rated: ItemRatings, names: Sequence[str] | None) -> IntArray:
 
 def _is_rated(rated: ItemRatings, name: str) -> AnyArray:
     raters = np.array(rated.ratings.raters, dtype=np.str_)
-    return np.asarray(rated.ratings.given[:, raters == name].any(axis=1))
+    return np.asarray(rated.ratings.rated[:, raters == name].any(axis=1))

@@ -47,7 +47,7 @@ class Disagreement:
     ``person_reviews`` are the reviews behind it, the latest first.
     """
 
-    said: JudgedText
+    judged: JudgedText
     judge: Value
     people: Value
     difference: float

@@ -205,7 +205,7 @@ def notes_on_people(
     common = rated.at(rated.ratings.per_item >= 2)
     if result.n < MIN_PAIRS:
         return ()
-    scale, grades = common.ratings.scale, common.ratings.as_given(common.ratings.values[common.ratings.given])
+    scale, grades = common.ratings.scale, common.ratings.as_given(common.ratings.values[common.ratings.rated])
     return (
         *_selection(common.ids, picked, things),
         *_skewed(grades, scale, result.statistics, "alpha_nominal", "ratings"),
@@ -221,12 +221,12 @@ def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = N
     """
     if grade not in GRADES:
         return
-    rows = (reviews.stages != AGAIN) & ~is_given(column_of(reviews.given, grade))
+    rows = (reviews.stages != AGAIN) & ~is_given(column_of(reviews.grades, grade))
     if reviewer_id is not None:
         rows &= reviews.reviewer_ids == reviewer_id
     n = int(np.count_nonzero(rows))
     if n:
-        grades = reviews.given.at(rows)
+        grades = reviews.grades.at(rows)
         others = " or ".join(name for name in GRADES if is_given(column_of(grades, name)).any())
         reviews_lack, they, them = (
             ("1 review has", "it does", "it") if n == 1 else (f"{n:,} reviews have", "they do", "them")

@@ -226,7 +226,7 @@ class AnswerRatings:
         Any other second review is no repeat: the person may have seen the judge in between.
         """
         reviews = self.source.graded.reviews
-        values = column_of(reviews.given, self.grade)
+        values = column_of(reviews.grades, self.grade)
         again = reviews.stages == AGAIN
         rows = np.flatnonzero(is_given(values) & (reviews.stages != ADJUDICATION))
         # The oldest review of an answer by a person comes first, and those of it served again after all others.
@@ -276,7 +276,7 @@ class AnswerRatings:
         """Return the current verdicts of judge versions on the whole log, graded by people or not."""
         dimension = None if self.grade in GRADES else self.grade
         verdicts = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
-        values, _ = judge_values(verdicts.given, self.grade, self.source.cut)
+        values, _ = judge_values(verdicts.grades, self.grade, self.source.cut)
         rows = is_given(values)
         return item_ratings(
             verdicts.response_ids[rows],

@@ -24,10 +24,10 @@ class Finding:
     fix: str | None = None
 
 
-def check_database(given: str | None, see: Callable[[Store], Readable]) -> list[Finding]:
+def check_database(database: str | None, see: Callable[[Store], Readable]) -> list[Finding]:
     """Open the database and count what ``see`` lets the user see."""
     try:
-        store = open_store(given)
+        store = open_store(database)
     except JudgeboardError as error:
         return [Finding(ok=False, what="database", fix=str(error))]
     with see(store).reading() as connection:

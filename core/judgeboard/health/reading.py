@@ -76,14 +76,14 @@ def _repeated_versions(connection: Connection, version: StoredVersion) -> list[i
     return [version.id]
 
 
-def levels_of(name: str, given: health.ValueCounts) -> LevelCounts:
+def levels_of(name: str, value_counts: health.ValueCounts) -> LevelCounts:
     """Return all levels of a measure with counts: tenths of groundedness, the steps of a scale."""
     if name == "groundedness":
-        return LevelCounts(tuple(f"about {tenth / 10:g}" for tenth in range(11)), _binned(given, 0, 10, 10))
+        return LevelCounts(tuple(f"about {tenth / 10:g}" for tenth in range(11)), _binned(value_counts, 0, 10, 10))
     if name == "label":
-        return LevelCounts((Label.HALLUCINATED.value, Label.GROUNDED.value), _binned(given, 0, 1, 1))
-    low, high = (1, 4) if name == "quality" else _ends(given)
-    return LevelCounts(tuple(str(level) for level in range(low, high + 1)), _binned(given, low, high, 1))
+        return LevelCounts((Label.HALLUCINATED.value, Label.GROUNDED.value), _binned(value_counts, 0, 1, 1))
+    low, high = (1, 4) if name == "quality" else _ends(value_counts)
+    return LevelCounts(tuple(str(level) for level in range(low, high + 1)), _binned(value_counts, low, high, 1))
 
 
 def _ends(value_counts: health.ValueCounts) -> tuple[int, int]:

@@ -31,7 +31,7 @@ class ImportedPreference:
     """A person's preference from a file of grades, with the external id of its pair."""
 
     pair_id: str
-    given: GivenPreference
+    preference: GivenPreference
     source: str | None = None
 
 
@@ -117,7 +117,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         pair_names = {index: (record.pair_id, record.source) for index, record in preferences.items()}
         pairs = pairs_named(connection, {name for name, _ in pair_names.values()}) if preferences else {}
         preferred = {
-            index: PreferenceOf(pair.id, pair.source, preferences[index].pair_id, preferences[index].given)
+            index: PreferenceOf(pair.id, pair.source, preferences[index].pair_id, preferences[index].preference)
             for index, pair in rows.find("pair", "pair_id", pair_names, pairs).items()
         }
         are_new = store_preferences(connection, list(preferred.values()), self.batch_id, now) if preferred else []
@@ -138,7 +138,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
                 **grade,
                 **scores_as_row("aspects", record.scores),
             }
-        preference, overall = record.given, record.given.aspects.get(OVERALL)
+        preference, overall = record.preference, record.preference.aspects.get(OVERALL)
         return {
             "pair_id": record.pair_id,
             "annotator": preference.annotator,

@@ -82,7 +82,7 @@ def human_in(cells: Cells) -> tuple[Preference | None, tuple[GivenPreference, ..
 
 
 def aspects_in(
-    field: str, given: Mapping[str, Any], scale: NumberScale, preference: Any = None
+    field: str, cells: Mapping[str, Any], scale: NumberScale, preference: Any = None
 ) -> dict[str, AspectPreference]:
     """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie.
 
@@ -90,7 +90,7 @@ def aspects_in(
     """
     aspects = {
         _aspect(field, aspect): _preference(f"{field}.{aspect}" if field else aspect, value, scale)
-        for aspect, value in given.items()
+        for aspect, value in cells.items()
         if value is not None
     }
     if preference is not None:

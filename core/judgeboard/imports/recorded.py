@@ -63,7 +63,7 @@ def store_recorded(
     connection: Connection,
     version: StoredVersion,
     kind: RecordedImport[Any],
-    given: Mapping[int, list[NewComparison]],
+    comparisons: Mapping[int, list[NewComparison]],
     rows: RowOutcomes,
     now: datetime,
 ) -> None:
@@ -71,7 +71,7 @@ def store_recorded(
 
     The same verdict again is unchanged, one on further aspects is added, another one is a conflict of its row.
     """
-    pair_ids = {item.pair_id for items in given.values() for item in items}
+    pair_ids = {item.pair_id for items in comparisons.values() for item in items}
     stored = stored_comparisons(connection, version.id, pair_ids)
     statuses: dict[ComparisonKey, str] = {key: comparison.status for key, comparison in stored.items()}
     preferences = {
@@ -87,7 +87,7 @@ def store_recorded(
             known.get(aspect, value) is not value for aspect, value in item.preferences.items()
         )
 
-    for index, items in given.items():
+    for index, items in comparisons.items():
         if wrong := next(filter(contradicts, items), None):
             reason = f"{version.name} has another verdict on this pair in the order {wrong.shown}"
             rows.refuse(index, None, reason, conflict=True)

@@ -45,7 +45,7 @@ def compare(judge: FloatArray, people: Ratings, measure: Measure | None) -> Comp
     unordered = people.scale.categories is not None and people.scale.weights is None
     labels = measure == "label" or (measure is None and unordered)
     usable, several = ~np.isnan(judge), people.per_item >= 2
-    compared = people.given & (usable & several)[:, None]
+    compared = people.rated & (usable & several)[:, None]
     distance = _share_unequal if labels else _squared_distance
     of_judge = distance(people, np.broadcast_to(judge[:, None], people.values.shape), compared)
     of_person = distance(people, people.values, compared)
@@ -72,7 +72,7 @@ def _squared_distance(people: Ratings, values: FloatArray, compared: BoolArray) 
     """Return the mean squared distance of a value from the others', which orders as its root does."""
     item, rater = np.nonzero(compared)
     value, own = values[item, rater], people.values[item, rater]
-    filled = np.where(people.given, people.values, 0.0)
+    filled = np.where(people.rated, people.values, 0.0)
     total, squares, others = filled.sum(axis=1)[item], np.square(filled).sum(axis=1)[item], people.per_item[item] - 1
     total, squares = total - own, squares - own * own
     return _cells(compared, (squares - 2 * value * total) / others + value * value)

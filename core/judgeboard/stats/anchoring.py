@@ -26,11 +26,11 @@ def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, respon
     """
     same_length(judge, blind, revealed, responses.codes)
     apart, moved = judge - blind, revealed - blind
-    told = np.abs(apart) > TIE
-    n, agreed = int(told.sum()), int((~told).sum())
+    differing = np.abs(apart) > TIE
+    n, agreed = int(differing.sum()), int((~differing).sum())
     if not n:
         return unmeasured(0, "nobody differed from the judge" if agreed else "no grades before and after")
-    apart, moved, groups = apart[told], moved[told], responses.at(told)
+    apart, moved, groups = apart[differing], moved[differing], responses.at(differing)
     upper, lower = groups.sums(apart * moved), groups.sums(apart * apart)
     value = float(upper.sum() / lower.sum())
     return leaving_out(

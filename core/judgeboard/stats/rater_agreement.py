@@ -55,7 +55,7 @@ def overall_agreement(ratings: Ratings) -> OverallAgreement:
         for name, row in STATISTICS.items()
         if row.of_raters is not None and row.applies(ratings.scale)
     }
-    return OverallAgreement(int(ratings.given.any(axis=0).sum()), items, estimates)
+    return OverallAgreement(int(ratings.rated.any(axis=0).sum()), items, estimates)
 
 
 def pairs_of_raters(ratings: Ratings, *, resamples: int = PAIR_RESAMPLES) -> tuple[RaterPair, ...]:
@@ -63,7 +63,7 @@ def pairs_of_raters(ratings: Ratings, *, resamples: int = PAIR_RESAMPLES) -> tup
     return tuple(
         _pair(ratings, first, second, resamples)
         for first, second in combinations(range(len(ratings.raters)), 2)
-        if (ratings.given[:, first] & ratings.given[:, second]).any()
+        if (ratings.rated[:, first] & ratings.rated[:, second]).any()
     )
 
 
@@ -93,7 +93,7 @@ def against_gold(
     same_length(ratings.values, gold)
     results = []
     for column, name in enumerate(ratings.raters):
-        rated = ratings.given[:, column]
+        rated = ratings.rated[:, column]
         rows = rated & ~np.isnan(gold)
         pairs = Pairs(
             ratings.as_given(ratings.values[rows, column]),
@@ -107,7 +107,7 @@ def against_gold(
 
 
 def _pair(ratings: Ratings, first: int, second: int, resamples: int) -> RaterPair:
-    both = ratings.given[:, first] & ratings.given[:, second]
+    both = ratings.rated[:, first] & ratings.rated[:, second]
     grades = [ratings.as_given(ratings.values[both, column]) for column in (first, second)]
     pairs = Pairs(grades[1], grades[0], ratings.scale, ratings.groups.at(both), resamples=resamples)
     return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, estimates(pairs, SYMMETRIC))

@@ -62,7 +62,7 @@ class Ratings:
         same_length(self.values, self.groups.codes)
         if len(set(self.raters)) != len(self.raters):
             raise ValueError("each rater has one column")
-        ratings = self.values[self.given]
+        ratings = self.values[self.rated]
         if not np.isfinite(ratings).all():
             raise ValueError("a rating is a finite number, or NaN if there is none")
         if self.scale.categories is None:
@@ -76,14 +76,14 @@ class Ratings:
         return len(self.scale.categories or ())
 
     @cached_property
-    def given(self) -> BoolArray:
+    def rated(self) -> BoolArray:
         """Which cells have a rating."""
         return ~np.isnan(self.values)
 
     @cached_property
     def per_item(self) -> IntArray:
         """How many ratings each item has."""
-        counted: IntArray = self.given.sum(axis=1)
+        counted: IntArray = self.rated.sum(axis=1)
         return counted
 
     @cached_property
@@ -91,7 +91,7 @@ class Ratings:
         """How many raters put each item in each declared category, shape (items, k)."""
         if not self.k:
             raise ValueError("a continuous scale has no categories to count")
-        item, rater = np.nonzero(self.given)
+        item, rater = np.nonzero(self.rated)
         cells = item * self.k + self.values[item, rater].astype(np.int64)
         return np.bincount(cells, minlength=len(self.values) * self.k).reshape(-1, self.k).astype(np.int64)
 

@@ -169,11 +169,11 @@ def _values_that_fit() -> Iterator[None]:
         raise BadInput("the database cannot hold a value: a whole number is not below 2**63") from error
 
 
-def database_url(given: str | Path | None = None) -> URL:
+def database_url(database: str | Path | None = None) -> URL:
     """Return the URL of ``--db`` (a path is SQLite), else of ``JUDGEBOARD_DB``, else of the default file."""
-    if given == "":  # as from an unset variable of a shell: the default would be a database that nobody named
+    if database == "":  # as from an unset variable of a shell: the default would be a database that nobody named
         raise BadInput("the database is an empty text: give a path or URL to --db, or leave the option out")
-    text_ = str(given or load_settings().db or DEFAULT_DATABASE)
+    text_ = str(database or load_settings().db or DEFAULT_DATABASE)
     if _HALF_A_URL.match(text_):
         raise BadInput(_NO_ADDRESS)
     if "://" not in text_:
@@ -187,7 +187,7 @@ def database_url(given: str | Path | None = None) -> URL:
     return url
 
 
-def open_store(given: str | Path | None = None, *, create: bool = False) -> Store:
+def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
     """Open the database; with ``create``, create a missing one.
 
     Raises:
@@ -195,7 +195,7 @@ def open_store(given: str | Path | None = None, *, create: bool = False) -> Stor
         SchemaMismatch: Another revision created it.
         BadInput: It cannot be opened or is not a database.
     """
-    url = database_url(given)
+    url = database_url(database)
     store = Store(connect(url, create=create))
     try:
         revision = current_revision(store)

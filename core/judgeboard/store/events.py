@@ -60,19 +60,19 @@ def record_event(
 
 
 def event_page(
-    connection: Connection, given: EventFilter, *, after: str | None = None, before: str | None = None, limit: int = 50
+    connection: Connection, where: EventFilter, *, after: str | None = None, before: str | None = None, limit: int = 50
 ) -> LinePage[StoredEvent]:
     """Return a page of events, newest first (`KeyedList.page`); raise BadInput if a key is invalid."""
-    listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(given))
+    listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(where))
     return listed.page(after, before, limit, lambda ids: _events(connection, EVENT.c.id.in_(ids)))
 
 
 def latest_events(
-    connection: Connection, given: EventFilter, *, limit: int, before_id: int | None = None
+    connection: Connection, where: EventFilter, *, limit: int, before_id: int | None = None
 ) -> tuple[StoredEvent, ...]:
     """Return up to ``limit`` events with ids below ``before_id``, newest first."""
     older = [] if before_id is None else [EVENT.c.id < before_id]
-    return _events(connection, *_conditions(given), *older, limit=limit)
+    return _events(connection, *_conditions(where), *older, limit=limit)
 
 
 def event_kinds(connection: Connection) -> tuple[str, ...]:

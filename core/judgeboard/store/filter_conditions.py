@@ -14,9 +14,9 @@ from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOG
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
 
 
-def value_conditions(*given: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
+def value_conditions(*columns: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
     """Return the condition of each column with values: it has one of them."""
-    return [column.in_(values) for values, column in given if values]
+    return [column.in_(values) for values, column in columns if values]
 
 
 def day_conditions(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:

@@ -118,13 +118,13 @@ class RowFilter:
         }
 
 
-def from_dict(given: dict[str, Any]) -> RowFilter:
+def from_dict(saved: dict[str, Any]) -> RowFilter:
     """Return the filter that `RowFilter.as_dict` wrote; raise BadInput if a field or a value is unknown."""
     known = {field.name for field in fields(RowFilter)}
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(saved) - known)
     if unknown:
         raise BadInput(f"this filter has an unknown field: {unknown[0]}")
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()}
     return RowFilter(**values)
 
 

@@ -61,11 +61,11 @@ class GradedReviews:
     response_ids: IntArray
     reviewer_ids: IntArray
     stages: IntArray
-    given: Grades
+    grades: Grades
 
     def at(self, rows: npt.NDArray[Any]) -> "GradedReviews":
         """Return some of the rows, by a mask or by positions."""
-        return GradedReviews(self.response_ids[rows], self.reviewer_ids[rows], self.stages[rows], self.given.at(rows))
+        return GradedReviews(self.response_ids[rows], self.reviewer_ids[rows], self.stages[rows], self.grades.at(rows))
 
 
 def graded_reviews(connection: Connection, dimension: str | None = None) -> GradedReviews:

@@ -68,13 +68,13 @@ def _still_waits(connection: Connection, queue: Queue, reviewer_id: int) -> bool
         is_current(),
     )
     gone_by = exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
-    laid = exists().where(
+    recent = exists().where(
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.repeat_for == reviewer_id,
         QUEUE_ITEM.c.state == ItemState.OPEN.value,
         ~gone_by,
     )
-    return connection.execute(select(laid)).scalar_one()
+    return connection.execute(select(recent)).scalar_one()
 
 
 # SQLite uses the partial index of unused leases only if the condition is written as in the index.

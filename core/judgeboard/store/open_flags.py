@@ -22,9 +22,9 @@ from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
 
 
-def queue_list(connection: Connection, given: RowFilter, order: Order, reviewer_id: int | None = None) -> KeyedList:
+def queue_list(connection: Connection, where: RowFilter, order: Order, reviewer_id: int | None = None) -> KeyedList:
     """Return the list, without what the reviewer marked as unsure."""
-    own, elsewhere = flag_conditions(connection, given)
+    own, elsewhere = flag_conditions(connection, where)
     return KeyedList(
         connection,
         FLAG,
@@ -32,7 +32,7 @@ def queue_list(connection: Connection, given: RowFilter, order: Order, reviewer_
         own=[OPEN, *own],
         elsewhere=elsewhere,
         aside=None if reviewer_id is None else _unsure_of(connection, reviewer_id),
-        count_index=_count_index(given),
+        count_index=_count_index(where),
         gather_index=order.index,
     )
 
@@ -143,7 +143,7 @@ class Neighbours:
 
 def queue_page(
     connection: Connection,
-    given: RowFilter,
+    where: RowFilter,
     sort: str = "worst",
     *,
     after: str | None = None,
@@ -152,19 +152,19 @@ def queue_page(
     reviewer_id: int | None = None,
 ) -> LinePage[QueueLine]:
     """Return a page of the open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure."""
-    listed = queue_list(connection, given, order_named(sort), reviewer_id)
+    listed = queue_list(connection, where, order_named(sort), reviewer_id)
     return listed.page(after, before, limit, partial(_lines, connection))
 
 
 def neighbours(
-    connection: Connection, given: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
+    connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
 ) -> Neighbours | None:
     """Return the position of a flag in a list and the flags beside it, or None if there is no such flag."""
     order = order_named(sort)
     row = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
     if row is None:
         return None
-    around = queue_list(connection, given, order, reviewer_id).around(ListPosition(order.name, *row))
+    around = queue_list(connection, where, order, reviewer_id).around(ListPosition(order.name, *row))
     return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
 
 

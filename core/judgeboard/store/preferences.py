@@ -34,17 +34,17 @@ from judgeboard.store.tables import (
 )
 from judgeboard.text import iso_z
 
-_Place = tuple[int, int, Shown | None]  # pair, reviewer, order shown: where one preference of a person current
+_Owner = tuple[int, int, Shown | None]  # pair, reviewer, order shown: a person has one current preference for each
 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceOf:
-    """An imported preference whose pair has been found, with what names that pair for ever."""
+    """An imported preference of a stored pair, with the names that identify the pair for ever."""
 
     pair_id: int
     source: str
     external_id: str
-    given: GivenPreference
+    preference: GivenPreference
 
 
 class CurrentPreference(NamedTuple):
@@ -151,38 +151,40 @@ def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -
 def _store_batch(
     connection: Connection, preferences: Sequence[PreferenceOf], batch_id: int | None, now: datetime
 ) -> list[bool]:
-    reviewers = imported_reviewers(connection, {each.given.annotator for each in preferences}, now)
-    places = [(each.pair_id, reviewers[each.given.annotator], each.given.shown) for each in preferences]
-    current = _current_at(connection, places)
+    imported = [each.preference for each in preferences]
+    reviewers = imported_reviewers(connection, {each.annotator for each in imported}, now)
+    owners = [(each.pair_id, reviewers[each.preference.annotator], each.preference.shown) for each in preferences]
+    current = _current_at(connection, owners)
     keys = [_request_key(each) for each in preferences]
     query = select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keys))
     known_keys = set(connection.execute(query).scalars())
     new = [False] * len(preferences)
     left = [index for index, key in enumerate(keys) if key not in known_keys]
     while left:  # once, unless a person has several preferences on a pair: each replaces the one before
-        first: dict[_Place, int] = {}
+        first: dict[_Owner, int] = {}
         later = []
         for index in left:
-            known = current.get(places[index])
-            if known is not None and _adds_nothing(preferences[index].given, known):
+            known = current.get(owners[index])
+            if known is not None and _adds_nothing(imported[index], known):
                 continue
-            if places[index] in first:
+            if owners[index] in first:
                 later.append(index)
             else:
-                first[places[index]] = index
+                first[owners[index]] = index
         if first:
             rows = [
-                _row(preferences[index].given, place, keys[index], batch_id, now)
-                | {"replaces": current[place].id if place in current else None}
-                for place, index in first.items()
+                _row(imported[index], owner, keys[index], batch_id, now)
+                | {"replaces": current[owner].id if owner in current else None}
+                for owner, index in first.items()
             ]
             returning = insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True)
             ids = list(connection.execute(returning, rows).scalars())
             insert_preferences(
-                connection, {id_: preferences[at].given.aspects for id_, at in zip(ids, first.values(), strict=True)}
+                connection,
+                {id_: imported[at].aspects for id_, at in zip(ids, first.values(), strict=True)},
             )
-            for (place, index), id_ in zip(first.items(), ids, strict=True):
-                current[place] = _Known(id_, dict(preferences[index].given.aspects), preferences[index].given.note)
+            for (owner, index), id_ in zip(first.items(), ids, strict=True):
+                current[owner] = _Known(id_, dict(imported[index].aspects), imported[index].note)
                 new[index] = True
         left = later
     return new
@@ -194,9 +196,9 @@ class _Known(NamedTuple):
     note: str | None
 
 
-def _current_at(connection: Connection, places: Collection[_Place]) -> dict[_Place, _Known]:
-    pair_ids = {pair_id for pair_id, _, _ in places}
-    current: dict[_Place, _Known] = {}
+def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Owner, _Known]:
+    pair_ids = {pair_id for pair_id, _, _ in owners}
+    current: dict[_Owner, _Known] = {}
     for row in load_preferences(connection, pair_ids):
         known = current.setdefault((row.pair_id, row.reviewer_id, row.shown), _Known(row.review_id, {}, row.note))
         known.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
@@ -215,8 +217,8 @@ def _is_part(part: AspectPreference, known: AspectPreference) -> bool:
     return all(getattr(part, name) in {None, getattr(known, name)} for name in names)
 
 
-def _row(preference: GivenPreference, place: _Place, key: str, batch_id: int | None, now: datetime) -> dict[str, Any]:
-    pair_id, reviewer_id, shown = place
+def _row(preference: GivenPreference, owner: _Owner, key: str, batch_id: int | None, now: datetime) -> dict[str, Any]:
+    pair_id, reviewer_id, shown = owner
     return {
         "pair_id": pair_id,
         "reviewer_id": reviewer_id,
@@ -229,8 +231,8 @@ def _row(preference: GivenPreference, place: _Place, key: str, batch_id: int | N
 
 
 def _request_key(preference: PreferenceOf) -> str:
-    """A hash of the pair's names and what is said of it: the same preference has the same key in every file."""
-    choice = preference.given
+    """A hash of the pair's names and of the preference: the same preference has the same key in every file."""
+    choice = preference.preference
     at = None if choice.at is None else iso_z(choice.at)
     aspects = {aspect: asdict(part) for aspect, part in choice.aspects.items()}
     content = [preference.source, preference.external_id, choice.annotator, choice.shown, aspects, choice.note, at]
@@ -390,11 +392,11 @@ def _rank(preference: CurrentPreference) -> tuple[bool, int]:
     return preference.blind, preference.review_id
 
 
-def side_of(said: CurrentPreference) -> Preference:
+def side_of(preference: CurrentPreference) -> Preference:
     """Return the answer that somebody prefers: the side that they named, else the one that their grade favours."""
-    if said.preference is not None:
-        return said.preference
-    value = said.value or 0.0
+    if preference.preference is not None:
+        return preference.preference
+    value = preference.value or 0.0
     return Preference.TIE if abs(value) < TIE else Preference.B if value > 0 else Preference.A
 
 

@@ -175,8 +175,8 @@ def finished_flags(connection: Connection, queue_id: int, response_ids: Collecti
 
 def touched_items(connection: Connection, item_ids: Collection[int], now: datetime) -> set[int]:
     """Return those of these items that somebody holds or reviewed."""
-    held = LEASE.c.done.is_(True) | (LEASE.c.until > now)
-    query = select(LEASE.c.queue_item_id).where(LEASE.c.queue_item_id.in_(item_ids), held)
+    leased_or_done = LEASE.c.done.is_(True) | (LEASE.c.until > now)
+    query = select(LEASE.c.queue_item_id).where(LEASE.c.queue_item_id.in_(item_ids), leased_or_done)
     return set(connection.execute(query).scalars())
 
 

@@ -183,8 +183,8 @@ def count_leases(connection: Connection, queue_id: int, now: datetime) -> dict[i
 
 def count_leased_items(connection: Connection, queue_id: int, now: datetime) -> int:
     """Return how many items somebody holds at this moment, what is served again not counted."""
-    held = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.repeat_for.is_(None))
-    return int(connection.execute(select(func.count(LEASE.c.queue_item_id.distinct())).where(held)).scalar_one())
+    leased = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.repeat_for.is_(None))
+    return int(connection.execute(select(func.count(LEASE.c.queue_item_id.distinct())).where(leased)).scalar_one())
 
 
 def count_reviews(connection: Connection, queue_id: int) -> int:

@@ -52,25 +52,25 @@ LOWEST = Order(
 ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
 
 
-def order_of(given: RowFilter, sort: str) -> Order:
+def order_of(where: RowFilter, sort: str) -> Order:
     """Return the order of a name, or newest first if the filter selects answers without a groundedness."""
     if sort not in ORDERS:
         raise BadInput(f"the order of answers must be one of {', '.join(ORDERS)}, not {sort!r}")
-    return NEWEST if given.judge_side == "none" or given.unscored == "groundedness" else ORDERS[sort]
+    return NEWEST if where.judge_side == "none" or where.unscored == "groundedness" else ORDERS[sort]
 
 
-def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedList:
+def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedList:
     """Return the list in its order; ``lowest`` has only answers with a groundedness of the filter's judge."""
-    order = order_of(given, sort)
-    narrow = given.response_ids is not None or bool(given.ids)
-    if given.text is not None:
-        matches = few_matches(connection, given.text, _FEW)
+    order = order_of(where, sort)
+    narrow = where.response_ids is not None or bool(where.ids)
+    if where.text is not None:
+        matches = few_matches(connection, where.text, _FEW)
         if matches is not None:
-            wanted = matches if given.response_ids is None else tuple(set(matches) & set(given.response_ids))
-            given, narrow = replace(given, text=None, response_ids=wanted), True
+            wanted = matches if where.response_ids is None else tuple(set(matches) & set(where.response_ids))
+            where, narrow = replace(where, text=None, response_ids=wanted), True
     if order is LOWEST:
-        return _by_score(connection, given, narrow=narrow)
-    return _by_time(connection, given, narrow=narrow)
+        return _by_score(connection, where, narrow=narrow)
+    return _by_time(connection, where, narrow=narrow)
 
 
 def _by_time(connection: Connection, where: RowFilter, *, narrow: bool) -> KeyedList:
@@ -201,7 +201,7 @@ class ResponseLine:
 
 def response_page(
     connection: Connection,
-    given: RowFilter,
+    where: RowFilter,
     sort: str = "newest",
     *,
     after: str | None = None,
@@ -209,7 +209,7 @@ def response_page(
     limit: int = 50,
 ) -> LinePage[ResponseLine]:
     """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``, or raise BadInput."""
-    return response_list(connection, given, sort).page(after, before, limit, partial(_lines, connection, given))
+    return response_list(connection, where, sort).page(after, before, limit, partial(_lines, connection, where))
 
 
 def _lines(connection: Connection, where: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:

@@ -171,7 +171,7 @@ def insert_responses(
 
 def insert_feedback(
     connection: Connection,
-    given: Mapping[int, Iterable[Feedback]],
+    feedback: Mapping[int, Iterable[Feedback]],
     known_ids: Collection[int],
     batch_id: int | None,
     now: datetime,
@@ -183,10 +183,10 @@ def insert_feedback(
         rows = connection.execute(select(*columns).where(FEEDBACK.c.response_id.in_(known_ids)))
         stored = {tuple(row) for row in rows}
     added: list[dict[str, Any]] = []
-    for response_id, feedbacks in given.items():
-        for feedback in feedbacks:
-            at = None if feedback.at is None else as_utc(feedback.at)
-            row = (response_id, feedback.kind.value, float(feedback.value), feedback.user, at)
+    for response_id, entries in feedback.items():
+        for entry in entries:
+            at = None if entry.at is None else as_utc(entry.at)
+            row = (response_id, entry.kind.value, float(entry.value), entry.user, at)
             if row not in stored:
                 stored.add(row)
                 names = ("response_id", "kind", "value", "user", "at")

@@ -173,10 +173,10 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
 def lock_free_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
     """Hold responses and return them, without those that another transaction changes: it is not waited for."""
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
-    held: set[int] = set()
+    locked: set[int] = set()
     for some in batches(sorted(response_ids)):
-        held |= set(connection.execute(query.where(RESPONSE.c.id.in_(some))).scalars())
-    return held
+        locked |= set(connection.execute(query.where(RESPONSE.c.id.in_(some))).scalars())
+    return locked
 
 
 def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:

@@ -241,7 +241,7 @@ class CurrentVerdicts:
     query_types: TextColumn
     days: IntArray
     evidence_groups: IntArray
-    given: Grades
+    grades: Grades
 
     def at(self, rows: AnyArray) -> "CurrentVerdicts":
         """Return some of the rows, by a mask or by positions."""
@@ -252,7 +252,7 @@ class CurrentVerdicts:
             types,
             self.days[rows],
             self.evidence_groups[rows],
-            self.given.at(rows),
+            self.grades.at(rows),
         )
 
 
@@ -287,13 +287,13 @@ def current_verdicts(
     return CurrentVerdicts(versions, responses, types, days, groups, read_grades(grades, len(versions)))
 
 
-def aligned(known: IntArray, response_ids: IntArray, given: Grades) -> Grades:
+def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
     """Return verdicts on ``response_ids`` aligned with ``known`` (ascending), empty where there is none."""
     at = np.searchsorted(known, response_ids)
     n = len(known)
     columns = Grades(np.zeros(n, dtype=np.int64), np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.full(n, np.nan))
     for column in ("labels", "groundedness", "quality", "scores"):
-        getattr(columns, column)[at] = getattr(given, column)
+        getattr(columns, column)[at] = getattr(grades, column)
     return columns
 
 
@@ -330,7 +330,7 @@ def load_graded(connection: Connection, dimension: str | None = None) -> GradedA
     current = current.at(reviewed & ~_shown(connection, current.version_ids, current.response_ids))
     known, first = np.unique(current.response_ids, return_index=True)
     verdicts = {
-        int(version): aligned(known, current.response_ids[chosen], current.given.at(chosen))
+        int(version): aligned(known, current.response_ids[chosen], current.grades.at(chosen))
         for version in np.unique(current.version_ids)
         for chosen in (np.flatnonzero(current.version_ids == version),)
     }

@@ -65,12 +65,12 @@ class Reveal:
     leased: ShownItem
     review_id: int
     decision: Decision
-    given: Draft
+    blind_draft: Draft
     changing: bool = False
 
     def differs(self, draft: Draft) -> bool:
         """Whether a draft has other grades than the blind review; marks and the reason to differ are not compared."""
-        return _grades(draft) != _grades(self.given)
+        return _grades(draft) != _grades(self.blind_draft)
 
 
 def _grades(draft: Draft) -> Grade:

@@ -320,7 +320,7 @@ def queue_pane(
         body = tag("details", tag("summary", "How to grade"), _scales(queue), guidelines)
         folded = tag("div", body, cls="jb-pane jb-block")
         return tag("div", keys, signals, folded, cls="jb-both")
-    draft, judgment = reveal.given, primary_verdict(item)
+    draft, judgment = reveal.blind_draft, primary_verdict(item)
     grades = (
         (
             "Groundedness",

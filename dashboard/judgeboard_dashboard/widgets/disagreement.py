@@ -126,7 +126,7 @@ def why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
     if own.stage == Stage.BLIND:
         caption("You graded this answer blind. Give your reason in its queue, after you have seen the judge.")
         return
-    key = f"why_differs_{line.said.response_id}_{own.at.timestamp()}_{own.why_differs}"
+    key = f"why_differs_{line.judged.response_id}_{own.at.timestamp()}_{own.why_differs}"
     st.pills(
         "Why they differ",
         list(WhyDiffers),
@@ -134,7 +134,7 @@ def why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
         default=None if own.why_differs is None else WhyDiffers(own.why_differs),
         key=key,
         on_change=_store_reason,
-        args=(key, line.said.response_id, line.said.judgment_id, reviewer),
+        args=(key, line.judged.response_id, line.judged.judgment_id, reviewer),
     )
     if refused := st.session_state.pop(_REFUSED, None):
         caption(refused)
@@ -178,13 +178,13 @@ def two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
             tag("div", why, cls="jb-cap" if why else None),
             _text(review.note, "No note."),
         ]
-    reasoning = _text(line.said.reasoning, "No reasoning is stored.")
+    reasoning = _text(line.judged.reasoning, "No reasoning is stored.")
     with st.container(border=True, key="two_texts"):
         show(tag("div", tag("div", _head(judge, line.judge), reasoning), tag("div", *people), cls="jb-two"))
         why_pills(line, current_reviewer())
-        answer = shortened(line.said.answer or UNKNOWN, LONGEST)
+        answer = shortened(line.judged.answer or UNKNOWN, LONGEST)
         show(tag("div", tag("b", "Answer "), answer, cls="jb-cap jb-start"))
-        open_button("Open item", item(line.said.response_id), key="open_item", icon=":material/open_in_full:")
+        open_button("Open item", item(line.judged.response_id), key="open_item", icon=":material/open_in_full:")
 
 
 def _head(name: str, value: str | float | None) -> Html:
@@ -200,21 +200,21 @@ SIZE = 100
 SEEN = 8
 
 
-def disagreement_table(found: DisagreementPage, export: Callable[[], Table]) -> Disagreement | None:
+def disagreement_table(page: DisagreementPage, export: Callable[[], Table]) -> Disagreement | None:
     """Show the answers and return the selected one, None without any; ``export`` makes the table of the file."""
-    if not found.rows:
+    if not page.rows:
         caption("No such answer.")
         return None
-    key = f"disagreement_{found.grade}_{found.rows[0].said.response_id}_{len(found.rows)}"
+    key = f"disagreement_{page.grade}_{page.rows[0].judged.response_id}_{len(page.rows)}"
     signed = st.column_config.NumberColumn(
-        format="%+.2f" if found.grade == "groundedness" else "%+d", width=85, help="Judge minus people"
+        format="%+.2f" if page.grade == "groundedness" else "%+d", width=85, help="Judge minus people"
     )
-    place = choose_row(_table(found.rows, found.grade), key=key, most=SEEN, columns={"Difference": signed})
+    place = choose_row(_table(page.rows, page.grade), key=key, most=SEEN, columns={"Difference": signed})
     with st.container(key="foot_disagreement", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        shown = f"{len(found.rows):,} of " if len(found.rows) < found.total else ""
-        caption(f"Worst first, {shown}{count(found.total, 'answer')}.")
+        shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
+        caption(f"Worst first, {shown}{count(page.total, 'answer')}.")
         csv_button(export, "disagreement", key="disagreement_csv")
-    return found.rows[place]
+    return page.rows[place]
 
 
 def export_table(lines: Sequence[Disagreement]) -> Table:
@@ -223,8 +223,8 @@ def export_table(lines: Sequence[Disagreement]) -> Table:
     grades = (Column("judge"), Column("people"), Column("difference", "number"))
     rows = (
         (
-            *(getattr(line.said, name) for name in names),
-            *(str(line.judge), str(line.people), line.difference, line.said.reasoning),
+            *(getattr(line.judged, name) for name in names),
+            *(str(line.judge), str(line.people), line.difference, line.judged.reasoning),
             " | ".join(f"{each.reviewer}: {each.note}" for each in line.person_reviews if each.note) or None,
         )
         for line in lines
@@ -241,8 +241,8 @@ def _table(lines: Sequence[Disagreement], grade: GradeName) -> Table:
     )
     rows = (
         (
-            *(one_line(text or "") for text in (line.said.question, line.said.answer)),
-            *(line.said.query_type, line.judge, line.people, line.difference),
+            *(one_line(text or "") for text in (line.judged.question, line.judged.answer)),
+            *(line.judged.query_type, line.judge, line.people, line.difference),
         )
         for line in lines
     )

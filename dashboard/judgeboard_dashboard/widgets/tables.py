@@ -190,7 +190,7 @@ def current_page(page: str, query: Query) -> PageOfList:
 
 def turning_foot(
     page: str,
-    found: LinePage[Any],
+    lines: LinePage[Any],
     noun: str,
     export: Callable[[], Table],
     *,
@@ -204,16 +204,16 @@ def turning_foot(
     ``more`` follows the range; ``beside`` shows further buttons before the CSV button; ``file`` is the name of the CSV
     file, by default the page's.
     """
-    last = found.first + len(found.lines) - 1
-    words = f"{found.first:,}–{last:,} of {count(found.total, noun)}{more}"
+    last = lines.first + len(lines.lines) - 1
+    words = f"{lines.first:,}–{last:,} of {count(lines.total, noun)}{more}"
     with st.container(key=f"{page}_foot", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", words, cls="jb-cap jb-line"))
         if beside is not None:
             beside()
         csv_button(export, file or page, key=f"{page}_csv")
         for label, shortcut, page_of_list in (
-            ("Previous", "K", PageOfList(query, before=found.previous_key)),
-            ("Next", "J", PageOfList(query, after=found.next_key)),
+            ("Previous", "K", PageOfList(query, before=lines.previous_key)),
+            ("Next", "J", PageOfList(query, after=lines.next_key)),
         ):
             st.button(
                 f"{label} {PAGE_SIZE}",

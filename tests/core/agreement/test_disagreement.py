@@ -21,7 +21,7 @@ def scored_log(log: GradedLog) -> list[int]:
 
 
 def ids_of(shown: DisagreementPage) -> list[int]:
-    return [row.said.response_id for row in shown.rows]
+    return [row.judged.response_id for row in shown.rows]
 
 
 def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
@@ -38,10 +38,10 @@ def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
 def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog) -> None:
     ids = scored_log(log)
     row = page(log).rows[0]
-    assert (row.said.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
+    assert (row.judged.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
     assert [(each.reviewer, each.note) for each in row.person_reviews] == [("mara", f"note on {ids[1]}")]
-    assert row.said.question
-    assert row.said.answer
+    assert row.judged.question
+    assert row.judged.answer
 
 
 def test_a_page_of_rows_is_cut_from_the_whole_list(log: GradedLog) -> None:
@@ -60,7 +60,7 @@ def test_direction_query_type_and_reviewer_narrow(log: GradedLog) -> None:
     assert page(log, reviewer_id=log.reviewers["jon"]).apart == 0
     both = page(log, limit=1).rows[0]
     assert [each.reviewer for each in page(log).rows[1].person_reviews] == ["jon", "mara"]
-    assert both.said.response_id == ids[2]
+    assert both.judged.response_id == ids[2]
 
 
 def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:

@@ -203,10 +203,10 @@ def trend_points(points: Sequence[Point | TimePoint], period: Period, *, year: b
     ]
 
 
-def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
+def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
     """Show a panel for each of ``shown``, three side by side, on the axis of all ``drawn``."""
-    axis = axis_of(found, drawn)
-    marks = [(mark.start, mark.title) for mark in found.marks]
+    axis = axis_of(figures, drawn)
+    marks = [(mark.start, mark.title) for mark in figures.marks]
     year = (axis.last - axis.first) > 300
     for start in range(0, len(shown), 3):
         row = shown[start : start + 3]
@@ -215,32 +215,32 @@ def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -
             with column:
                 heading(panel.query_type)
                 clickable_chart(
-                    trend_chart(trend_points(panel.points, found.period, year=year), marks, axis),
+                    trend_chart(trend_points(panel.points, figures.period, year=year), marks, axis),
                     HEIGHT,
                     _targets(panel),
-                    key=f"trend_{found.measure}_{found.period}_{panel.query_type}",
-                    says=f"{axis.title} per {found.period}, {len(panel.points)} points with 95 % intervals",
+                    key=f"trend_{figures.measure}_{figures.period}_{panel.query_type}",
+                    says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
                 )
-                caption(panel_caption(panel, found))
+                caption(panel_caption(panel, figures))
 
 
-def axis_of(found: Trend, drawn: Sequence[Panel]) -> TrendAxis:
+def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     """Return the axis that all panels share."""
-    measure = MEASURES[found.measure]
+    measure = MEASURES[figures.measure]
     starts = [point.start for panel in drawn for point in panel.points]
     tops = [point.estimate.high or point.estimate.value or 0 for panel in drawn for point in panel.points]
     # An axis of shares ends at 20, 40, 60, 80 or 100 %, so that small shares are readable.
     low, high = measure.bounds or (0.0, next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if max(tops) <= top or top == 1))
     return TrendAxis(
-        title=measure.title if found.threshold is None or measure.bounds else f"Share below {found.threshold:g}",
+        title=measure.title if figures.threshold is None or measure.bounds else f"Share below {figures.threshold:g}",
         low=low,
         high=high,
         share=measure.bounds is None,
-        days=PERIOD_DAYS[found.period],
+        days=PERIOD_DAYS[figures.period],
         first=min(starts),
         last=max(starts),
         most=max(point.estimate.n for panel in drawn for point in panel.points),
-        threshold=found.threshold if measure.bounds else None,
+        threshold=figures.threshold if measure.bounds else None,
     )
 
 
@@ -248,12 +248,12 @@ def _targets(panel: Panel) -> list[Rows]:
     return [responses(point.where) for point in panel.points]
 
 
-def show_trend_table(found: Trend, shown: Sequence[Panel]) -> None:
+def show_trend_table(figures: Trend, shown: Sequence[Panel]) -> None:
     """Show the points as rows that open the same answers."""
     table(
-        trend_table(found, shown),
+        trend_table(figures, shown),
         [target for panel in shown for target in _targets(panel)],
-        key=f"trend_{found.measure}_by_{found.period}",
+        key=f"trend_{figures.measure}_by_{figures.period}",
         under=("Click a line to open its answers.",),
     )
 
