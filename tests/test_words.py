@@ -30,6 +30,11 @@ REPLACED = {
     r"settl(?:e|es|ed|ing)": "adjudicate",
     r"(?:drawn|added) by lot": "random sample",
     r"nobody is asked|asks? nobody": "makes no model calls",
+    r"served again": "repeated (queue item)",
+    r"put(?:s|ting)? aside": "skip, mark as unsure",
+    r"tak(?:en?|es|ing) back": "withdraw",
+    r"hand(?:s|ed|ing)? over": "pass, argument",
+    r"laid": "lease, show",
 }
 
 

@@ -65,7 +65,7 @@ def person_grades(reviews: GradedReviews, scale: Scale, reviewer_id: int | None 
     """Return the grade of each person, or of one of them, on each answer.
 
     Each reviewer's latest review counts, a blind one before any other. Adjudications (``gold``) and reviews after the
-    reveal or of an item that was served again do not count.
+    reveal or of a repeated item do not count.
     """
     rows = (reviews.stages != ADJUDICATION) & (reviews.stages != AGAIN)
     if reviewer_id is not None:

@@ -221,7 +221,7 @@ class AnswerRatings:
         return item_ratings(grades.response_ids, grades.reviewer_ids, values, self.scale, groups, self._names)
 
     def rated_twice(self) -> RatedTwice:
-        """Return each person's first grade of an answer, and the latest one after a queue served it again.
+        """Return each person's first grade of an answer, and the latest one after a queue repeated it.
 
         Any other second review is no repeat: the person may have seen the judge in between.
         """
@@ -229,7 +229,7 @@ class AnswerRatings:
         values = column_of(reviews.grades, self.grade)
         again = reviews.stages == AGAIN
         rows = np.flatnonzero(is_given(values) & (reviews.stages != ADJUDICATION))
-        # The oldest review of an answer by a person comes first, and those of it served again after all others.
+        # The oldest review of an answer by a person comes first, and reviews of its repeats after all others.
         order = rows[np.lexsort((again[rows], reviews.reviewer_ids[rows], reviews.response_ids[rows]))]
         ids, who = reviews.response_ids[order], reviews.reviewer_ids[order]
         starts = np.flatnonzero(np.append(True, (ids[1:] != ids[:-1]) | (who[1:] != who[:-1]))[: len(order)])

@@ -1,4 +1,4 @@
-"""Comparisons of pairs by judges, one row per order shown, and samples of a judge's own answers to a question."""
+"""Comparisons of pairs by judges, one row per order shown, and samples of a judge's own answers to questions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
 class NewComparison:
     """A comparison of a pair by a judge, in one order, to be stored.
 
-    ``preferences`` are in terms of the stored answers, whatever the order ``shown``; empty where it is unusable.
+    ``preferences`` refer to the stored answers, not to the order ``shown``; they are empty if the verdict is unusable.
     ``condition`` is ``plain``, or ``reference`` where the judge was shown the answer ``reference`` as correct.
     """
 
@@ -44,7 +44,7 @@ class NewComparison:
 
 
 class ComparisonKey(NamedTuple):
-    """What a comparison of one judge version is stored once by."""
+    """The unique key of a comparison within one judge version."""
 
     pair_id: int
     condition: str
@@ -53,7 +53,7 @@ class ComparisonKey(NamedTuple):
 
 
 class StoredComparison(NamedTuple):
-    """A comparison as it is stored."""
+    """A stored comparison."""
 
     id: int
     status: str
@@ -62,9 +62,9 @@ class StoredComparison(NamedTuple):
 
 
 class BothOrders(NamedTuple):
-    """What a judge version says of a pair on one aspect, in both orders.
+    """The preferences of a judge version between the answers of a pair on one aspect, in both orders.
 
-    ``ab`` and ``ba`` are the preferences in terms of the stored answers when A, or B, was shown first; None is
+    ``ab`` is the preference when A was shown first, ``ba`` when B was; both refer to the stored answers. None is
     unmeasured: not asked (``asked_ab``, ``asked_ba`` False), or asked without a usable verdict.
     """
 
@@ -93,7 +93,7 @@ def store_comparisons(
     items: Sequence[NewComparison],
     now: datetime | None = None,
 ) -> set[ComparisonKey]:
-    """Store comparisons of one version; return the new ones. A comparison that is already stored is left as it is."""
+    """Store comparisons of one version; return the new ones. Comparisons that are already stored do not change."""
     now = now or datetime.now(UTC)
     came_in: set[ComparisonKey] = set()
     statement = insert_or_skip(connection, COMPARISON, *_KEY).returning(
@@ -109,7 +109,7 @@ def store_comparisons(
 
 
 def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, Preference]]) -> None:
-    """Store preferences on aspects that these comparisons, by id, say nothing of yet."""
+    """Store preferences on aspects that these comparisons, by id, do not have yet."""
     rows = [
         {"comparison_id": id_, "aspect": aspect, "preference": preference.value}
         for id_, by_aspect in preferences.items()
@@ -120,14 +120,14 @@ def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, P
 
 
 def key_of(item: NewComparison) -> ComparisonKey:
-    """Return what a comparison is stored once by."""
+    """Return the unique key of a comparison."""
     return ComparisonKey(item.pair_id, item.condition, item.shown.value, item.ask)
 
 
 def stored_comparisons(
     connection: Connection, version_id: int, pair_ids: Collection[int]
 ) -> dict[ComparisonKey, StoredComparison]:
-    """Return what a judge version said of these pairs, by key."""
+    """Return the comparisons of these pairs by a judge version, by key."""
     query = _WITH_SCORES.where(COMPARISON.c.judge_version_id == version_id)
     comparisons: dict[ComparisonKey, StoredComparison] = {}
     for row in _on_pairs(connection, query, pair_ids):
@@ -233,7 +233,7 @@ class LatestComparison(NamedTuple):
 
 
 class PairHead(NamedTuple):
-    """What a list shows of a pair: the start of its question, and who wrote its answers."""
+    """The start of a pair's question and the models of its answers, as a list shows them."""
 
     source: str
     external_id: str
@@ -250,7 +250,7 @@ def versions_that_compared(connection: Connection) -> list[StoredVersion]:
 
 
 def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
-    """Return those of the pairs, by id, that have their question and both answers, neither forgotten nor absent."""
+    """Return those of the pairs that have a question and both answers, neither forgotten nor missing, by id."""
     a, b = RESPONSE.alias(), RESPONSE.alias()
     query = (
         select(PAIR.c.id)
@@ -263,7 +263,7 @@ def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple
 
 
 def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, PairHead]:
-    """Return what a list shows of these pairs, by id."""
+    """Return the heads of these pairs, by id."""
     a, b = RESPONSE.alias(), RESPONSE.alias()
     start = func.substr(PAIR.c.question, 1, QUESTION_START)
     query = (
@@ -275,7 +275,7 @@ def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, P
 
 
 def uncompared(connection: Connection) -> list[BothOrders]:
-    """Return all pairs with both answers as rows that no judge said anything of, by id."""
+    """Return all pairs with both answers by id, as rows without any comparison."""
     query = (
         select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold)
         .where(PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
@@ -324,7 +324,7 @@ def status_counts(
 
 
 def latest_comparisons(connection: Connection, version_id: int, pair_id: int) -> list[LatestComparison]:
-    """Return what a version said of a pair without further help, one entry for each order asked, ab first."""
+    """Return a version's latest plain comparisons of a pair, one per order asked, ab first."""
     of_pair = (COMPARISON.c.judge_version_id == version_id) & (COMPARISON.c.pair_id == pair_id)
     query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition == PLAIN).order_by(COMPARISON.c.ask)
     latest: dict[Shown, LatestComparison] = {}
@@ -340,7 +340,7 @@ def latest_comparisons(connection: Connection, version_id: int, pair_id: int) ->
 
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})
-"""The call returned nothing: the model may have had an answer. An unparsable reply is a sample without an answer."""
+"""The call returned no reply, so the model may have an answer. An unparsable reply is a sample without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,14 +359,14 @@ class NewSample:
 
 
 class SampleKey(NamedTuple):
-    """Which try at which question a sample of one judge version is."""
+    """The unique key of a sample within one judge version: the question and the number of the sample."""
 
     pair_id: int
     number: int
 
 
 class StoredSample(NamedTuple):
-    """The latest ask of a try; ``answer`` None could not be read, was never given, or was forgotten."""
+    """The latest ask of a sample; ``answer`` is None if it could not be read, is missing, or was forgotten."""
 
     answer: str | None
     status: str
@@ -395,7 +395,7 @@ def store_samples(
     items: Sequence[NewSample],
     now: datetime | None = None,
 ) -> set[SampleKey]:
-    """Store samples of one judge version; return the new ones. A sample that is already stored is left as it is."""
+    """Store samples of one judge version; return the new ones. Samples that are already stored do not change."""
     now = now or datetime.now(UTC)
     statement = insert_or_skip(connection, SAMPLE, "pair_id", "judge_version_id", "number", "ask").returning(
         SAMPLE.c.pair_id, SAMPLE.c.number
@@ -418,7 +418,7 @@ def store_samples(
 
 
 def stored_samples(connection: Connection, version_id: int, pair_ids: Collection[int]) -> dict[SampleKey, StoredSample]:
-    """Return what a version tried at these questions, by key, the latest ask of each try."""
+    """Return the samples of a version for these questions by key, the latest ask of each."""
     query = select(*columns_of(SampleKey, SAMPLE), *columns_of(StoredSample, SAMPLE))
     query = query.where(SAMPLE.c.judge_version_id == version_id).order_by(SAMPLE.c.ask)
     return {
@@ -454,12 +454,10 @@ class ComparedPairs:
 
 
 def compared_pairs(connection: Connection, version_id: int) -> ComparedPairs:
-    """Return what a version's comparisons were, by pair; a reference that is not recorded is left out."""
+    """Return the comparisons of a version by pair; references that are not recorded are left out."""
     pairs = ComparedPairs()
-    place = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown)
-    query = select(*place, COMPARISON.c.status, COMPARISON.c.reference).where(
-        COMPARISON.c.judge_version_id == version_id
-    )
+    key = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown)
+    query = select(*key, COMPARISON.c.status, COMPARISON.c.reference).where(COMPARISON.c.judge_version_id == version_id)
     latest = {
         (pair_id, condition, shown): (status, reference)
         for pair_id, condition, shown, status, reference in connection.execute(query.order_by(COMPARISON.c.ask))
@@ -472,7 +470,7 @@ def compared_pairs(connection: Connection, version_id: int) -> ComparedPairs:
 
 
 class StoredTry(NamedTuple):
-    """One sample as it is stored; ``answer`` None where none was read."""
+    """A stored sample; ``answer`` is None if none was read."""
 
     number: int
     answer: str | None
@@ -481,7 +479,7 @@ class StoredTry(NamedTuple):
 
 
 class StoredOrder(NamedTuple):
-    """What a version said of a pair in one order; ``preference`` None where that is not usable."""
+    """A version's comparison of a pair in one order; ``preference`` is None if it is unusable."""
 
     condition: str
     shown: str
@@ -492,7 +490,7 @@ class StoredOrder(NamedTuple):
 
 
 def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[StoredTry]:
-    """Return what a version sampled of a question, in its order, the latest ask of each try."""
+    """Return a version's samples for a question in order, the latest ask of each."""
     query = select(*columns_of(StoredTry, SAMPLE)).where(
         SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id == pair_id
     )
@@ -501,7 +499,7 @@ def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[Stor
 
 
 def orders_of(connection: Connection, version_id: int, pair_id: int) -> list[StoredOrder]:
-    """Return what a version said of a pair, overall where it speaks of several aspects, plain before reference."""
+    """Return a version's comparisons of a pair, overall if it has several aspects, plain before reference."""
     columns = (COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.status, COMPARISON.c.reference)
     query = (
         select(*columns, SCORE.c.preference, COMPARISON.c.reasoning, SCORE.c.aspect)
@@ -525,7 +523,7 @@ def sampling_versions(connection: Connection) -> list[StoredVersion]:
 
 
 def most_samples(connection: Connection, version_id: int) -> int:
-    """Return how many samples of a question a version has at most."""
+    """Return the highest number of samples that a version has for one question."""
     highest = select(func.max(SAMPLE.c.number)).where(SAMPLE.c.judge_version_id == version_id)
     number = connection.execute(highest).scalar()
     return 0 if number is None else int(number) + 1

@@ -11,7 +11,7 @@ from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
-from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, waiting_items_on
+from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
 from judgeboard.store.tables import GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
 from judgeboard.store.triggers import FORGETTABLE
@@ -61,7 +61,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
 
 def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None:
     of_pair = QUEUE_ITEM.c.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
-    items = waiting_items_on(connection, QUEUE_ITEM.c.response_id.in_(ids) | of_pair)
+    items = unfinished_items_on(connection, QUEUE_ITEM.c.response_id.in_(ids) | of_pair)
     for item in items:
         set_item_state(connection, item, ItemState.LEFT, now)
     flags = flags_of(connection, [item.id for item in items])

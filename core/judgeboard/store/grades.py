@@ -32,7 +32,7 @@ from judgeboard.text import iso_z
 
 LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # by the codes in ``Grades.labels``
 
-# Stages in ``GradedReviews.stages``. ``AGAIN``: an own item served again, which only counts for self-agreement.
+# Stages in ``GradedReviews.stages``. ``AGAIN``: a repeated item, which only counts for self-agreement.
 NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
 
 

@@ -1,4 +1,4 @@
-"""Leases of queue items: who has leased what until when, and what was shown meanwhile."""
+"""Leases of queue items, what was revealed to their reviewers, and skipped items."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from judgeboard.store.tables import LEASE, QUEUE, SKIP
 
 UNUSED = LEASE.alias("unused")
 
-OFFLINE = "offline-"  # begins the token of a lease that somebody has in a bundle
+OFFLINE = "offline-"  # prefix of the token of a lease in a bundle
 
 JUDGE, PEOPLE = "judge", "people"  # what a review can have seen
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease as stored: free, of ``reviewer_id`` until ``until``, or used by them (``done``)."""
+    """A lease as stored: free, taken by ``reviewer_id`` until ``until``, or used for their review (``done``)."""
 
     id: int
     queue_id: int
@@ -38,14 +38,14 @@ _COLUMNS = columns_of(Lease, LEASE)
 
 
 def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) -> None:
-    """Store the leases of new items: id, queue_id, reviews_needed, position and repeat_for are read of each."""
+    """Store the leases of new items, which have id, queue_id, reviews_needed, position and repeat_for."""
     rows = [_new_lease(item, slot) for item in items for slot in range(item["reviews_needed"])]
     if rows:
         connection.execute(insert(LEASE), rows)
 
 
 def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
-    """Bring the unused leases of an item to ``wanted``; a lease that a reviewer has is the last to go."""
+    """Add or remove unused leases of an item until it has ``wanted``; free leases are removed first."""
     leases = leases_at(connection, item["id"])
     unused = [lease for lease in leases if not lease.done]
     active = [lease for lease in unused if lease.until is not None and lease.until > now]
@@ -61,7 +61,7 @@ def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now
 
 
 def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
-    """Return the leases that a reviewer has at this moment, the first taken first."""
+    """Return the leases that a reviewer has now, the oldest first."""
     query = select(*_COLUMNS).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now)
     if queue_id is not None:
         query = query.where(LEASE.c.queue_id == queue_id)
@@ -69,14 +69,14 @@ def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue
 
 
 def lease_by_token(connection: Connection, token: str, *, lock: bool = False) -> Lease | None:
-    """Return the lease of a token, None where it is somebody else's by now or gone."""
+    """Return the lease of a token, None if another token replaced it or the lease is gone."""
     query = select(*_COLUMNS).where(LEASE.c.token == token)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     return None if row is None else Lease(*row)
 
 
 def lease_of(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
-    """Return the lease of an item that a reviewer has, had last or used."""
+    """Return the lease of an item that a reviewer took last, whether it ended or was used."""
     query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id)
     row = connection.execute(query).one_or_none()
     return None if row is None else Lease(*row)
@@ -89,27 +89,27 @@ def leases_at(connection: Connection, item_id: int) -> list[Lease]:
 
 
 def renew_lease(connection: Connection, token: str, reviewer_id: int, until: datetime) -> bool:
-    """Extend a lease, with the same token; False where it is not the reviewer's any more."""
+    """Extend a lease with the same token; return False if the reviewer no longer has it."""
     mine = and_(LEASE.c.token == token, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False))
     return connection.execute(update(LEASE).where(mine).values(until=until)).rowcount > 0
 
 
 def release_lease(connection: Connection, lease_id: int) -> None:
-    """Release a lease, whatever had been done under it."""
+    """Release a lease, even if it was used for a review."""
     empty = dict.fromkeys(("reviewer_id", "token", "taken_at", "until", "review_id", "revealed_at"))
     connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(**empty, done=False))
 
 
 def reopen_lease(connection: Connection, review_id: int, until: datetime) -> None:
-    """Lease an item again to whoever gave a review of it, since that is taken back."""
-    # What came back in a file and is taken back is served at a page from here on.
+    """Lease an item again to the author of a review that is being withdrawn."""
+    # A review from a bundle is given again on the page, so the lease no longer belongs to the bundle.
     token = func.replace(LEASE.c.token, OFFLINE, "undone-")
     free = {"done": False, "review_id": None, "until": until, "token": token}
     connection.execute(update(LEASE).where(LEASE.c.review_id == review_id).values(**free))
 
 
 def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None:
-    """Return what was revealed to the author of a blind review after it, None where nothing was."""
+    """Return what was revealed to the author of a blind review after it, None if nothing was."""
     query = (
         select(QUEUE.c.blind_judge, QUEUE.c.blind_people)
         .join(LEASE, LEASE.c.queue_id == QUEUE.c.id)
@@ -122,18 +122,18 @@ def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None
 
 
 def use_lease(connection: Connection, lease_id: int, review_id: int) -> None:
-    """Note the review that was given under a lease; nobody takes it again."""
+    """Store the review of a lease; nobody can take this lease again."""
     connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(done=True, review_id=review_id))
 
 
 def note_reveal(connection: Connection, lease_id: int, now: datetime) -> None:
-    """Note that the reviewer who used a lease has been shown what was hidden; the first time counts."""
+    """Store when the reviewer of a lease was shown what was hidden; the first time counts."""
     first = and_(LEASE.c.id == lease_id, LEASE.c.revealed_at.is_(None))
     connection.execute(update(LEASE).where(first).values(revealed_at=now))
 
 
 def move_leases(connection: Connection, item_id: int, position: float) -> None:
-    """Bring the leases of an item to its position in the queue."""
+    """Set the position of an item's leases in the queue."""
     connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item_id).values(position=position))
 
 
@@ -151,20 +151,20 @@ def _new_lease(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
 def assign_lease(
     connection: Connection, which: ColumnElement[bool], reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Lease the one row that ``which`` names to a reviewer, whoever had it before; None where there is none."""
-    taking = (
+    """Assign the one lease that ``which`` selects to a reviewer, whoever had it before; None if there is none."""
+    statement = (
         update(LEASE)
         .where(which)
         .values(reviewer_id=reviewer_id, token=token, taken_at=now, until=until)
         .returning(*_COLUMNS)
     )
-    row = connection.execute(taking).one_or_none()
+    row = connection.execute(statement).one_or_none()
     return None if row is None else Lease(*row)
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An item put aside by a person."""
+    """An item that a person skipped."""
 
     item_id: int
     reviewer_id: int
@@ -173,23 +173,23 @@ class Skipped:
 
 
 def insert_skip(connection: Connection, item_id: int, reviewer_id: int, reason: str | None, now: datetime) -> None:
-    """Note that somebody put an item aside."""
+    """Store that somebody skipped an item."""
     row = {"queue_item_id": item_id, "reviewer_id": reviewer_id, "reason": reason, "at": now}
     connection.execute(insert(SKIP), row)
 
 
 def skips_of(connection: Connection, item_id: int) -> list[Skipped]:
-    """Return who put an item aside, the first first."""
+    """Return who skipped an item, the earliest first."""
     query = select(SKIP.c.queue_item_id, SKIP.c.reviewer_id, SKIP.c.reason, SKIP.c.at)
     rows = connection.execute(query.where(SKIP.c.queue_item_id == item_id).order_by(SKIP.c.id))
     return [Skipped(*row) for row in rows]
 
 
 def own_progress(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> tuple[int, int]:
-    """Return the items that a person did in a queue, and those that are left for them at this moment.
+    """Return how many items a person did in a queue, and how many are left for them now.
 
-    Left are the items with an unused lease that nobody else has, without those that the person did or skipped. All
-    unused leases are read: a page asks once, when somebody begins.
+    An item is left if it has an unused lease that nobody else has, and the person neither did nor skipped it. This
+    reads all unused leases: call it once, when somebody begins.
     """
     mine = exists().where(
         LEASE.c.queue_item_id == UNUSED.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)

@@ -1,4 +1,4 @@
-"""The next item of a queue for a reviewer: leased, or one of their own served again."""
+"""Leases the next item of a queue to a reviewer, which may be a repeat of an item that they reviewed."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,18 +18,18 @@ EARLIEST = timedelta(days=7)
 
 
 def add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
-    """Lay an item of a person's own before them again, where the draw says so; return it.
+    """Add a repeat of an item that a reviewer has reviewed, at the queue's repeat rate; return the new item.
 
-    It is one that they reviewed in this queue a week ago or earlier and have not been served again, the longest ago
-    first. The draw depends on the queue's seed, the person and how many items they have done; one draw lays one item at
-    most, whether it is then leased ahead, released or skipped.
+    The repeated item is the oldest that the reviewer reviewed in this queue, at least a week ago, and that has no
+    repeat yet. A random number from the queue's seed, the reviewer and their number of finished items decides. Each
+    number adds at most one repeat, also if that is then leased ahead, released or skipped.
     """
     done = connection.execute(
         select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
     ).scalar_one()
     if sampling_number(f"{queue.seed}:again", str(reviewer_id), str(done)) >= queue.repeat_rate:
         return None
-    if _still_waits(connection, queue, reviewer_id):
+    if _has_open_repeat(connection, queue, reviewer_id):
         return None
     again = QUEUE_ITEM.alias("again")
     served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id)
@@ -57,8 +57,8 @@ def add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: date
     return item_id
 
 
-def _still_waits(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
-    """Whether what was laid before a person waits for them; what they skipped does until they reviewed another item."""
+def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
+    """Whether a reviewer has an open repeat; one that they skipped counts until they have reviewed another item."""
     reviewed = QUEUE_ITEM.alias("reviewed")
     since = exists().where(
         REVIEW.c.reviewer_id == reviewer_id,
@@ -67,26 +67,26 @@ def _still_waits(connection: Connection, queue: Queue, reviewer_id: int) -> bool
         REVIEW.c.at > SKIP.c.at,
         is_current(),
     )
-    gone_by = exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
-    recent = exists().where(
+    passed = exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
+    open_repeat = exists().where(
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.repeat_for == reviewer_id,
         QUEUE_ITEM.c.state == ItemState.OPEN.value,
-        ~gone_by,
+        ~passed,
     )
-    return connection.execute(select(recent)).scalar_one()
+    return connection.execute(select(open_repeat)).scalar_one()
 
 
 # SQLite uses the partial index of unused leases only if the condition is written as in the index.
-_WAITING: ColumnElement[bool] = literal_column("NOT unused.done")
+_NOT_DONE: ColumnElement[bool] = literal_column("NOT unused.done")
 
 
 def take_lease(
     connection: Connection, queue_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Lease the first free item of a queue to a reviewer, in one statement; None where none is left for them.
+    """Lease the first free item of a queue to a reviewer, in one statement; None if none is left for them.
 
-    Left out: items that they reviewed, lease or skipped, and what is served again to others.
+    Items that the reviewer reviewed, leased or skipped, and repeats for other reviewers, are left out.
     """
     other = LEASE.alias("other")
     mine = exists().where(
@@ -97,7 +97,7 @@ def take_lease(
         select(UNUSED.c.id)
         .where(
             UNUSED.c.queue_id == queue_id,
-            _WAITING,
+            _NOT_DONE,
             or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now),
             or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
             ~mine,
@@ -111,7 +111,7 @@ def take_lease(
 def take_lease_at(
     connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Lease an item that a reviewer asks for; None if it left, is served to another, or has no lease for them."""
+    """Lease one item to a reviewer; None if it left, is a repeat for somebody else, or has no lease for them."""
     used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     free = (
         select(UNUSED.c.id)
@@ -132,29 +132,29 @@ def _take_first(
 ) -> Lease | None:
     """Take the first of these leases.
 
-    On PostgreSQL a row that somebody is taking at this moment is passed over (SKIP LOCKED) instead of waited for.
+    PostgreSQL skips a row that another transaction is taking (SKIP LOCKED); it does not wait for it.
     """
     first = free.limit(1).with_for_update(skip_locked=True)
     which = LEASE.c.id == first.scalar_subquery()
     while (taken := assign_lease(connection, which, reviewer_id, token, now=now, until=until)) is not None:
-        if _is_waited_for(connection, taken.queue_item_id):
+        if _is_needed(connection, taken.queue_item_id):
             return taken
-        if not _leaves(connection, taken, now):
+        if not _leave(connection, taken, now):
             return assign_lease(connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until)
     return None
 
 
-def _is_waited_for(connection: Connection, item_id: int) -> bool:
-    """Whether a flag for which an item is in its queue is open; pairs and what is served again are there for none."""
+def _is_needed(connection: Connection, item_id: int) -> bool:
+    """Whether an item has an open flag, or needs none, as pairs and repeats do."""
     of_item = QUEUE_ITEM_FLAG.c.queue_item_id == item_id
     still_open = exists().where(of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
     return bool(connection.execute(select(or_(~exists().where(of_item), still_open))).scalar_one())
 
 
-def _leaves(connection: Connection, taken: Lease, now: datetime) -> bool:
-    """Release a lease and let its item leave where its answer stopped matching; return whether it left."""
+def _leave(connection: Connection, taken: Lease, now: datetime) -> bool:
+    """Release a lease, and remove its item if the answer no longer matches the queue; return whether it was removed."""
     item = item_by_id(connection, taken.queue_item_id)
-    # Who holds the answer now follows the queues: waiting for them with a place in hand could be for ever.
+    # Another transaction has locked the answer, and updates its queues. Waiting for it with this lease could deadlock.
     if item.response_id is None or not lock_free_responses(connection, [item.response_id]):
         return False
     release_lease(connection, taken.id)

@@ -44,7 +44,7 @@ def _count_index(where: RowFilter) -> str:
 
 
 def _unsure_of(connection: Connection, reviewer_id: int) -> Select[Any] | None:
-    """The flags that a reviewer put aside, None where there are none: most often nothing has to be left out."""
+    """The flags that a reviewer marked as unsure, None if there are none: usually nothing has to be left out."""
     query = select(REVIEW.c.flag_id).where(
         _UNSURE, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.flag_id.is_not(None), is_current()
     )

@@ -1,4 +1,4 @@
-"""Pairs: stored with the answers on their sides, found by their external ids, and read with both answers."""
+"""Pairs: stored with their two answers, looked up by external id, and read with both answers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ def pair_ids(
 
 
 def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """Return the ids of those pairs, by (source, outside id), that are stored."""
+    """Return the ids of those pairs, by (source, external id), that are stored."""
     query = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id)
     rows = rows_with(connection, query, PAIR.c.external_id, {external_id for _, external_id in keys})
     ids = {(source, external_id): id_ for source, external_id, id_ in rows}
@@ -77,7 +77,7 @@ def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[s
 
 
 class LastRows(NamedTuple):
-    """The highest id of each table: equal ids are equal contents."""
+    """The highest id of each table; equal ids mean equal contents."""
 
     pair: int
     comparison: int
@@ -87,23 +87,23 @@ class LastRows(NamedTuple):
 
 
 def last_rows(connection: Connection) -> LastRows:
-    """Return up to which rows there are, each a look at the end of its primary key."""
+    """Return the highest id of each table, from the end of its primary key."""
     return LastRows._make(last_ids(connection, PAIR, COMPARISON, REVIEW, SAMPLE, EVENT))
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}
-"""Under what a pair keeps the outside id of an answer that no log holds, by side."""
+"""The field of a pair with the external id of an answer that is in no log, by side."""
 
 Sides = tuple[int | None, int | None]
 
 
 def side_id(external_id: str, side: str) -> str:
-    """Return the outside id of a pair's answer ``a`` or ``b``."""
+    """Return the external id of a pair's answer ``a`` or ``b``."""
     return f"pair:{external_id}:{side}"
 
 
 class Origin(NamedTuple):
-    """A stored response that a pair's answer may have been taken from."""
+    """A stored response that may be the source of a pair's answer."""
 
     id: int
     source: str
@@ -114,29 +114,28 @@ Origins = Mapping[str, list[Origin]]
 
 
 def unlogged_names(pair: Pair, origins: Origins) -> dict[str, str]:
-    """Return, by column, the outside ids that a pair gives answers which no log holds; verdicts may name them."""
+    """Return, by field, the external ids of a pair's answers that are in no log; verdicts may refer to them."""
     names = {UNLOGGED["a"]: pair.response_a, UNLOGGED["b"]: pair.response_b}
     return {column: name for column, name in names.items() if name is not None and name not in origins}
 
 
 def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return, for each outside id of an answer that only pairs hold, its (response id, source) in every pair."""
+    """Return the (response id, source) in every pair for each external id of an answer that only pairs have."""
     sides: dict[str, list[tuple[int, str]]] = {}
     for side, response in (("a", PAIR.c.response_a_id), ("b", PAIR.c.response_b_id)):
         name = PAIR.c.extra[UNLOGGED[side]].as_string()
         query = select(name, response, PAIR.c.source).where(response.is_not(None)).order_by(PAIR.c.id)
-        for outside, id_, source in rows_with(connection, query, name, names):
-            sides.setdefault(outside, []).append((id_, source))
+        for external_id, id_, source in rows_with(connection, query, name, names):
+            sides.setdefault(external_id, []).append((id_, source))
     return sides
 
 
 def store_sides(
     connection: Connection, pairs: Sequence[Pair], origins: Origins, batch_id: int | None, now: datetime
 ) -> list[Sides | str]:
-    """Store the answers of these pairs, each under an id of its own; return the two ids of each, or why there are none.
+    """Store each answer of these pairs under its own id; return the two ids per pair, or why it has none.
 
-    A side is derived from the logged response that the pair names for it (``origins_of``), where that has the same
-    answer.
+    A side is derived from the logged response that the pair names for it (``origins_of``), if that has the same answer.
     """
     responses: list[Response] = []
     for pair in pairs:
@@ -181,7 +180,7 @@ def _side(pair: Pair, side: str, answer: str, model: str | None, origins: list[O
 
 
 def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
-    """Return the stored responses that pairs name their answers by, by outside id."""
+    """Return the stored responses to which pairs refer for their answers, by external id."""
     names = {name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None}
     origins: dict[str, list[Origin]] = {}
     query = select(RESPONSE.c.external_id, *columns_of(Origin, RESPONSE))
@@ -200,7 +199,7 @@ _BY_KEY = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id, PAIR.c.content_ha
 
 @dataclass(frozen=True, slots=True)
 class PairConflict:
-    """A pair whose id is stored with other content; ``index`` is its place among those that were handed over."""
+    """A pair whose id is stored with other content; ``index`` is its index in the argument."""
 
     index: int
     field: str
@@ -209,7 +208,7 @@ class PairConflict:
 
 @dataclass(slots=True)
 class StoredPairs:
-    """What became of pairs: ``ids`` in their order (None for a conflict), and which of these are ``new``."""
+    """The result of storing pairs: their ``ids`` in order (None for a conflict), and the ``new`` ones among them."""
 
     ids: list[int | None] = field(default_factory=list)
     new: list[int] = field(default_factory=list)
@@ -228,10 +227,10 @@ def store_pairs(
 ) -> StoredPairs:
     """Store pairs that are new by (source, external id).
 
-    A known pair with equal texts is unchanged, also one that comes without answers (a question that was sampled) beside
-    the stored one that has them; with other texts, or with another gold, it is a conflict and left as it was. The
-    answers become responses of kind ``pair_side``, unless ``sides`` names stored ones. Nothing is read or written row
-    by row. Raises BadInput if a text holds NUL or a lone surrogate, which not both engines can hold.
+    A known pair with equal texts is unchanged, also if it has no answers (a sampled question) and the stored one has.
+    A known pair with other texts, or with another gold, is a conflict; the stored one does not change. Answers become
+    responses of kind ``pair_side``, unless ``sides`` names stored ones. All reads and writes are in batches. Raises
+    BadInput if a text contains NUL or a lone surrogate, which not both engines can store.
     """
     now = now or datetime.now(UTC)
     result = StoredPairs()
@@ -280,7 +279,7 @@ def _insert(
     batch_id: int | None,
     now: datetime,
 ) -> dict[Key, str]:
-    """Insert the new pairs; return why some of them could not come in."""
+    """Insert the new pairs; return the reasons of those that could not be stored."""
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
@@ -322,7 +321,7 @@ def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
 
 
 def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | None:
-    """Say in which field a pair differs from the stored one of its id, and how."""
+    """Return the field in which a pair differs from the stored one of its id, and how."""
     if hash_.question != stored.hash.question:
         return "question", f"{pair.external_id!r} is stored with another question, options or reference"
     if hash_.answers is not None and hash_.answers != stored.hash.answers:

@@ -1,4 +1,4 @@
-"""Queue items, their flags, their current reviews, and what their reviewers had seen before."""
+"""Queue items, their flags and current reviews, and what reviewers saw before they reviewed."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -58,7 +58,7 @@ class QueueItem:
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to be stored, with the flags it stands for."""
+    """An item to store, with the flags that it covers."""
 
     position: float
     reviews_needed: int = 1
@@ -74,7 +74,7 @@ _NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 
 
 def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem], now: datetime) -> list[int]:
-    """Store items with their flags and a place for each review they need; return their ids in order."""
+    """Store items with their flags and one lease per needed review; return their ids in order."""
     ids: list[int] = []
     for some in batches(items):
         rows = [
@@ -91,14 +91,14 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
 
 
 def link_flags(connection: Connection, flags: dict[int, tuple[int, ...]]) -> None:
-    """Let items (by id) stand for flags, as well as for those they stood for."""
+    """Link more flags to items, by item id."""
     rows = [{"queue_item_id": item, "flag_id": flag} for item, ids in flags.items() for flag in ids]
     if rows:
         connection.execute(insert_or_skip(connection, QUEUE_ITEM_FLAG, "queue_item_id", "flag_id"), rows)
 
 
 def unlink_flags(connection: Connection, item_id: int, flag_ids: Collection[int]) -> None:
-    """Let an item stand for these flags no more."""
+    """Unlink these flags from an item."""
     connection.execute(
         delete(QUEUE_ITEM_FLAG).where(
             QUEUE_ITEM_FLAG.c.queue_item_id == item_id, QUEUE_ITEM_FLAG.c.flag_id.in_(flag_ids)
@@ -107,7 +107,7 @@ def unlink_flags(connection: Connection, item_id: int, flag_ids: Collection[int]
 
 
 def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set[int]]:
-    """Return the flags that each of these items stands for."""
+    """Return the flags of each of these items."""
     flags: dict[int, set[int]] = {id_: set() for id_ in item_ids}
     query = select(QUEUE_ITEM_FLAG).where(QUEUE_ITEM_FLAG.c.queue_item_id.in_(item_ids))
     for row in connection.execute(query):
@@ -116,7 +116,7 @@ def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set
 
 
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
-    """Return the flags of waiting items of a queue that somebody decided elsewhere, by answer: the order of locks."""
+    """Return the flags of unfinished items whose answer has a decision elsewhere, by answer, the order of locks."""
     decided = exists().where(REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None))
     query = (
         select(QUEUE_ITEM_FLAG.c.flag_id)
@@ -128,7 +128,7 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
-    """Return an item, or raise NotFound; lock it after its response or pair, as where judgments are stored."""
+    """Return an item, or raise NotFound; lock it after its response or pair, the order in which judgments lock."""
     query = select(*_COLUMNS).where(QUEUE_ITEM.c.id == item_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
@@ -137,8 +137,8 @@ def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> Q
 
 
 def unfinished_items(connection: Connection, queue_id: int, response_ids: Collection[int]) -> dict[int, QueueItem]:
-    """Return the items of these answers in a queue that wait, else those that left last, by answer."""
-    waiting = (
+    """Return the unfinished items of these answers in a queue, else the ones that left last, by answer."""
+    items = (
         select(*_COLUMNS)
         .where(
             QUEUE_ITEM.c.queue_id == queue_id,
@@ -148,18 +148,18 @@ def unfinished_items(connection: Connection, queue_id: int, response_ids: Collec
         )
         .order_by(QUEUE_ITEM.c.state.in_(UNFINISHED), QUEUE_ITEM.c.id)
     )
-    query = by_index(waiting, QUEUE_ITEM, "ix_queue_item_of_response")  # by itself SQLite reads all that wait
+    query = by_index(items, QUEUE_ITEM, "ix_queue_item_of_response")  # else SQLite reads all unfinished items
     return {row.response_id: QueueItem(*row) for row in connection.execute(query)}
 
 
-def waiting_items_on(connection: Connection, subject: ColumnElement[bool]) -> list[QueueItem]:
-    """Return the items on these answers or pairs that wait, in any queue, served again or not."""
+def unfinished_items_on(connection: Connection, subject: ColumnElement[bool]) -> list[QueueItem]:
+    """Return the unfinished items of these answers or pairs in all queues, including repeats."""
     query = select(*_COLUMNS).where(subject, QUEUE_ITEM.c.state.in_(UNFINISHED)).order_by(QUEUE_ITEM.c.id)
     return [QueueItem(*row) for row in connection.execute(query)]
 
 
 def finished_flags(connection: Connection, queue_id: int, response_ids: Collection[int]) -> set[int]:
-    """Return the flags for which these answers were in a queue and are done there."""
+    """Return the flags of finished items of these answers in a queue."""
     done = (
         select(QUEUE_ITEM_FLAG.c.flag_id)
         .join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
@@ -169,12 +169,12 @@ def finished_flags(connection: Connection, queue_id: int, response_ids: Collecti
             QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
         )
     )
-    query = by_index(done, QUEUE_ITEM, "ix_queue_item_of_response")  # by itself SQLite reads all that is done
+    query = by_index(done, QUEUE_ITEM, "ix_queue_item_of_response")  # else SQLite reads all finished items
     return set(connection.execute(query).scalars())
 
 
 def touched_items(connection: Connection, item_ids: Collection[int], now: datetime) -> set[int]:
-    """Return those of these items that somebody holds or reviewed."""
+    """Return those of these items that somebody leases or has reviewed."""
     leased_or_done = LEASE.c.done.is_(True) | (LEASE.c.until > now)
     query = select(LEASE.c.queue_item_id).where(LEASE.c.queue_item_id.in_(item_ids), leased_or_done)
     return set(connection.execute(query).scalars())
@@ -183,20 +183,20 @@ def touched_items(connection: Connection, item_ids: Collection[int], now: dateti
 def set_item_state(
     connection: Connection, item: QueueItem, state: ItemState, now: datetime, *, leases: int = 0
 ) -> None:
-    """Store what has become of an item, and keep as many unused leases as it still needs reviews."""
+    """Store the state of an item, and keep ``leases`` unused leases, one per review that it still needs."""
     if state is not item.state:
         connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(state=state.value))
     fit_leases(connection, asdict(item), leases, now)
 
 
 def move_item(connection: Connection, item_id: int, position: float) -> None:
-    """Put an item elsewhere in the order."""
+    """Move an item to another position in its queue."""
     connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item_id).values(position=position))
     move_leases(connection, item_id, position)
 
 
 def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
-    """Whether the same answer or pair waits in the same queue as another item; not beside what is served again."""
+    """Whether the queue has another unfinished item of the same answer or pair; always False for a repeat."""
     if item.repeat_for is not None:
         return False
     other = exists().where(
@@ -211,7 +211,7 @@ def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
 
 
 def holding_queues(connection: Connection, flag_id: int) -> list[str]:
-    """Return the names of the open queues in which an item keeps a flag open."""
+    """Return the names of the open queues with an unfinished item of a flag: they keep it open."""
     query = (
         select(QUEUE.c.name)
         .join(QUEUE_ITEM, QUEUE_ITEM.c.queue_id == QUEUE.c.id)
@@ -227,10 +227,11 @@ def holding_queues(connection: Connection, flag_id: int) -> list[str]:
 
 
 def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
-    """Return what the reviews that count make of a flag, None where nothing decides it yet.
+    """Return the state of a flag after its reviews, None if it is not decided yet.
 
-    While a queue needs more reviews, nothing does. Otherwise the latest of these counts: a decision outside queues, the
-    decision on which the reviews of an item agree, an adjudication. A review after the reveal does not count.
+    A flag is not decided while a queue needs more reviews. Otherwise the latest of these counts: a decision outside
+    queues, the decision on which the reviews of an item agree, an adjudication. A review after the reveal does not
+    count.
     """
     if holding_queues(connection, flag_id):
         return None
@@ -261,7 +262,7 @@ def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
 
 
 def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
-    """Bring open flags that a queue holds no more to what was decided on them meanwhile."""
+    """Close open flags that no queue keeps open any more and that were decided meanwhile."""
     query = select(FLAG.c.id).where(FLAG.c.id.in_(flag_ids), FLAG.c.state == FlagState.OPEN.value)
     for flag_id in connection.execute(query.order_by(FLAG.c.id)).scalars().all():
         state = decided_state(connection, flag_id)
@@ -353,7 +354,7 @@ _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
 
 
 def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -> bool:
-    """Whether an open item had all its reviews before one was withdrawn, so that nothing of it was hidden."""
+    """Whether an open item had all its reviews before one was withdrawn: nothing of it was hidden then."""
     columns = (REVIEW.c.id, REVIEW.c.reviewer_id, REVIEW.c.decision, REVIEW.c.replaces)
     query = select(*columns).where(REVIEW.c.queue_item_id == item.id, REVIEW.c.reviewer_id != reviewer_id)
     current: dict[int, int] = {}
@@ -369,9 +370,9 @@ def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -
 def leased_where_visible(
     connection: Connection, item: QueueItem, reviewer_id: int, what: str, taken_at: datetime
 ) -> bool:
-    """Whether a person leased the same answer in a queue that shows ``what`` before it was hidden from them here.
+    """Whether a person leased the same answer in a queue that shows ``what``, before this queue hid it from them.
 
-    That is when the item joined, where its queue is given to them, else when they took it (``taken_at``).
+    A queue that is assigned to them hides it when the item joins, another one when they lease the item (``taken_at``).
     """
     access = exists().where(QUEUE_ASSIGNMENT.c.queue_id == item.queue_id, QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
     joined = connection.execute(
@@ -382,7 +383,7 @@ def leased_where_visible(
         .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(QUEUE_ITEM.c.response_id == item.response_id, QUEUE_ITEM.c.id != item.id, _HIDES[what].is_(False))
     )
-    # From the few items of this answer, not from all that its reviewer ever took.
+    # Reads the few items of this answer, not all that the reviewer ever leased.
     elsewhere = select(LEASE.c.id).where(
         LEASE.c.queue_item_id.in_(in_sight),
         LEASE.c.reviewer_id == reviewer_id,
@@ -393,7 +394,7 @@ def leased_where_visible(
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """An answer as it is read; texts are None once forgotten, ``passages`` also where the log carried none."""
+    """The texts of an answer; None once forgotten. ``passages`` is also None if the log has none."""
 
     response_id: int
     external_id: str

@@ -1,4 +1,4 @@
-"""Queues, the people to whom they are assigned, how far they are, and their items in conflict."""
+"""Queues, the reviewers to whom they are assigned, their progress and their conflicts."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ ANSWERS, PAIRS = "answers", "pairs"
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue as stored: what it holds (``subject`` answers or pairs, ``filter``) and how it is reviewed.
+    """A queue as stored: which items it has (``subject`` answers or pairs, ``filter``) and how they are reviewed.
 
-    ``overlap`` is the share of its items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate``
-    is the share of items drawn at random, ``repeat_rate`` the chance to be served an earlier item of one's own.
+    ``overlap`` is the share of items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate`` is
+    the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again.
     """
 
     id: int
@@ -61,7 +61,7 @@ class Queue:
 
     @property
     def blind(self) -> bool:
-        """Whether anything is hidden from whoever holds an item of it."""
+        """Whether it hides anything from the reviewer of an item."""
         return self.blind_people or self.blind_judge
 
 
@@ -87,7 +87,7 @@ def queue_named(connection: Connection, name: str) -> Queue:
 
 
 def queue_by_id(connection: Connection, queue_id: int) -> Queue:
-    """Return a queue that is known to be there."""
+    """Return a queue that is known to exist."""
     return _queue(connection.execute(select(QUEUE).where(QUEUE.c.id == queue_id)).one())
 
 
@@ -102,7 +102,7 @@ def list_queues(connection: Connection, *, only_open: bool = False, subject: str
 
 
 def any_open_queue(connection: Connection) -> bool:
-    """Whether any queue is open; most databases have none, which saves further queries."""
+    """Whether any queue is open. Most databases have none, which saves further queries."""
     return bool(connection.execute(select(exists().where(QUEUE.c.state == QueueState.OPEN.value))).scalar())
 
 
@@ -125,7 +125,7 @@ def unassign(connection: Connection, queue_id: int, reviewer_ids: Collection[int
 
 
 def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
-    """Return the people to whom a queue is assigned, by name; none: it is open to everybody."""
+    """Return the people to whom a queue is assigned, by name. An unassigned queue is open to everybody."""
     ids = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = reviewers_by_id(connection, connection.execute(ids).scalars().all())
     return sorted(people, key=lambda each: (each.name, each.origin))
@@ -161,7 +161,7 @@ class WorkCount:
 
 
 def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
-    """Return how many items a queue has by state; what is served again to one person is not counted."""
+    """Return the number of items of a queue by state, without repeats."""
     several = QUEUE_ITEM.c.reviews_needed > 1
     query = (
         select(QUEUE_ITEM.c.state, several, func.count(), func.sum(QUEUE_ITEM.c.reviews_needed))
@@ -172,7 +172,7 @@ def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
 
 
 def count_leases(connection: Connection, queue_id: int, now: datetime) -> dict[int, int]:
-    """Return how many items each person (by id) holds at this moment."""
+    """Return the number of items that each person (by id) leases now."""
     query = (
         select(LEASE.c.reviewer_id, func.count())
         .where(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now)
@@ -182,19 +182,19 @@ def count_leases(connection: Connection, queue_id: int, now: datetime) -> dict[i
 
 
 def count_leased_items(connection: Connection, queue_id: int, now: datetime) -> int:
-    """Return how many items somebody holds at this moment, what is served again not counted."""
+    """Return the number of items that are leased now, without repeats."""
     leased = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.repeat_for.is_(None))
     return int(connection.execute(select(func.count(LEASE.c.queue_item_id.distinct())).where(leased)).scalar_one())
 
 
 def count_reviews(connection: Connection, queue_id: int) -> int:
-    """Return how many reviews were given in a queue from places that are not served again."""
+    """Return the number of reviews in a queue, without those of repeats."""
     done = and_(_of_people(queue_id), LEASE.c.done.is_(True), LEASE.c.repeat_for.is_(None))
     return int(connection.execute(select(func.count()).where(done)).scalar_one())
 
 
 def count_work(connection: Connection, queue_id: int) -> dict[int, WorkCount]:
-    """Return what each person (by id) did in a queue, without withdrawn reviews."""
+    """Return the work of each person (by id) in a queue, without withdrawn reviews."""
     reviews = _reviews(queue_id)
     unsure = func.sum(case((reviews.c.decision == Decision.UNSURE.value, 1), else_=0))
     query = select(reviews.c.reviewer_id, func.count(), unsure, func.max(reviews.c.at)).group_by(reviews.c.reviewer_id)
@@ -205,23 +205,23 @@ def count_work(connection: Connection, queue_id: int) -> dict[int, WorkCount]:
 
 
 def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
-    """Return how long each person (by id) looked at an item, the median in seconds of what was measured."""
+    """Return the median time that each person (by id) spent on an item, in seconds, without unmeasured times."""
     reviews = _reviews(queue_id)
-    place = func.row_number().over(partition_by=reviews.c.reviewer_id, order_by=reviews.c.seconds)
+    rank = func.row_number().over(partition_by=reviews.c.reviewer_id, order_by=reviews.c.seconds)
     count = func.count().over(partition_by=reviews.c.reviewer_id)
     ranked = (
-        select(reviews.c.reviewer_id, reviews.c.seconds, place.label("place"), count.label("count"))
+        select(reviews.c.reviewer_id, reviews.c.seconds, rank.label("rank"), count.label("count"))
         .where(reviews.c.seconds.is_not(None))
         .subquery()
     )
     # The middle one, or the two beside the middle.
-    middle = and_(2 * ranked.c.place >= ranked.c.count, 2 * ranked.c.place <= ranked.c.count + 2)
+    middle = and_(2 * ranked.c.rank >= ranked.c.count, 2 * ranked.c.rank <= ranked.c.count + 2)
     query = select(ranked.c.reviewer_id, func.avg(ranked.c.seconds)).where(middle).group_by(ranked.c.reviewer_id)
     return {reviewer_id: float(value) for reviewer_id, value in connection.execute(query)}
 
 
 def count_skipped(connection: Connection, queue_id: int) -> dict[int, int]:
-    """Return how many items of a queue each person (by id) put aside."""
+    """Return the number of items that each person (by id) skipped in a queue."""
     here = exists().where(QUEUE_ITEM.c.id == SKIP.c.queue_item_id, QUEUE_ITEM.c.queue_id == queue_id)
     query = (
         select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(here).group_by(SKIP.c.reviewer_id)
@@ -230,7 +230,7 @@ def count_skipped(connection: Connection, queue_id: int) -> dict[int, int]:
 
 
 def _of_people(queue_id: int) -> ColumnElement[bool]:
-    """The places of a queue that somebody took: by person, so that those which wait are not read."""
+    """The leases of a queue that somebody took; selected by person, so that free leases are not read."""
     return and_(LEASE.c.reviewer_id.in_(select(REVIEWER.c.id)), LEASE.c.queue_id == queue_id)
 
 
@@ -245,7 +245,7 @@ def _reviews(queue_id: int) -> Subquery:
 
 @dataclass(frozen=True, slots=True)
 class ConflictRow:
-    """An item with the name of its queue and how its question begins; ``external_id`` None of a pair."""
+    """A conflict with the name of its queue and the start of its question; ``external_id`` is None for a pair."""
 
     item_id: int
     queue: str
@@ -279,13 +279,13 @@ _CONFLICTS: Select[Any] = (
 def conflict_rows(
     connection: Connection, queue_ids: Collection[int], *, after: int = 0, limit: int = 50
 ) -> list[ConflictRow]:
-    """Return the items of these queues that wait for an adjudication, by id, behind ``after``."""
-    split = (
+    """Return the open conflicts of these queues by id, with ids above ``after``."""
+    in_conflict = (
         QUEUE_ITEM.c.queue_id.in_(queue_ids),
         QUEUE_ITEM.c.state == ItemState.CONFLICT.value,
         QUEUE_ITEM.c.id > after,
     )
-    query = _CONFLICTS.where(*split).order_by(QUEUE_ITEM.c.id).limit(limit)
+    query = _CONFLICTS.where(*in_conflict).order_by(QUEUE_ITEM.c.id).limit(limit)
     return [record_of(ConflictRow, row) for row in connection.execute(query)]
 
 
@@ -295,7 +295,7 @@ def open_queue_ids(connection: Connection) -> list[int]:
 
 
 def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int = 50) -> list[ConflictRow]:
-    """Return the items that a person reviewed and whose reviews differed, the newest first."""
+    """Return the conflicts on items that a person reviewed, also adjudicated ones, the newest first."""
     reviewed = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT.value, ItemState.ADJUDICATED.value))
     query = _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed), differed).order_by(QUEUE_ITEM.c.id.desc()).limit(limit)

@@ -157,11 +157,10 @@ def lock_subject(connection: Connection, response_id: int | None, pair_id: int |
 
 
 def lock_response(connection: Connection, response_id: int) -> LockedResponse:
-    """Read a response and hold it.
+    """Read and lock a response, or raise NotFound.
 
-    SQLite holds the whole database already. On PostgreSQL the response comes before its flag, as where judgments are
-    stored: two transactions that took them in turns would wait for each other for ever. Raises NotFound without such a
-    response.
+    A transaction on SQLite already locks the whole database. On PostgreSQL the response is locked before its flag, the
+    order in which judgments are stored: another order could deadlock.
     """
     query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(RESPONSE.c.id == response_id)
     row = connection.execute(query.with_for_update(key_share=True)).one_or_none()
@@ -171,7 +170,7 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
 
 
 def lock_free_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
-    """Hold responses and return them, without those that another transaction changes: it is not waited for."""
+    """Lock responses and return those that it locked; those that another transaction has locked are skipped."""
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
     locked: set[int] = set()
     for some in batches(sorted(response_ids)):

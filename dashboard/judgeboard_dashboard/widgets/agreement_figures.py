@@ -318,7 +318,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
                 persons_table(result, "self_agreement"),
                 [_target("twice", result.grade, ids.get(each.first)) for each in result.self_agreement],
                 key="raters_twice",
-                under=("Compares the first and the second grade of answers that a queue served again.",),
+                under=("Compares the first and the second grade of answers that a queue repeated.",),
             )
         if result.against_gold:
             heading("People and gold labels")
