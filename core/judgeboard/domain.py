@@ -407,7 +407,7 @@ class Rejected:
     field: str | None
     reason: str
     row: Any
-    conflict: bool = False
+    differs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,12 +150,12 @@ def exit_code(summary: "ImportSummary") -> int:
 
 def summary_lines(summary: "ImportSummary") -> list[str]:
     """Return the result of an import as lines: rows, columns, and why rows were rejected."""
-    rejected = [row for row in summary.first_rejected if not row.conflict]
+    rejected = [row for row in summary.first_rejected if not row.differs]
     return [
         _counts(summary),
         *_columns(summary),
-        *_first(rejected, summary.rejected - summary.conflicts),
-        *_conflicts(summary),
+        *_first(rejected, summary.rejected - summary.differing),
+        *_differing(summary),
         *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
         *(f"  {problem}" for problem in (summary.rejected_problem, summary.unreadable) if problem),
     ]
@@ -168,7 +168,7 @@ def _counts(summary: "ImportSummary") -> str:
         return f"{summary.file}: nothing new, all {summary.unchanged:,} rows are already stored{since}"
     return (
         f"{summary.file}: {summary.rows:,} rows of {summary.format}: {summary.new:,} {would}new, "
-        f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected ({summary.conflicts:,} conflicts)"
+        f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected ({summary.differing:,} differing)"
         + (f", {summary.feedback_added:,} feedback added" if summary.feedback_added else "")
     )
 
@@ -210,10 +210,10 @@ def _of_another_kind(summary: "ImportSummary") -> bool:
     return any(isinstance(row, OfAnotherKind) for row in summary.first_rejected)
 
 
-def _conflicts(summary: "ImportSummary") -> list[str]:
-    if not summary.conflicts:
+def _differing(summary: "ImportSummary") -> list[str]:
+    if not summary.differing:
         return []
-    lines = _first(summary.first_conflicts, summary.conflicts)
+    lines = _first(summary.first_differing, summary.differing)
     if kind_class(summary.kind).brings_answers:
         lines.append("  stored rows are unchanged; to import the file as another log, add --source NAME")
     return lines
@@ -221,12 +221,9 @@ def _conflicts(summary: "ImportSummary") -> list[str]:
 
 def _first(rows: Sequence[Rejected], total: int) -> list[str]:
     """Return a line for each of the first rows, of ``total`` rows."""
-    lines = [
-        f"  line {row.line}: {'conflict: ' if row.conflict else ''}{f'{row.field}: ' if row.field else ''}{row.reason}"
-        for row in rows[:MAX_ROWS]
-    ]
+    lines = [f"  line {row.line}: {f'{row.field}: ' if row.field else ''}{row.reason}" for row in rows[:MAX_ROWS]]
     if total > len(lines):
-        kind = " conflicts" if rows and rows[0].conflict else ""
+        kind = " differing rows" if rows and rows[0].differs else ""
         lines.append(f"  and {total - len(lines):,} more{kind}")
     return lines
 

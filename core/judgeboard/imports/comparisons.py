@@ -99,7 +99,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         return ImportedComparison(pair_id, judge, comparison, source)
 
     def store(self, connection: Connection, records: Sequence[ImportedComparison], now: datetime) -> Stored:
-        """Store the comparisons whose pair is found; another verdict in the same order is a conflict."""
+        """Store the comparisons whose pair is found; another verdict in the same order is rejected."""
         rows = RowOutcomes(len(records))
         names = {index: (record.pair_id, record.source) for index, record in enumerate(records)}
         named = pairs_named(connection, {external_id for external_id, _ in names.values()})

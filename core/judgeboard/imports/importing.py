@@ -21,7 +21,7 @@ from judgeboard.store.storing import finish_batch, same_file_before, start_batch
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
 DEFAULT_SOURCE = "default"
-_COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected", "conflicts")
+_COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
 MOST_KEPT = 20  # first records, and first rejected rows, that a summary has
 
 OnProgress = Callable[[int, float | None], None]
@@ -30,11 +30,12 @@ OnProgress = Callable[[int, float | None], None]
 
 @dataclass(slots=True)
 class ImportSummary:
-    """The result of an import: rows = new + unchanged + rejected (conflicts are rejected rows).
+    """The result of an import: rows = new + unchanged + rejected.
 
-    ``unreadable`` is the reason if the file could not be read to its end; ``before`` is the time of an earlier import
-    of the same bytes. ``first_conflicts`` are listed separately because unusable rows come before them in a batch.
-    ``first_records`` are the first records of the file.
+    Rejected rows include the ``differing`` ones, whose id is stored with other content. ``unreadable`` is the reason if
+    the file could not be read to its end; ``before`` is the time of an earlier import of the same bytes.
+    ``first_differing`` are listed separately because unusable rows come before them in a batch. ``first_records`` are
+    the first records of the file.
     """
 
     file: str
@@ -45,7 +46,7 @@ class ImportSummary:
     unchanged: int = 0
     feedback_added: int = 0
     rejected: int = 0
-    conflicts: int = 0
+    differing: int = 0
     columns: tuple[ColumnUse, ...] = ()
     unreadable: str | None = None
     rejected_file: Path | None = None
@@ -53,7 +54,7 @@ class ImportSummary:
     before: datetime | None = None
     first_records: list[Any] = field(default_factory=list)
     first_rejected: list[Rejected] = field(default_factory=list)
-    first_conflicts: list[Rejected] = field(default_factory=list)
+    first_differing: list[Rejected] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
@@ -87,8 +88,8 @@ class ImportSummary:
         return tuple(name for name in kind_class(self.kind).needed if name in empty)
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers that are stored with the batch."""
-        return {name: getattr(self, name) for name in _COUNTS}
+        """Return the numbers that are stored with the batch, by their stored names."""
+        return {name: getattr(self, name) for name in _COUNTS} | {"conflicts": self.differing}
 
 
 def import_file(
@@ -206,7 +207,7 @@ class _Batch:
         summary.feedback_added += stored.feedback_added
         for problem in stored.problems:
             line, row = self.rows[problem.index]
-            self._reject(Rejected(line, problem.field, problem.reason, row, conflict=problem.conflict))
+            self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))
         self.records, self.rows = [], []
 
     def finish(self) -> None:
@@ -222,9 +223,9 @@ class _Batch:
 
     def _reject(self, rejected: Rejected) -> None:
         self.summary.rejected += 1
-        self.summary.conflicts += rejected.conflict
-        if rejected.conflict and len(self.summary.first_conflicts) < MOST_KEPT:
-            self.summary.first_conflicts.append(rejected)
+        self.summary.differing += rejected.differs
+        if rejected.differs and len(self.summary.first_differing) < MOST_KEPT:
+            self.summary.first_differing.append(rejected)
         if len(self.summary.first_rejected) < MOST_KEPT:
             self.summary.first_rejected.append(rejected)
         self.pass_on(rejected)

@@ -100,7 +100,7 @@ class Problem:
     index: int
     field: str | None
     reason: str
-    conflict: bool = False
+    differs: bool = False
 
 
 @dataclass(slots=True)
@@ -179,9 +179,9 @@ class RowOutcomes:
         self.new: set[int] = set()
         self.problems: dict[int, Problem] = {}
 
-    def refuse(self, index: int, field_: str | None, reason: str, *, conflict: bool = False) -> None:
+    def refuse(self, index: int, field_: str | None, reason: str, *, differs: bool = False) -> None:
         """Refuse a row; its first reason is kept."""
-        self.problems.setdefault(index, Problem(index, field_, reason, conflict=conflict))
+        self.problems.setdefault(index, Problem(index, field_, reason, differs=differs))
 
     def find(
         self, what: str, field_: str, names: Mapping[int, tuple[str, str | None]], named: Mapping[str, Sequence[Found]]

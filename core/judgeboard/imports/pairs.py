@@ -223,7 +223,7 @@ class PairImport(RecordedImport[ImportedPair]):
         return ImportedPair(pair, judge, verdicts, _raws(cells), people)
 
     def store(self, connection: Connection, records: Sequence[ImportedPair], now: datetime) -> Stored:
-        """Store what is new; a pair with other texts, or another verdict of a judge on it, is a conflict."""
+        """Store what is new; a pair with other texts, or another verdict of a judge on it, is rejected."""
         rows = RowOutcomes(len(records))
         ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
         people = [
@@ -354,10 +354,10 @@ def _options(cells: Cells) -> tuple[str, ...] | None:
 def import_pairs(
     connection: Connection, pairs: Sequence[Pair], batch_id: int, now: datetime, rows: RowOutcomes
 ) -> list[int | None]:
-    """Store the pairs of a batch of rows, note what became of these; return the pair of each, None for a conflict."""
+    """Store the pairs of a batch of rows, reject those that differ; return the pair of each row, None if rejected."""
     result = store_pairs(connection, pairs, batch_id, now)
     for clash in result.conflicts:
-        rows.refuse(clash.index, clash.field, clash.reason, conflict=True)
+        rows.refuse(clash.index, clash.field, clash.reason, differs=True)
     first: dict[int, int] = {}
     for index, pair_id in enumerate(result.ids):
         if pair_id is not None:

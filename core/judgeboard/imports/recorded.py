@@ -69,7 +69,7 @@ def store_recorded(
 ) -> None:
     """Store the comparisons of one judge version, by the index of their row.
 
-    The same verdict again is unchanged, one on further aspects is added, another one is a conflict of its row.
+    The same verdict again is unchanged, one on further aspects is added, another one is rejected.
     """
     pair_ids = {item.pair_id for items in comparisons.values() for item in items}
     stored = stored_comparisons(connection, version.id, pair_ids)
@@ -90,7 +90,7 @@ def store_recorded(
     for index, items in comparisons.items():
         if wrong := next(filter(contradicts, items), None):
             reason = f"{version.name} has another verdict on this pair in the order {wrong.shown}"
-            rows.refuse(index, None, reason, conflict=True)
+            rows.refuse(index, None, reason, differs=True)
             continue
         for item in items:
             key = key_of(item)

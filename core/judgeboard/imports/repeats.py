@@ -97,13 +97,13 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         return ImportedRepeats(response, judge, rubric, str(scale), tuple(scores), tuple(raws))
 
     def store(self, connection: Connection, records: Sequence[ImportedRepeats], now: datetime) -> Stored:
-        """Store what is new; an answer with other content, or another score in the same repeat, is a conflict."""
+        """Store what is new; an answer with other content, or another score in the same repeat, is rejected."""
         rows = RowOutcomes(len(records))
         responses = [record.response for record in records]
         stored = store_responses(connection, responses, self.batch_id, now)
-        for clash in stored.conflicts:
+        for clash in stored.differing:
             reason = f"{clash.external_id!r} is stored with other content"
-            rows.refuse(clash.index, "external_id", reason, conflict=True)
+            rows.refuse(clash.index, "external_id", reason, differs=True)
         known = find_responses(connection, [key_of(response) for response in responses])
         new = set(stored.new)
         by_judge: dict[tuple[str, str, str], dict[int, int]] = {}
@@ -157,7 +157,7 @@ def _new_judgments(
             yield NewJudgment(response_id, 0, repeat, _verdict(record, repeat))
         elif stored_score != ({} if value is None else {SCORE: value}):
             reason = f"{judge} has another score in repeat {repeat + 1} of this answer"
-            rows.refuse(index, "samples", reason, conflict=True)
+            rows.refuse(index, "samples", reason, differs=True)
 
 
 def _verdict(record: ImportedRepeats, repeat: int) -> Verdict:

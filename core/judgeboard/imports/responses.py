@@ -33,7 +33,7 @@ MAX_COST = 1_000_000.0
 
 
 class ResponseImport(ImportKind[Response]):
-    """Logged responses; a known id with other content is a conflict.
+    """Logged responses; a row with a known id and other content is rejected.
 
     A row names its own source only beside an ``external_id``, as exports do; all others get ``source``. An id may
     occur once in a file. A row without an id gets its content hash, and the k-th equal row ``hash-k``.
@@ -106,13 +106,13 @@ class ResponseImport(ImportKind[Response]):
         """Store responses that are new, and feedback that is new on known ones."""
         stored = store_responses(connection, records, self.batch_id, now)
         result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
-        kept = find_contents(connection, [key_of(records[conflict.index]) for conflict in stored.conflicts])
-        for conflict in stored.conflicts:
-            record = records[conflict.index]
+        kept = find_contents(connection, [key_of(records[row.index]) for row in stored.differing])
+        for row in stored.differing:
+            record = records[row.index]
             other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []
-            reason = f"{conflict.external_id!r} is stored with other content"
+            reason = f"{row.external_id!r} is stored with other content"
             reason += f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}" if other else ""
-            result.problems.append(Problem(conflict.index, "id", reason, conflict=True))
+            result.problems.append(Problem(row.index, "id", reason, differs=True))
         return result
 
     def as_row(self, record: Response) -> dict[str, Any]:

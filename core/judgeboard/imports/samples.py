@@ -78,7 +78,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
         return ImportedSamples(pair_in(cells, self.source or "", answers=False), judge, _tries(cells), _verdicts(cells))
 
     def store(self, connection: Connection, records: Sequence[ImportedSamples], now: datetime) -> Stored:
-        """Store what is new; another answer of a model in the same try is a conflict."""
+        """Store what is new; another answer of a model in the same sample is rejected."""
         rows = RowOutcomes(len(records))
         ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
@@ -99,7 +99,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
                         rows.new.add(index)
                     elif not _equals(known[key], sample):
                         reason = f"{version.name} has another answer in sample {number + 1} of this question"
-                        rows.refuse(index, "samples", reason, conflict=True)
+                        rows.refuse(index, "samples", reason, differs=True)
             if new:
                 store_samples(connection, version, self.run(connection, version, now), new, now)
             comparisons = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}

@@ -94,7 +94,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         return ImportedVerdict(response_id, judge, verdict, source)
 
     def store(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> Stored:
-        """Store the verdicts on responses of logs and pairs; a different verdict is a conflict."""
+        """Store the verdicts on responses of logs and pairs; a verdict that differs from the stored one is rejected."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         named = responses_named(connection, {external_id for external_id, _ in names.values()})
@@ -115,7 +115,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                     new[index] = NewJudgment(response_id, 0, 0, verdict)
                 elif not known[response_id].equals(verdict):
                     reason = f"{version.name} has another verdict on {records[index].response_id!r}"
-                    rows.refuse(index, "external_id", reason, conflict=True)
+                    rows.refuse(index, "external_id", reason, differs=True)
             if new:
                 stored = store_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
                 # Another process may have stored some of them between the two statements.

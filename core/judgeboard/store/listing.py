@@ -141,35 +141,33 @@ class KeyedList:
             raise BadInput("this URL has no page of the list: go back to the first page")
         return position if name == self.order.name else None
 
-    def _read(
-        self, position: ListPosition | None, limit: int, *, backwards: bool
-    ) -> tuple[tuple[ListPosition, ...], int, int]:
+    def _read(self, start: ListPosition | None, limit: int, *, backwards: bool) -> tuple[list[ListPosition], int, int]:
         """Return positions in one direction, the total, and the number of rows before the first position.
 
         Counting the rows before a page gets slower with its depth, and people look at the first pages.
         """
         matches = self._gathered()
         value, id_ = self._columns(matches)
-        further = [] if position is None else [self._beyond(matches, position, backwards=backwards)]
+        further = [] if start is None else [self._beyond(matches, start, backwards=backwards)]
         page = (
             self._sorted(matches, [value.label("value"), id_.label("id")], further, backwards=backwards)
             .limit(limit)
             .subquery("page")
         )
         counted = [self._counted(matches, []).label("total")]
-        if position is not None:
-            ahead_of = self._beyond(matches, position, backwards=True, inclusive=not backwards)
+        if start is not None:
+            ahead_of = self._beyond(matches, start, backwards=True, inclusive=not backwards)
             counted.append(self._counted(matches, [ahead_of]).label("ahead"))
         counts = select(*counted).subquery("counts")
         rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
         positions = [ListPosition(self.order.name, row.value, row.id) for row in rows if row.id is not None]
-        in_order = tuple(sorted(positions, key=self._rank))
+        in_order = sorted(positions, key=self._rank)
         total = rows[0].total
-        ahead = rows[0].ahead if position is not None else total if backwards else 0
+        ahead = rows[0].ahead if start is not None else total if backwards else 0
         return in_order, total, ahead - len(in_order) if backwards else ahead
 
-    def _rank(self, position: ListPosition) -> tuple[float, int]:
-        value, id_ = position.value, position.id
+    def _rank(self, start: ListPosition) -> tuple[float, int]:
+        value, id_ = start.value, start.id
         return (-value if self.order.descending else value, -id_ if self.order.id_descending else id_)
 
     def _gathered(self) -> CTE | None:

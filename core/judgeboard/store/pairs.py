@@ -143,7 +143,7 @@ def store_sides(
             responses.append(_side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or "")))
             responses.append(_side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")))
     result = store_responses(connection, responses, batch_id, now)
-    clashes = {(clash.source, clash.external_id) for clash in result.conflicts}
+    clashes = {(clash.source, clash.external_id) for clash in result.differing}
     stored: dict[tuple[str, str], int] = {}
     for some in batches(responses):
         keys = [(each.source, each.external_id) for each in some]
@@ -198,7 +198,7 @@ _BY_KEY = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id, PAIR.c.content_ha
 
 
 @dataclass(frozen=True, slots=True)
-class PairConflict:
+class DifferingPair:
     """A pair whose id is stored with other content; ``index`` is its index in the argument."""
 
     index: int
@@ -208,12 +208,12 @@ class PairConflict:
 
 @dataclass(slots=True)
 class StoredPairs:
-    """The result of storing pairs: their ``ids`` in order (None for a conflict), and the ``new`` ones among them."""
+    """The result of storing pairs: their ``ids`` in order (None if not stored), and the ``new`` ones among them."""
 
     ids: list[int | None] = field(default_factory=list)
     new: list[int] = field(default_factory=list)
     unchanged: int = 0
-    conflicts: list[PairConflict] = field(default_factory=list)
+    conflicts: list[DifferingPair] = field(default_factory=list)
 
 
 class _Known(NamedTuple):
@@ -228,9 +228,9 @@ def store_pairs(
     """Store pairs that are new by (source, external id).
 
     A known pair with equal texts is unchanged, also if it has no answers (a sampled question) and the stored one has.
-    A known pair with other texts, or with another gold, is a conflict; the stored one does not change. Answers become
-    responses of kind ``pair_side``, unless ``sides`` names stored ones. All reads and writes are in batches. Raises
-    BadInput if a text contains NUL or a lone surrogate, which not both engines can store.
+    A known pair with other texts, or with another gold, is not stored. Answers become responses of kind
+    ``pair_side``, unless ``sides`` names stored ones. All reads and writes are in batches. Raises BadInput if a text
+    contains NUL or a lone surrogate, which not both engines can store.
     """
     now = now or datetime.now(UTC)
     result = StoredPairs()
@@ -261,7 +261,7 @@ def _store_batch(
         clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
         if clash is not None or stored is None:
             result.ids.append(None)
-            result.conflicts.append(PairConflict(start + index, *(clash or ("id", "not stored"))))
+            result.conflicts.append(DifferingPair(start + index, *(clash or ("id", "not stored"))))
             continue
         result.ids.append(stored.id)
         if key in inserted and key not in came_in:

@@ -179,10 +179,8 @@ def _store_batch(
             ]
             returning = insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True)
             ids = list(connection.execute(returning, rows).scalars())
-            insert_preferences(
-                connection,
-                {id_: imported[at].aspects for id_, at in zip(ids, first.values(), strict=True)},
-            )
+            aspects = {id_: imported[index].aspects for id_, index in zip(ids, first.values(), strict=True)}
+            insert_preferences(connection, aspects)
             for (owner, index), id_ in zip(first.items(), ids, strict=True):
                 current[owner] = _Known(id_, dict(imported[index].aspects), imported[index].note)
                 new[index] = True

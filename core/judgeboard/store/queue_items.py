@@ -229,9 +229,8 @@ def holding_queues(connection: Connection, flag_id: int) -> list[str]:
 def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
     """Return the state of a flag after its reviews, None if it is not decided yet.
 
-    A flag is not decided while a queue needs more reviews. Otherwise the latest of these counts: a decision outside
-    queues, the decision on which the reviews of an item agree, an adjudication. A review after the reveal does not
-    count.
+    It is not decided while a queue needs more reviews. Otherwise the latest of these counts: a decision outside queues,
+    the decision on which the reviews of an item agree, an adjudication. A review after the reveal does not count.
     """
     if holding_queues(connection, flag_id):
         return None

@@ -42,8 +42,8 @@ _OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """A response whose id is stored with other content; ``index`` is its position among the given responses."""
+class DifferingRow:
+    """A response whose id is stored with other content; ``index`` is its index in the argument."""
 
     source: str
     external_id: str
@@ -52,11 +52,11 @@ class Conflict:
 
 @dataclass(slots=True)
 class StoredResponses:
-    """The result of storing responses: ids of the ``new`` ones in order; conflicts are not stored."""
+    """The result of storing responses: ids of the ``new`` ones in order; ``differing`` ones are not stored."""
 
     new: list[int] = field(default_factory=list)
     unchanged: int = 0
-    conflicts: list[Conflict] = field(default_factory=list)
+    differing: list[DifferingRow] = field(default_factory=list)
     feedback_added: int = 0
 
 
@@ -65,8 +65,8 @@ def store_responses(
 ) -> StoredResponses:
     """Store new responses, by (source, external id), new feedback on known responses, and the flags that they raise.
 
-    A known response with other content is a conflict: it and its feedback stay as they are. Raises BadInput if a text
-    contains NUL or a lone surrogate, which one of the engines cannot store.
+    A known response with other content does not change, nor does its feedback. Raises BadInput if a text contains NUL
+    or a lone surrogate, which one of the engines cannot store.
     """
     now = now or datetime.now(UTC)
     result = StoredResponses()
@@ -157,7 +157,7 @@ def _store_batch(
         key = key_of(response)
         stored = KnownResponse(inserted[key], first[key][1]) if key in inserted else known[key]
         if stored.content_hash != hash_:
-            result.conflicts.append(Conflict(*key, index))
+            result.differing.append(DifferingRow(*key, index))
             continue
         if key not in inserted or key in seen:
             result.unchanged += 1

@@ -95,13 +95,9 @@ def question_block(item: Item, *, whole: bool) -> Html:
 
 
 def passage_list(
-    item: Item,
-    claims: Sequence[NumberedClaim],
-    *,
-    whole: bool,
-    aligned_spans: Mapping[int, Sequence[AlignedSpan]] | None = None,
+    item: Item, claims: Sequence[NumberedClaim], *, whole: bool, aligned: Mapping[int, list[AlignedSpan]] | None = None
 ) -> Html:
-    """Return the numbered passages with the quotes of the claims marked, or ``aligned_spans`` instead of the quotes."""
+    """Return the numbered passages with the quotes of the claims marked, or ``aligned`` instead of the quotes."""
     passages = item.passages
     if not passages:
         if passages is not None:
@@ -119,9 +115,7 @@ def passage_list(
             break
         sent = passage if left is None else passage[:left]
         left = None if left is None else left - len(sent)
-        parts.append(
-            _passage(number, passage, sent, claims, None if aligned_spans is None else aligned_spans.get(number, ()))
-        )
+        parts.append(_passage(number, passage, sent, claims, None if aligned is None else aligned.get(number, [])))
     jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
     return tag("div", jumps, *parts)
 
@@ -153,7 +147,7 @@ def forgotten(at: datetime | None = None) -> str:
 
 
 def _passage(
-    number: int, passage: str, sent: str, claims: Sequence[NumberedClaim], aligned_spans: Sequence[AlignedSpan] | None
+    number: int, passage: str, sent: str, claims: Sequence[NumberedClaim], aligned: Sequence[AlignedSpan] | None
 ) -> Html:
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
     citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
@@ -169,7 +163,7 @@ def _passage(
         ),
         tag(
             "div",
-            marked(sent, spans, here="q", there="a") if aligned_spans is None else _with_links(sent, aligned_spans),
+            marked(sent, spans, here="q", there="a") if aligned is None else _with_links(sent, aligned),
             cls="jb-evidence",
         ),
         cls="jb-passage",
@@ -177,10 +171,10 @@ def _passage(
     )
 
 
-def _with_links(sent: str, aligned_spans: Sequence[AlignedSpan]) -> Html:
+def _with_links(sent: str, aligned: Sequence[AlignedSpan]) -> Html:
     parts: list[Html] = []
     behind = 0
-    for start, end, numbers in aligned_spans:
+    for start, end, numbers in aligned:
         if end > len(sent):
             break
         ids = join(tag("i", id=f"l{number}", cls="jb-goal") for number in numbers)
@@ -251,7 +245,7 @@ def sentence_pane(
         tag("div", *rows),
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),
-        passage_list(item, claims, whole=whole, aligned_spans=_aligned_spans(aligned)),
+        passage_list(item, claims, whole=whole, aligned=_aligned_spans(aligned)),
         cls="jb-pane",
     )
 
@@ -281,16 +275,16 @@ def _aligned_spans(aligned: Sequence[AlignedSentence]) -> dict[int, list[Aligned
         if sentence.passage is not None and sentence.passage_start is not None and sentence.passage_end is not None:
             span = (sentence.passage_start, sentence.passage_end)
             spans.setdefault(sentence.passage, {}).setdefault(span, []).append(number)
-    aligned_spans: dict[int, list[AlignedSpan]] = {}
+    by_passage: dict[int, list[AlignedSpan]] = {}
     for passage, numbers_by_span in spans.items():
         end = 0
         for (start, stop), numbers in sorted(numbers_by_span.items()):
             if start >= end:
-                aligned_spans.setdefault(passage, []).append((start, stop, numbers))
+                by_passage.setdefault(passage, []).append((start, stop, numbers))
                 end = stop
             else:
-                aligned_spans[passage][-1][2].extend(numbers)
-    return aligned_spans
+                by_passage[passage][-1][2].extend(numbers)
+    return by_passage
 
 
 def answer_panes(

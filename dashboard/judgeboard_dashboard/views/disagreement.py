@@ -56,11 +56,10 @@ def disagreement() -> None:
     with st.container(key="stack_disagreement"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
-        picture(
-            figures, filters.pairs["reviewer_id"], cell=filters.pairs["cell"], as_table=filters.as_table, choose=_choose
-        )
+        reviewer_id, cell = filters.pairs["reviewer_id"], filters.pairs["cell"]
+        picture(figures, reviewer_id, cell=cell, as_table=filters.as_table, choose=_choose)
     with right:
-        _cell_chip(filters.pairs["cell"], figures)
+        _cell_chip(cell, figures)
         chosen = disagreement_table(figures, lambda: export_table(_rows(filters)))
         if chosen is not None:
             two_texts(chosen, figures.version.title, figures.grade)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -177,10 +178,8 @@ def _export(filters: Filters) -> Table:
     formats: dict[str, Format] = {"groundedness": "number", "asked_at": "time"}
     formats |= dict.fromkeys(("quality", "judges", "reviews"), "count")
     with reading() as connection:
-        lines = all_lines(
-            lambda key, size: response_page(connection, filters.where, filters.sort, after=key, limit=size),
-            MAX_EXPORTED,
-        )
+        read = partial(response_page, connection, filters.where, filters.sort)
+        lines = all_lines(lambda key, size: read(after=key, limit=size), MAX_EXPORTED)
     rows = (
         (*(getattr(line, name) for name in names), *(getattr(line.judged, name, None) for name in verdict))
         for line in lines

@@ -185,10 +185,10 @@ def dry_lead(summary: ImportSummary) -> str:
 
 def dry_details(summary: ImportSummary) -> str:
     """Return what happens to the other rows, and that nothing is stored yet."""
-    malformed = summary.rejected - summary.conflicts
+    malformed = summary.rejected - summary.differing
     numbers = (
         (malformed, "is rejected", "are rejected"),
-        (summary.conflicts, "conflicts with stored rows", "conflict with stored rows"),
+        (summary.differing, "differs from stored rows", "differ from stored rows"),
         (summary.unchanged if summary.new or summary.rejected else 0, "is already stored", "are already stored"),
         (summary.feedback_added if summary.new else 0, "carries user feedback", "carry user feedback"),
     )

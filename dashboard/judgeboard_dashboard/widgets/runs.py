@@ -210,7 +210,7 @@ IMPORT_COLUMNS = (
     Column("File", width=178),
     Column("Stored", "count", width=62),
     Column("Rejected", "count", width=72),
-    Column("Conflicts", "count", width=75),
+    Column("Differing", "count", width=75, help="Rejected: another row is stored under the same id"),
     Column("Kind", width=82),
     Column("At", width=110),
     Column("By", width=78),

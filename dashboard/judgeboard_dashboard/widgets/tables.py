@@ -190,7 +190,7 @@ def current_page(page: str, query: Query) -> PageOfList:
 
 def turning_foot(
     page: str,
-    lines: LinePage[Any],
+    listed: LinePage[Any],
     noun: str,
     export: Callable[[], Table],
     *,
@@ -204,31 +204,31 @@ def turning_foot(
     ``more`` follows the range; ``beside`` shows further buttons before the CSV button; ``file`` is the name of the CSV
     file, by default the page's.
     """
-    last = lines.first + len(lines.lines) - 1
-    words = f"{lines.first:,}–{last:,} of {count(lines.total, noun)}{more}"
+    last = listed.first + len(listed.lines) - 1
+    words = f"{listed.first:,}–{last:,} of {count(listed.total, noun)}{more}"
     with st.container(key=f"{page}_foot", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", words, cls="jb-cap jb-line"))
         if beside is not None:
             beside()
         csv_button(export, file or page, key=f"{page}_csv")
-        for label, shortcut, page_of_list in (
-            ("Previous", "K", PageOfList(query, before=lines.previous_key)),
-            ("Next", "J", PageOfList(query, after=lines.next_key)),
+        for label, shortcut, turned in (
+            ("Previous", "K", PageOfList(query, before=listed.previous_key)),
+            ("Next", "J", PageOfList(query, after=listed.next_key)),
         ):
             st.button(
                 f"{label} {PAGE_SIZE}",
                 key=f"{page}_{label.lower()}",
                 type="tertiary",
                 shortcut=shortcut,
-                disabled=(page_of_list.after or page_of_list.before) is None,
+                disabled=(turned.after or turned.before) is None,
                 on_click=_turn,
-                args=(page, page_of_list),
+                args=(page, turned),
                 wrap=False,
             )
 
 
-def _turn(page: str, page_of_list: PageOfList) -> None:
-    st.session_state[f"{page}_page"] = page_of_list
+def _turn(page: str, turned: PageOfList) -> None:
+    st.session_state[f"{page}_page"] = turned
 
 
 def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | None = None) -> list[Line]:

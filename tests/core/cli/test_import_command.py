@@ -105,15 +105,15 @@ def test_the_aspects_of_a_graded_pair_are_read(lines) -> None:
     assert not any("not read" in line for line in lines([grade], "--kind", "grades"))
 
 
-def test_conflicts_are_shown_beside_other_rejections_with_the_fields_that_differ(lines) -> None:
+def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_differ(lines) -> None:
     first = [ticket(number) for number in range(5)]
     lines(first, *BOTH, "--map", "ticket=id")
     unusable = [ticket(number, bot="") for number in range(9, 39)]
     printed = lines([*unusable, *first], *BOTH, "--map", "ticket=id", "--map", "snippets=context")
-    assert "35 rejected (5 conflicts)" in printed[0]
-    assert "  line 31: conflict: id: 'T-0' is stored with other content: context, metadata differ" in printed
+    assert "35 rejected (5 differing)" in printed[0]
+    assert "  line 31: id: 'T-0' is stored with other content: context, metadata differ" in printed
     assert "  and 27 more" in printed
-    assert "  and 2 more conflicts" in printed
+    assert "  and 2 more differing rows" in printed
     assert any("--source NAME" in line for line in printed)
 
 
@@ -141,4 +141,4 @@ def test_every_field_that_a_known_id_brings_otherwise_is_named(lines) -> None:
         ("messages", "messages", None),
     ):
         printed = lines([whole | {column: value}])
-        assert f"  line 1: conflict: id: 'a1' is stored with other content: {field} differs" in printed
+        assert f"  line 1: id: 'a1' is stored with other content: {field} differs" in printed

@@ -1,4 +1,4 @@
-"""A conflict names every field in which a response differs from the stored one."""
+"""A rejected row names every field in which a response differs from the stored one."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -57,11 +57,9 @@ def test_no_file_of_rejected_rows_appears_where_nothing_was_rejected(log: Path, 
     assert list(tmp_path.glob("*.rejected.jsonl")) == []
 
 
-def test_a_known_id_with_other_content_is_a_conflict_and_not_overwritten(
-    store: Store, log: Path, tmp_path: Path
-) -> None:
+def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(store: Store, log: Path, tmp_path: Path) -> None:
     summary = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"), answer(9)))
-    assert (summary.new, summary.rejected, summary.conflicts) == (1, 1, 1)
+    assert (summary.new, summary.rejected, summary.differing) == (1, 1, 1)
     with store.reading() as connection:
         stored = select(RESPONSE.c.answer).where(RESPONSE.c.external_id == "a1")
         assert connection.execute(stored).scalar_one() == "answer 1"
@@ -73,8 +71,8 @@ def test_a_known_id_with_other_content_is_a_conflict_and_not_overwritten(
 def test_a_forgotten_response_names_no_field_that_differs(store: Store, log: Path, tmp_path: Path) -> None:
     with store.writing() as connection:
         forget_response(connection, "a1", actor="Ada")
-    (conflict,) = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"))).first_conflicts
-    assert conflict.reason == "'a1' is stored with other content"
+    (row,) = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"))).first_differing
+    assert row.reason == "'a1' is stored with other content"
 
 
 def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_path: Path) -> None:
@@ -87,7 +85,7 @@ def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_
 def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store: Store, log: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
     summary = import_file(store, path, dry_run=True)
-    assert (summary.new, summary.unchanged, summary.rejected, summary.conflicts) == (1, 1, 2, 1)
+    assert (summary.new, summary.unchanged, summary.rejected, summary.differing) == (1, 1, 2, 1)
     assert row_count(store, RESPONSE) == 5
     assert not (tmp_path / "more.jsonl.rejected.jsonl").exists()
 
@@ -122,11 +120,11 @@ def test_recorded_verdicts_become_judgments_of_one_run_per_judge(store: Store, l
     assert (row_count(store, JUDGMENT), row_count(store, RUN)) == (6, 2)
 
 
-def test_another_verdict_of_the_same_judge_is_a_conflict(store: Store, log: Path, tmp_path: Path) -> None:
+def test_another_verdict_of_the_same_judge_is_rejected(store: Store, log: Path, tmp_path: Path) -> None:
     verdict = {"response_id": "a1", "judge": "one", "label": "grounded"}
     import_file(store, write(tmp_path / "first.jsonl", verdict), kind="verdicts")
     second = import_file(store, write(tmp_path / "second.jsonl", {**verdict, "label": "hallucinated"}), kind="verdicts")
-    assert (second.new, second.conflicts) == (0, 1)
+    assert (second.new, second.differing) == (0, 1)
     assert row_count(store, JUDGMENT) == 1
 
 
@@ -146,7 +144,7 @@ def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store: Sto
         again = import_file(store, file, kind=kind)
         assert (again.new, again.rejected, again.unchanged) == (0, 0, again.rows), kind
     other = write(tmp_path / "other.jsonl", {**verdict, "quality": 3})
-    assert import_file(store, other, kind="verdicts").conflicts == 1
+    assert import_file(store, other, kind="verdicts").differing == 1
 
 
 def test_an_id_in_two_sources_is_rejected_naming_both(store: Store, log: Path, tmp_path: Path) -> None:

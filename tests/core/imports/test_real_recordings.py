@@ -24,7 +24,7 @@ def where(store: Store, table: str, column: str, *, null: bool = False, value: o
 def bring_twice(store: Store, shared: Path, *files: tuple[str, str]) -> None:
     beside = Path(str(store.engine.url.database)).with_name("rejected.jsonl")  # the labelled data stay as they are
     for name, kind in files:
-        assert import_file(store, shared / "data" / f"{name}.jsonl.gz", kind=kind, rejected=beside).conflicts == 0
+        assert import_file(store, shared / "data" / f"{name}.jsonl.gz", kind=kind, rejected=beside).differing == 0
     before = counts(store, *(name for name in METADATA.tables))
     for name, kind in files:
         again = import_file(store, shared / "data" / f"{name}.jsonl.gz", kind=kind, rejected=beside)

@@ -85,23 +85,23 @@ def test_a_second_import_of_anything_changes_nothing(bring, contents) -> None:
     assert contents() == before
 
 
-def test_other_texts_under_a_known_id_are_a_conflict_that_names_its_line(bring, contents) -> None:
+def test_other_texts_under_a_known_id_are_rejected_with_the_line(bring, contents) -> None:
     bring(row())
     before = contents()
     summary = bring(row(), row(answer_b="else", judge="j", verdict_order_ab="a", human=[{"annotator": "x", "d": "a"}]))
     (problem,) = summary.first_rejected
-    assert (summary.conflicts, problem.line, problem.field) == (1, 2, "answer_a")
+    assert (summary.differing, problem.line, problem.field) == (1, 2, "answer_a")
     assert problem.row["answer_b"] == "else"
     assert contents() == before
 
 
-def test_another_verdict_of_a_judge_is_a_conflict_and_a_further_aspect_is_not(store, bring) -> None:
+def test_another_verdict_of_a_judge_is_rejected_and_a_further_aspect_is_not(store, bring) -> None:
     bring(row(judge="j", verdict_order_ab={"depth": "a"}))
     summary = bring(
         row(judge="j", verdict_order_ab={"depth": "b"}),
         row(judge="j", verdict_order_ab={"depth": "a", "style": "b"}),
     )
-    assert (summary.new, summary.conflicts, summary.first_rejected[0].line) == (1, 1, 1)
+    assert (summary.new, summary.differing, summary.first_rejected[0].line) == (1, 1, 1)
     assert verdicts(store, "j") == [("depth", "a", None, True, False), ("style", "b", None, True, False)]
 
 
@@ -111,7 +111,7 @@ def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles
     bring(wrong, kind="samples")
     refused = {**wrong, "samples": ["A", "B", "C"], "verdicts": {"A": {"ab": "b", "ba": "b"}}}
     summary = bring(*[refused] * BATCH_ROWS, {**wrong, "id": "q2"}, kind="samples")
-    assert (summary.new, summary.conflicts) == (1, BATCH_ROWS)
+    assert (summary.new, summary.differing) == (1, BATCH_ROWS)
 
 
 def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(store, bring) -> None:
@@ -167,7 +167,7 @@ def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> 
     before = contents()
     assert bring(*rows[:2], kind="comparisons").unchanged == 2
     assert contents() == before
-    assert bring({**rows[0], "verdict": "B"}, kind="comparisons").conflicts == 1
+    assert bring({**rows[0], "verdict": "B"}, kind="comparisons").differing == 1
 
 
 def test_aspects_may_come_in_rows_of_their_own(store, bring) -> None:

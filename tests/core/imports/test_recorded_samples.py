@@ -38,10 +38,10 @@ def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, cont
     assert contents() == before
 
 
-def test_another_answer_in_the_same_try_is_a_conflict_and_a_further_try_is_not(store, bring) -> None:
+def test_another_answer_in_the_same_try_is_rejected_and_a_further_try_is_not(store, bring) -> None:
     bring(sampled(), kind="samples")
     summary = bring(sampled(samples=["A", "A"]), sampled(samples=["A", None, "B", "C"]), kind="samples")
-    assert (summary.new, summary.conflicts, summary.first_rejected[0].line) == (1, 1, 1)
+    assert (summary.new, summary.differing, summary.first_rejected[0].line) == (1, 1, 1)
     with store.reading() as connection:
         (one,) = load_samples(connection, [get_version(connection, "m").id])
     assert one.answers == ("A", None, "B", "C")
@@ -50,7 +50,7 @@ def test_another_answer_in_the_same_try_is_a_conflict_and_a_further_try_is_not(s
 def test_samples_join_the_pair_that_has_the_answers(bring) -> None:
     bring({"id": "q", "question": "how many q?", "answer_a": "1", "answer_b": "2"})
     assert bring(sampled(), kind="samples").new == 1
-    assert bring(sampled(question="how few?"), kind="samples").conflicts == 1
+    assert bring(sampled(question="how few?"), kind="samples").differing == 1
 
 
 def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents) -> None:
@@ -79,12 +79,12 @@ def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents)
     assert contents() == before
 
 
-def test_other_content_or_another_score_is_a_conflict(bring) -> None:
+def test_other_content_or_another_score_is_rejected(bring) -> None:
     bring(scored(), kind="repeats")
     summary = bring(scored(answer="no"), scored("r3"), kind="repeats")
-    assert (summary.new, summary.conflicts, summary.first_rejected[0].field) == (1, 1, "external_id")
+    assert (summary.new, summary.differing, summary.first_rejected[0].field) == (1, 1, "external_id")
     summary = bring(scored(samples=[5, 3]), kind="repeats")
-    assert (summary.conflicts, summary.first_rejected[0].reason) == (
+    assert (summary.differing, summary.first_rejected[0].reason) == (
         1,
         "m has another score in repeat 2 of this answer",
     )
@@ -100,7 +100,7 @@ def test_verdicts_on_a_scale_of_their_own_are_scores_and_never_qualities(store, 
         assert [tuple(row) for row in scores] == [("score", 0.25, "0-1"), ("depth", 1, "0-1")]
     before = contents()
     assert bring(verdict, kind="verdicts").unchanged == 1
-    assert bring({**verdict, "quality": 0.5}, kind="verdicts").conflicts == 1
+    assert bring({**verdict, "quality": 0.5}, kind="verdicts").differing == 1
     assert contents() == before
 
 

@@ -28,7 +28,7 @@ def test_each_pair_is_measured_on_the_items_that_both_rated():
     ]
     for pair in found:
         columns = [NAMES.index(name) for name in (pair.first, pair.second)]
-        both = rated.values[rated.given[:, columns].all(axis=1)][:, columns]
+        both = rated.values[rated.rated[:, columns].all(axis=1)][:, columns]
         first, second = both.T.astype(int)
         assert pair.n == len(both)
         for name, weights in (("kappa", None), ("linear_kappa", "linear"), ("weighted_kappa", "quadratic")):

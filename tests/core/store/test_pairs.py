@@ -64,7 +64,7 @@ def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(case) ->
         ({"gold": Preference.A}, "gold"),
     ],
 )
-def test_other_content_is_a_conflict_and_changes_nothing(case, other: dict[str, Any], field: str) -> None:
+def test_other_content_is_rejected_and_changes_nothing(case, other: dict[str, Any], field: str) -> None:
     before = item(case, add(case, pair()).new[0])
     result = add(case, pair("fine"), pair(**other))
     assert [(clash.index, clash.field) for clash in result.conflicts] == [(1, field)]

@@ -79,11 +79,11 @@ def test_the_same_file_again_says_since_when_it_is_here(upload) -> None:
     assert not [button for button in again.button if button.key == "import_start"]
 
 
-def test_other_content_under_a_known_id_is_a_conflict(upload, sqlite_store: Store) -> None:
+def test_other_content_under_a_known_id_differs(upload, sqlite_store: Store) -> None:
     upload(LOG).button(key="import_start").click().run()
     page = upload([{**LOG[0], "response": "something else"}, {**LOG[1], "id": "new"}], name="other.jsonl")
     assert "1 of 2 rows can be imported." in markup(page)
-    assert "1 conflicts with stored rows" in markup(page)
+    assert "1 differs from stored rows" in markup(page)
 
 
 def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
