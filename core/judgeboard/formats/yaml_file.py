@@ -39,7 +39,7 @@ Text = Annotated[str, Strict(), AfterValidator(_text)]
 Number = Annotated[float, Strict()]
 """A finite number; ``true`` and ``"1"`` are refused."""
 
-Place = tuple[int | str, ...]
+KeyPath = tuple[int | str, ...]
 """Where a value stands in a file: the names of fields and the positions in lists that lead to it."""
 
 
@@ -59,22 +59,22 @@ class YamlFile:
 
     name: str
     content: Any
-    lines: Mapping[Place, int]
+    lines: Mapping[KeyPath, int]
 
-    def fail(self, reason: str, *place: int | str) -> BadInput:
-        """Return the error that names the line and the field of a place."""
-        while place not in self.lines:
-            place = place[:-1]
-        shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
-        return BadInput(f"{self.name}, line {self.lines[place]}: {f'{shown}: ' if shown else ''}{reason}")
+    def fail(self, reason: str, *keys: int | str) -> BadInput:
+        """Return the error that names the line and the field at ``keys``."""
+        while keys not in self.lines:
+            keys = keys[:-1]
+        shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys).lstrip(".")
+        return BadInput(f"{self.name}, line {self.lines[keys]}: {f'{shown}: ' if shown else ''}{reason}")
 
-    def at(self, *place: int | str) -> "YamlFile":
+    def at(self, *keys: int | str) -> "YamlFile":
         """Return a part of the file as if it were a file of its own."""
         content = self.content
-        for step in place:
+        for step in keys:
             content = content[step]
-        depth = len(place)
-        lines = {other[depth:]: line for other, line in self.lines.items() if other[:depth] == place}
+        depth = len(keys)
+        lines = {other[depth:]: line for other, line in self.lines.items() if other[:depth] == keys}
         return YamlFile(self.name, content, lines)
 
     def read(self, kind: type[T]) -> T:
@@ -86,15 +86,15 @@ class YamlFile:
         except ValidationError as error:
             # A field that is unknown comes before one that is missing: the one is the other, misspelt.
             first = min(error.errors(), key=lambda fault: fault["type"] not in _UNKNOWN)
-            raise self.fail(_reason(first), *self._place(first)) from None
+            raise self.fail(_reason(first), *self._key_path(first)) from None
 
-    def _place(self, fault: "ErrorDetails") -> Place:
-        """Where a fault is; pydantic's own steps, like the branch of a union, are no place in a file."""
-        place: Place = ()
+    def _key_path(self, fault: "ErrorDetails") -> KeyPath:
+        """The keys of a fault; pydantic's own steps, like the branch of a union, are no keys of the file."""
+        keys: KeyPath = ()
         for step in (*fault["loc"], *fault.get("ctx", {}).get("place", ())):
-            if (*place, step) in self.lines:
-                place = (*place, step)
-        return place
+            if (*keys, step) in self.lines:
+                keys = (*keys, step)
+        return keys
 
 
 def _reason(fault: "ErrorDetails") -> str:
@@ -146,16 +146,16 @@ class _Reading:
     """Turns the nodes of one document into values and notes their lines."""
 
     def __init__(self, loader: "yaml.SafeLoader", file: str) -> None:
-        self.lines: dict[Place, int] = {}
+        self.lines: dict[KeyPath, int] = {}
         self._loader = loader
         self._file = file
         self._within: set[int] = set()
 
-    def value(self, node: "yaml.Node", place: Place) -> Any:
+    def value(self, node: "yaml.Node", keys: KeyPath) -> Any:
         import yaml
 
         line = node.start_mark.line + 1
-        self.lines.setdefault(place, line)  # a field stands where its name does: the value may begin a line later
+        self.lines.setdefault(keys, line)  # a field stands where its name does: the value may begin a line later
         if len(self.lines) > MOST_VALUES:
             raise BadInput(f"{self._file}, line {line}: more than {MOST_VALUES:,} values")
         if id(node) in self._within:
@@ -163,9 +163,9 @@ class _Reading:
         self._within.add(id(node))
         try:
             if isinstance(node, yaml.SequenceNode):
-                return [self.value(entry, (*place, number)) for number, entry in enumerate(node.value)]
+                return [self.value(entry, (*keys, number)) for number, entry in enumerate(node.value)]
             if isinstance(node, yaml.MappingNode):
-                return dict(self._fields(node, place))
+                return dict(self._fields(node, keys))
         finally:
             self._within.discard(id(node))
         if node.tag not in _JSON_LIKE:
@@ -175,7 +175,7 @@ class _Reading:
         except ValueError as error:
             raise BadInput(f"{self._file}, line {line}: {error}") from error
 
-    def _fields(self, node: "yaml.MappingNode", place: Place) -> Iterator[tuple[str, Any]]:
+    def _fields(self, node: "yaml.MappingNode", keys: KeyPath) -> Iterator[tuple[str, Any]]:
         seen: set[str] = set()
         for name_node, value_node in node.value:
             name, line = name_node.value, name_node.start_mark.line + 1
@@ -184,5 +184,5 @@ class _Reading:
             if name in seen:
                 raise BadInput(f"{self._file}, line {line}: the field {name!r} is given twice")
             seen.add(name)
-            self.lines[(*place, name)] = line
-            yield name, self.value(value_node, (*place, name))
+            self.lines[(*keys, name)] = line
+            yield name, self.value(value_node, (*keys, name))

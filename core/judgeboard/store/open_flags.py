@@ -132,7 +132,7 @@ class QueueLine:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Where a flag stands among ``total``, from 1; one that is not ``listed`` has the place it would have."""
+    """Where a flag stands among ``total``, from 1; one that is not ``listed`` has the position it would have."""
 
     position: int
     total: int

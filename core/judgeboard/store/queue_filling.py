@@ -189,11 +189,12 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     missing = count_sampled(connection, queue)[1]  # another transaction may have added some before they were locked
     chosen = [answer for answer in candidates if answer.response_id in free][:missing]
     in_order = select(QUEUE_ITEM.c.position).where(_own(queue)).order_by(QUEUE_ITEM.c.position)
-    places = connection.execute(in_order).scalars().all()
+    existing = connection.execute(in_order).scalars().all()
     new = []
     for answer in chosen:
-        place = places[int(sampling_number(f"{queue.seed}:place", answer.source, answer.external_id) * len(places))]
-        new.append(_new_item(queue, answer, place, sampled=True))
+        number = sampling_number(f"{queue.seed}:place", answer.source, answer.external_id)
+        position = existing[int(number * len(existing))]
+        new.append(_new_item(queue, answer, position, sampled=True))
     if new:
         insert_items(connection, queue.id, new, now)
     return len(new), missing - len(new)
@@ -241,14 +242,14 @@ def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], n
         return changed
     flags = flags_of(connection, [item.id for item in items.values()])
     link_flags(connection, {items[id_].id: answer.flag_ids for id_, answer in known.items()})
-    places = positions(connection, queue, known.values())
+    position_of = positions(connection, queue, known.values())
     for response_id in known:
         item = items[response_id]
         if item.state is ItemState.LEFT:
             set_item_state(connection, item, ItemState.OPEN, now, leases=item.reviews_needed)
             changed = True
-        if not item.sampled and places[response_id] < item.position:
-            move_item(connection, item.id, places[response_id])
+        if not item.sampled and position_of[response_id] < item.position:
+            move_item(connection, item.id, position_of[response_id])
     return _leave(connection, list(items.values()), known, flags, now) or changed
 
 
@@ -292,8 +293,8 @@ def _leave(
 def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now: datetime) -> int:
     if not answers:
         return 0
-    places = positions(connection, queue, answers)
-    new = [_new_item(queue, answer, places[answer.response_id]) for answer in answers]
+    position_of = positions(connection, queue, answers)
+    new = [_new_item(queue, answer, position_of[answer.response_id]) for answer in answers]
     return len(insert_items(connection, queue.id, new, now))
 
 

@@ -81,8 +81,8 @@ def problems_first(claims: Iterable[NumberedClaim]) -> list[NumberedClaim]:
 
 def answer_spans(claims: Iterable[NumberedClaim], answer: str) -> list[Span]:
     """Return what the claims quote of the answer."""
-    places = ((claim, claim.claim.answer_start, claim.claim.answer_end) for claim in claims)
-    return _spans(places, len(answer))
+    offsets = ((claim, claim.claim.answer_start, claim.claim.answer_end) for claim in claims)
+    return _spans(offsets, len(answer))
 
 
 def passage_spans(claims: Iterable[NumberedClaim], passage: int, text: str) -> list[Span]:
@@ -91,10 +91,10 @@ def passage_spans(claims: Iterable[NumberedClaim], passage: int, text: str) -> l
     return _spans(((claim, claim.claim.passage_start, claim.claim.passage_end) for claim in quoted), len(text))
 
 
-def _spans(places: Iterable[tuple[NumberedClaim, int | None, int | None]], length: int) -> list[Span]:
+def _spans(offsets: Iterable[tuple[NumberedClaim, int | None, int | None]], length: int) -> list[Span]:
     return [
         Span(start, end, claim)
-        for claim, start, end in places
+        for claim, start, end in offsets
         if start is not None and end is not None and 0 <= start < end <= length
     ]
 
