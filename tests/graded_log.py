@@ -51,8 +51,8 @@ class GradedLog:
             number = next(iter(self.numbers))
             on = f"evidence {number if group is None else f'of group {group}'}"
             asked = None if day is None else NOON + timedelta(days=day)
-            given = {"answer": f"answer {number}", "asked_at": asked, "kind": kind, "passages": (on,)} | fields
-            stored.append(Response("log", f"a{number}", f"query on {on}", **given))
+            columns = {"answer": f"answer {number}", "asked_at": asked, "kind": kind, "passages": (on,)} | fields
+            stored.append(Response("log", f"a{number}", f"query on {on}", **columns))
         with self.store.writing() as connection:
             return store_responses(connection, stored).new
 
@@ -63,9 +63,9 @@ class GradedLog:
     def say(self, version: StoredVersion, verdicts: Mapping[int, Mapping[str, Any]], run_id: int | None = None) -> None:
         """One more verdict of a judge version on each response; a ``status`` in it makes it an unusable one."""
         items = []
-        for response_id, given in verdicts.items():
+        for response_id, scores in verdicts.items():
             ask = self.asks[version.id, response_id] = self.asks.get((version.id, response_id), -1) + 1
-            verdict = Verdict(**({"status": Status.OK} | dict(given)))
+            verdict = Verdict(**({"status": Status.OK} | dict(scores)))
             items.append(NewJudgment(response_id, ask, 0, verdict))
         with self.store.writing() as connection:
             assert store_judgments(connection, version, run_id, items) == len(items)
@@ -83,21 +83,21 @@ class GradedLog:
             finish_run(connection, run.id, RunState.DONE)
         return run.id
 
-    def review(self, response_id: int, reviewer: str = "mara", **given: Any) -> int:
-        """What a person says of a response; ``given`` are columns of a review."""
+    def review(self, response_id: int, reviewer: str = "mara", **columns: Any) -> int:
+        """What a person says of a response; ``columns`` are those of a review."""
         with self.store.writing() as connection:
             who = self._reviewer(connection, reviewer)
             row = {"response_id": response_id, "reviewer_id": who, "request_key": f"k{next(iter(self.numbers))}"}
-            row |= {"at": datetime.now(UTC)} | given
+            row |= {"at": datetime.now(UTC)} | columns
             return connection.execute(insert(REVIEW).returning(REVIEW.c.id), row).scalar_one()
 
-    def reviews(self, given: Mapping[int, Mapping[str, Any]], reviewer: str = "mara") -> None:
+    def reviews(self, grades: Mapping[int, Mapping[str, Any]], reviewer: str = "mara") -> None:
         """One review of a person on each response."""
-        for response_id, grade in given.items():
+        for response_id, grade in grades.items():
             self.review(response_id, reviewer, **grade)
 
-    def review_again(self, response_ids: Iterable[int], reviewer: str = "mara", **given: Any) -> None:
-        """What a person says of answers that a queue serves them again, unannounced."""
+    def review_again(self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any) -> None:
+        """Reviews of repeated queue items: answers that the person has reviewed before."""
         with self.store.writing() as connection:
             queue = {"name": f"queue {next(iter(self.numbers))}", "created_by": "test", "created_at": NOON}
             queue_id = connection.execute(insert(QUEUE).returning(QUEUE.c.id), queue).scalar_one()
@@ -107,23 +107,23 @@ class GradedLog:
                 each: connection.execute(insert(ITEM).returning(ITEM.c.id), item | {"response_id": each}).scalar_one()
                 for each in response_ids
             }
-        self.reviews({each: given | {"queue_item_id": item_id} for each, item_id in items.items()}, reviewer)
+        self.reviews({each: columns | {"queue_item_id": item_id} for each, item_id in items.items()}, reviewer)
 
-    def review_all(self, response_ids: Iterable[int], reviewer: str = "mara", **given: Any) -> None:
+    def review_all(self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any) -> None:
         """The same review of a person on each response."""
-        self.reviews(dict.fromkeys(response_ids, given), reviewer)
+        self.reviews(dict.fromkeys(response_ids, columns), reviewer)
 
     def withdraw(self, review_id: int, response_id: int, reviewer: str = "mara") -> None:
         self.review(response_id, reviewer, decision=Decision.WITHDRAWN.value, replaces=review_id)
 
-    def decide(self, response_id: int, rule: str, decision: Decision, reviewer: str = "mara", **given: Any) -> None:
+    def decide(self, response_id: int, rule: str, decision: Decision, reviewer: str = "mara", **columns: Any) -> None:
         """A person decides the open flag of a rule."""
         mine = (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule)
         with self.store.writing() as connection:
             flag_id = connection.execute(select(FLAG.c.id).where(mine)).scalar_one()
             state = "confirmed" if decision is Decision.CONFIRM else "dismissed"
             connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state))
-        self.review(response_id, reviewer, flag_id=flag_id, decision=decision.value, **given)
+        self.review(response_id, reviewer, flag_id=flag_id, decision=decision.value, **columns)
 
     def opened_by(self, where: Any) -> int:
         """How many answers a filter opens."""

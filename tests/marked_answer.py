@@ -84,8 +84,8 @@ def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
                 connection, "run", "plain", kind="refine", judge_version_id=versions["nli"], state="done", selected=1
             )
             _verdicts(connection, response_id, prefix, run)
-            found = _said(connection, response_id, versions, by, run, prefix)
-    return MarkedAnswer(marked, **found, versions=versions, plain_id=plain)
+            rows = _said(connection, response_id, versions, by, run, prefix)
+    return MarkedAnswer(marked, **rows, versions=versions, plain_id=plain)
 
 
 def _verdicts(connection: Connection, response_id: int, prefix: str, run: int) -> None:
@@ -239,15 +239,15 @@ def _pair(connection: Connection, response_id: int, version_id: int, by: Reviewe
         **dict.fromkeys(("stage", "seen", "decision", "label", "why_differs")),
     )
     _fill(connection, "preference_score", prefix, review_id=review, aspect="overall", preference="b", scale=None)
-    said = {"review": review, "pair": pair, "said": f"{prefix}-pair-event"}
-    _fill(connection, "event", prefix, kind="prefer", details=said)
+    details = {"review": review, "pair": pair, "said": f"{prefix}-pair-event"}
+    _fill(connection, "event", prefix, kind="prefer", details=details)
     return pair
 
 
-def _fill(connection: Connection, name: str, prefix: str, **given: Any) -> int:
-    """Insert a row: what is not given holds a marker where it is a text, and something where it has to."""
+def _fill(connection: Connection, name: str, prefix: str, **columns: Any) -> int:
+    """Insert a row: other texts get a marker, other columns a value where they need one."""
     table = METADATA.tables[name]
-    row: dict[str, Any] = dict(given)
+    row: dict[str, Any] = dict(columns)
     for column in table.c:
         if column.name in row or column.primary_key or column.default is not None or column.foreign_keys:
             continue
@@ -259,7 +259,7 @@ def _fill(connection: Connection, name: str, prefix: str, **given: Any) -> int:
             row[column.name] = NOW
         elif isinstance(column.type, Integer) and not column.nullable:
             row[column.name] = 1
-    row |= {"request_key": f"{prefix}-{name}-{given}"} if "request_key" in table.c else {}
+    row |= {"request_key": f"{prefix}-{name}-{columns}"} if "request_key" in table.c else {}
     return int(connection.execute(insert(table).returning(table.c.id), row).scalar_one())
 
 
@@ -269,22 +269,22 @@ def _one(connection: Connection, name: str, **by: Any) -> int:
     return int(connection.execute(query.order_by(table.c.id)).scalar_one())
 
 
-def found_in(told: Any) -> set[str]:
-    return set(MARKER.findall("\n".join(words(told))))
+def found_in(content: Any) -> set[str]:
+    return set(MARKER.findall("\n".join(words(content))))
 
 
-def words(told: Any) -> Iterator[str]:
+def words(content: Any) -> Iterator[str]:
     """All that stands in a result: fields of its own classes too, whether or not they are in its repr."""
-    if isinstance(told, dict):
-        for name, value in told.items():
+    if isinstance(content, dict):
+        for name, value in content.items():
             yield from (*words(name), *words(value))
-    elif is_dataclass(told) and not isinstance(told, type):
-        for field in fields(told):
-            yield from words(getattr(told, field.name))
-    elif isinstance(told, list | tuple | set | frozenset):
-        for value in told:
+    elif is_dataclass(content) and not isinstance(content, type):
+        for field in fields(content):
+            yield from words(getattr(content, field.name))
+    elif isinstance(content, list | tuple | set | frozenset):
+        for value in content:
             yield from words(value)
-    elif hasattr(told, "__dict__") and type(told).__module__.startswith("judgeboard"):
-        yield from words(vars(told))
+    elif hasattr(content, "__dict__") and type(content).__module__.startswith("judgeboard"):
+        yield from words(vars(content))
     else:
-        yield repr(told)
+        yield repr(content)

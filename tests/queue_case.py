@@ -75,47 +75,47 @@ class QueueCase:
     def take(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem | None:
         return next_item(self.store, name, who, holding=holding, now=self.now)
 
-    def held(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem:
-        held = self.take(who, name, *holding)
-        assert held is not None
-        return held
+    def lease(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem:
+        leased = self.take(who, name, *holding)
+        assert leased is not None
+        return leased
 
-    def say(self, held: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **given: Any) -> DecidedItem:
-        key = given.pop("request_key", f"key {next(self.keys)}")
+    def say(self, leased: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **fields: Any) -> DecidedItem:
+        key = fields.pop("request_key", f"key {next(self.keys)}")
         return decide_item(
             self.store,
-            held.token,
+            leased.token,
             reviewer=who,
             decision=decision,
-            grade=Grade(**given),
+            grade=Grade(**fields),
             request_key=key,
             now=self.now,
         )
 
-    def review(self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **given: Any) -> DecidedItem:
+    def review(self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **fields: Any) -> DecidedItem:
         """Take the next item and decide it."""
-        return self.say(self.held(who, name), who, decision, **given)
+        return self.say(self.lease(who, name), who, decision, **fields)
 
-    def reveal(self, decided: DecidedItem, who: Reviewer, decision: Decision | None = None, **given: Any) -> int:
+    def reveal(self, decided: DecidedItem, who: Reviewer, decision: Decision | None = None, **fields: Any) -> int:
         """Look at the judge after a blind review, and say what one thinks now."""
         reveal(self.store, decided.review_id, reviewer=who, now=self.now)
         return answer_reveal(
             self.store,
             decided.review_id,
             reviewer=who,
-            grade=Grade(**given),
+            grade=Grade(**fields),
             decision=decision,
             request_key=f"key {next(self.keys)}",
             now=self.now,
         )
 
-    def adjudicate(self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **given: Any) -> int:
+    def adjudicate(self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **fields: Any) -> int:
         return adjudicate(
             self.store,
             item_id,
-            by=given.pop("by", self.lead),
+            by=fields.pop("by", self.lead),
             decision=decision,
-            grade=Grade(note=note, **given),
+            grade=Grade(note=note, **fields),
             request_key=f"key {next(self.keys)}",
             now=self.now,
         ).review_id

@@ -38,18 +38,18 @@ def work(store: Store, queue: str, name: str, share: int) -> Worked:
     done = Worked()
     while True:
         before = time.monotonic()
-        held = next_item(store, queue, reviewer)
+        leased = next_item(store, queue, reviewer)
         done.longest = max(done.longest, time.monotonic() - before)
-        if held is None:
+        if leased is None:
             done.empty_in_share += len(done.share) < share
             return done
         said = decide_item(
             store,
-            held.token,
+            leased.token,
             reviewer=reviewer,
             decision=Decision.CONFIRM,
             grade=GRADE,
-            request_key=f"{name} {held.item_id}",
+            request_key=f"{name} {leased.item_id}",
         )
         (done.share if len(done.share) < share else done.rest).append(said.item_id)
 
@@ -60,10 +60,10 @@ def acknowledge(database: str, queue: str, workers: int) -> None:
 
     def one(number: int) -> None:
         reviewer = ensure_reviewer(store, "page", f"worker {number}")
-        while (held := next_item(store, queue, reviewer)) is not None:
-            key = f"{number} {held.token}"
+        while (leased := next_item(store, queue, reviewer)) is not None:
+            key = f"{number} {leased.token}"
             said = decide_item(
-                store, held.token, reviewer=reviewer, decision=Decision.CONFIRM, grade=GRADE, request_key=key
+                store, leased.token, reviewer=reviewer, decision=Decision.CONFIRM, grade=GRADE, request_key=key
             )
             sys.stdout.write(f"{said.review_id} {said.item_id}\n")
             sys.stdout.flush()

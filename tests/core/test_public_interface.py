@@ -42,31 +42,31 @@ def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_
 
 def test_a_chat_model_judges_by_name_and_address() -> None:
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
-        said = judgeboard.judge_blocking(
+        judgment = judgeboard.judge_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
         )
-    assert (said.groundedness, said.quality) == (0.25, 2)
+    assert (judgment.groundedness, judgment.quality) == (0.25, 2)
     assert len(endpoint.requests) == 1
 
 
 def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -> None:
     async def ask(base_url: str) -> list[judgeboard.Verdict]:
         made = judgeboard.make_judge("rag", model="scripted", base_url=base_url)
-        said = [await judgeboard.judge(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)]
+        judgment = [await judgeboard.judge(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)]
         await made.aclose()
-        return said
+        return judgment
 
     with RecordingEndpoint(in_turn([verdict(quality=1), verdict(quality=3)])) as endpoint:
-        assert [said.quality for said in asyncio.run(ask(endpoint.base_url))] == [1, 3]
+        assert [judgment.quality for judgment in asyncio.run(ask(endpoint.base_url))] == [1, 3]
 
 
 def test_a_failed_call_is_a_verdict_without_scores() -> None:
     with RecordingEndpoint(always(failure(400, "maximum context length is 10 tokens"))) as endpoint:
-        said = judgeboard.judge_blocking(
+        judgment = judgeboard.judge_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
         )
-    assert (said.status, said.groundedness) == ("error", None)
-    assert judgeboard.annotate(ANSWER, said.groundedness).level == "unmeasured"
+    assert (judgment.status, judgment.groundedness) == ("error", None)
+    assert judgeboard.annotate(ANSWER, judgment.groundedness).level == "unmeasured"
 
 
 WAITING = {name: f"{name}_async" for name in judgeboard.__all__ if f"{name}_async" in judgeboard.__all__}
@@ -87,7 +87,7 @@ def test_blocking_inside_an_event_loop_names_the_coroutine(waits: str, coroutine
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"judge": "oracle"}, "oracle"),
         ({"passages": "one text"}, "list of texts"),
@@ -96,10 +96,10 @@ def test_blocking_inside_an_event_loop_names_the_coroutine(waits: str, coroutine
         ({"judge": "rag"}, "--model"),
     ],
 )
-def test_what_cannot_be_judged_is_one_line(changes: dict[str, object], said: str) -> None:
-    given = {"query": QUERY, "answer": ANSWER, "passages": PASSAGES} | changes
-    with pytest.raises(judgeboard.JudgeboardError, match=said) as raised:
-        judgeboard.judge_blocking(**given)
+def test_what_cannot_be_judged_is_one_line(changes: dict[str, object], message: str) -> None:
+    fields = {"query": QUERY, "answer": ANSWER, "passages": PASSAGES} | changes
+    with pytest.raises(judgeboard.JudgeboardError, match=message) as raised:
+        judgeboard.judge_blocking(**fields)
     assert "\n" not in str(raised.value)
 
 
@@ -129,14 +129,14 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     ann = judgeboard.ensure_reviewer(store, "page", "Ann")
     rules = judgeboard.QueueRules("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
     assert judgeboard.create_queue(store, rules, by="library").joined == 1
-    held = judgeboard.next_item(store, "q", ann)
-    assert held is not None
+    leased = judgeboard.next_item(store, "q", ann)
+    assert leased is not None
     with store.reading() as connection:
-        (text,) = judgeboard.item_texts(connection, [held], ann.id)
+        (text,) = judgeboard.item_texts(connection, [leased], ann.id)
     assert "granite" in (text.answer or "")
     confirm = judgeboard.Decision.CONFIRM
-    said = judgeboard.decide_item(store, held.token, reviewer=ann, decision=confirm, request_key="one press")
-    assert said.state is judgeboard.ItemState.AGREED
+    decided = judgeboard.decide_item(store, leased.token, reviewer=ann, decision=confirm, request_key="one press")
+    assert decided.state is judgeboard.ItemState.AGREED
     with store.reading() as connection:
         assert judgeboard.queue_progress(connection, "q").agreed == 1
         assert judgeboard.open_conflicts(connection).lines == ()

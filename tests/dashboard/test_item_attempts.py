@@ -23,13 +23,13 @@ def ids(page_rows, sqlite_store: Store) -> dict[str, int]:
 
 def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_page) -> None:
     page = open_page("item", response=ids["reflected"])
-    said = shown(page)
-    assert "1 attempt at a better one" in said
-    assert "Self-reflection · 1 attempt · cost " in said
-    assert "judged by rag v" in said
-    assert "The originalgroundedness 0.20, quality 2 / 4" in said
-    assert "Attempt 1keptgroundedness 0.90, quality 4 / 4" in said
-    assert "Attempt 1, compared with the original" in said
+    page_text = shown(page)
+    assert "1 attempt at a better one" in page_text
+    assert "Self-reflection · 1 attempt · cost " in page_text
+    assert "judged by rag v" in page_text
+    assert "The originalgroundedness 0.20, quality 2 / 4" in page_text
+    assert "Attempt 1keptgroundedness 0.90, quality 4 / 4" in page_text
+    assert "Attempt 1, compared with the original" in page_text
     [difference] = [node.proto.body for node in page.get("html") if 'jb-difference">' in node.proto.body]
     assert "<del>soft " in difference
     assert "<ins>hard " in difference
@@ -37,14 +37,14 @@ def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_
 
 def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_page) -> None:
     page = open_page("item", response=ids["refined"])
-    said = shown(page)
-    assert "Self-refine · passed · 3 attempts · cost unknown" in said
-    assert "rated by refine v1 · run " in said
-    places = [said.index(text) for text in ("The original", "Attempt 1", "rated 2 of 4", HOSTILE, "Attempt 2")]
+    page_text = shown(page)
+    assert "Self-refine · passed · 3 attempts · cost unknown" in page_text
+    assert "rated by refine v1 · run " in page_text
+    places = [page_text.index(text) for text in ("The original", "Attempt 1", "rated 2 of 4", HOSTILE, "Attempt 2")]
     assert places == sorted(places)
-    assert "No usable judgment: rating must be an integer" in said
-    assert "Attempt 3keptrated 4 of 4" in said
-    assert "cost unknown" in said
+    assert "No usable judgment: rating must be an integer" in page_text
+    assert "Attempt 3keptrated 4 of 4" in page_text
+    assert "cost unknown" in page_text
     bodies = "".join(node.proto.body for node in page.get("html") if not node.proto.body.startswith("<s"))
     assert "<script>window" not in bodies
     assert "<img src=x" not in bodies
@@ -53,10 +53,10 @@ def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_pa
 def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(ids, open_page, sqlite_store: Store) -> None:
     refine_in_vain(sqlite_store, "reflected")
     page = open_page("item", response=ids["reflected"])
-    said = shown(page)
-    assert "Self-refine · not passed · 2 attempts" in said
-    assert f"Attempt 1not rated{BETTER}" in said
-    assert "Attempt 2kept, not passedunchangednot ratedNo usable judgment" in said
+    page_text = shown(page)
+    assert "Self-refine · not passed · 2 attempts" in page_text
+    assert f"Attempt 1not rated{BETTER}" in page_text
+    assert "Attempt 2kept, not passedunchangednot ratedNo usable judgment" in page_text
     assert last_part(page).startswith("Attempt 2, compared with attempt 1: unchangednot rated")
 
 
@@ -110,10 +110,10 @@ def test_without_a_name_nothing_is_selected(ids, open_page) -> None:
 
 def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
     made = next(id_ for name, id_ in ids.items() if name.startswith("reflected~"))
-    said = shown(open_page("item", response=made))
-    assert "generated from a prompt or another answer" in said
-    assert "The original" in said
-    assert "not flagged" not in said
+    page_text = shown(open_page("item", response=made))
+    assert "generated from a prompt or another answer" in page_text
+    assert "The original" in page_text
+    assert "not flagged" not in page_text
 
 
 def test_an_answer_without_attempts_has_no_such_part(page_rows, open_page) -> None:
@@ -125,10 +125,10 @@ def test_an_answer_without_attempts_has_no_such_part(page_rows, open_page) -> No
 def test_forgotten_attempts_say_so(ids, open_page, sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
         forget_response(connection, "refined", actor="Mara")
-    said = shown(open_page("item", response=ids["refined"]))
-    assert "This text was removed (judgeboard forget)." in said
-    assert BETTER not in said
-    assert ORIGINAL not in said
+    page_text = shown(open_page("item", response=ids["refined"]))
+    assert "This text was removed (judgeboard forget)." in page_text
+    assert BETTER not in page_text
+    assert ORIGINAL not in page_text
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

@@ -52,8 +52,8 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     [pair_id] = add_pairs(sqlite_store, 1, query_type="pairs")
     case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    held = case.held(mara, "pairs")
-    decide_item(sqlite_store, held.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=case.now)
+    leased = case.lease(mara, "pairs")
+    decide_item(sqlite_store, leased.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=case.now)
     page = open_page("queue", show="My reviews")
     [button] = [one for one in page.button if one.key == "my_other"]
     assert button.label == "Your reviews of pairs"

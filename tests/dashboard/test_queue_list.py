@@ -20,7 +20,7 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.mara, CONFIRM), (case.jon, CONFIRM)):
         case.review(who, said)
     case.review(case.mara, UNSURE)
-    case.held(case.mara)
+    case.lease(case.mara)
     one = case.progress()
     (row,) = table_frame(list_table([one], case.mara.id)).to_dict("records")
     assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", 4, 3, "5 / 8")

@@ -100,7 +100,7 @@ def test_the_next_item_is_held_and_read_before_it_is_asked_for(case) -> None:
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
     assert [card.item.response_id for card in work.items] == ids[:2]
-    assert case.held(case.jon).response_id == ids[2]
+    assert case.lease(case.jon).response_id == ids[2]
     press(work, session)
     assert work.current.item.response_id == ids[1]
     assert work.position == "2 of 3"
@@ -222,7 +222,7 @@ def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     work.lease_items(READ_AHEAD)
     assert work.current.item.response_id == ids[1]
     assert session.message == "Skipped a0. Another reviewer gets it."
-    assert case.held(case.jon).response_id == ids[0]
+    assert case.lease(case.jon).response_id == ids[0]
 
 
 def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(case) -> None:

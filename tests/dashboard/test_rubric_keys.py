@@ -25,11 +25,11 @@ def test_each_level_is_given_to_the_dimension_after_the_one_before(actions: Rubr
 
 
 def test_one_key_in_quick_succession_gives_two_dimensions_their_level(actions: RubricActions) -> None:
-    held = Keyboard(row="row")
+    keyboard = Keyboard(row="row")
     for number, level in enumerate((4, 4, 3)):
         act = Press(Turn.GIVE, lambda level=level: actions.give(level), each=True)
-        assert held.press(str(level), act, 10 + number / 10)
-    for press in held.work_off():
+        assert keyboard.press(str(level), act, 10 + number / 10)
+    for press in keyboard.work_off():
         press.act()
     assert actions.draft.scores == {"accuracy": 4, "tone": 4, "safety": 3}
 

@@ -97,20 +97,20 @@ def five_grams(text: str) -> set[tuple[str, ...]]:
 
 
 def test_all_quality_levels_and_both_labels_occur():
-    for given in (GRADES, VERDICTS):
-        assert {row["quality"] for row in given if "quality" in row} == {1, 2, 3, 4}
-        assert {row["label"] for row in given if "label" in row} == {"grounded", "hallucinated"}
+    for rows in (GRADES, VERDICTS):
+        assert {row["quality"] for row in rows if "quality" in row} == {1, 2, 3, 4}
+        assert {row["label"] for row in rows if "label" in row} == {"grounded", "hallucinated"}
     assert all(0 <= row["groundedness"] <= 1 for row in GRADES + VERDICTS if "groundedness" in row)
 
 
 def test_a_third_of_the_users_speak_by_thumbs_or_stars():
-    said = [row["feedback"] for row in RESPONSES if "feedback" in row]
-    kinds = Counter(next(iter(feedback)) for feedback in said)
+    feedbacks = [row["feedback"] for row in RESPONSES if "feedback" in row]
+    kinds = Counter(next(iter(feedback)) for feedback in feedbacks)
 
-    assert 0.25 <= len(said) / len(RESPONSES) <= 0.45
+    assert 0.25 <= len(feedbacks) / len(RESPONSES) <= 0.45
     assert set(kinds) == {"thumbs", "stars"}
-    assert {feedback["thumbs"] for feedback in said if "thumbs" in feedback} == {"up", "down"}
-    assert {feedback["stars"] for feedback in said if "stars" in feedback} <= {1, 2, 3, 4, 5}
+    assert {feedback["thumbs"] for feedback in feedbacks if "thumbs" in feedback} == {"up", "down"}
+    assert {feedback["stars"] for feedback in feedbacks if "stars" in feedback} <= {1, 2, 3, 4, 5}
 
 
 def test_three_reviewers_grade_150_answers_and_share_40():
@@ -130,8 +130,8 @@ def test_reviewers_of_the_same_answer_mostly_agree_and_sometimes_differ():
         labels[row["response_id"]].add(row.get("label"))
         qualities[row["response_id"]].add(row["quality"])
 
-    assert 0 < sum(len(given) > 1 for given in labels.values()) <= 10
-    assert 0 < sum(len(given) > 1 for given in qualities.values()) <= 20
+    assert 0 < sum(len(grades) > 1 for grades in labels.values()) <= 10
+    assert 0 < sum(len(grades) > 1 for grades in qualities.values()) <= 20
 
 
 def test_marked_spans_are_parts_of_the_answer():
@@ -169,9 +169,9 @@ def weekly_intervals(values: dict[str, float], query_type: str) -> list[tuple[fl
             weeks[week_of(BY_ID[response_id])].append(value)
     intervals = []
     for week in range(WEEKS):
-        given = np.array(weeks[week])
-        half = stats.t.ppf(0.975, len(given) - 1) * given.std(ddof=1) / len(given) ** 0.5
-        intervals.append((given.mean() - half, given.mean() + half))
+        grades = np.array(weeks[week])
+        half = stats.t.ppf(0.975, len(grades) - 1) * grades.std(ddof=1) / len(grades) ** 0.5
+        intervals.append((grades.mean() - half, grades.mean() + half))
     return intervals
 
 
@@ -197,7 +197,7 @@ def test_people_and_the_second_judge_see_the_drop():
             people[row["response_id"]].append(row["groundedness"])
     judge = {row["response_id"]: row["groundedness"] for row in VERDICTS if "groundedness" in row}
 
-    assert drop({key: float(np.mean(given)) for key, given in people.items()}, "complex") > 0
+    assert drop({key: float(np.mean(grades)) for key, grades in people.items()}, "complex") > 0
     assert drop(judge, "complex") > 0
 
 

@@ -84,25 +84,25 @@ class Wire:
     def download_all(self) -> None:
         """Press every button of the page that downloads something."""
         for button in self.page.locator("[data-testid=stDownloadButton] button").all():
-            with self.page.expect_download() as given:
+            with self.page.expect_download() as download:
                 button.click()
-            self.frames.setdefault(f"{self.at} {given.value.suggested_filename}", []).append(
-                Path(given.value.path()).read_bytes()
+            self.frames.setdefault(f"{self.at} {download.value.suggested_filename}", []).append(
+                Path(download.value.path()).read_bytes()
             )
 
     def markers(self) -> dict[str, set[bytes]]:
         """The markers that came, by address."""
-        told: dict[str, set[bytes]] = {}
+        by_address: dict[str, set[bytes]] = {}
         for at, answer in self.answers:
             if answer.request.resource_type in {"script", "stylesheet", "font", "image", "websocket"}:
                 continue
             self.frames.setdefault(at, []).append(_body(answer))
         for at, payloads in self.frames.items():
             for payload in payloads:
-                found = set(MARKER.findall(payload)) | {name for raw, name in NUMBERS.items() if raw in payload}
-                if found:
-                    told.setdefault(at, set()).update(found)
-        return told
+                marks = set(MARKER.findall(payload)) | {name for raw, name in NUMBERS.items() if raw in payload}
+                if marks:
+                    by_address.setdefault(at, set()).update(marks)
+        return by_address
 
 
 def _body(answer: Response) -> bytes:
@@ -169,8 +169,8 @@ TELLING = (
 def test_whoever_is_not_blind_is_told(reviewer, site: Marked) -> None:
     """Else the next test could not fail."""
     every = addresses(site.answer)
-    told = tour(reviewer("Jon"), [one for one in every if one.startswith(TELLING)]).markers()
-    assert {page.split("?")[0] for page in told} >= {
+    markers = tour(reviewer("Jon"), [one for one in every if one.startswith(TELLING)]).markers()
+    assert {page.split("?")[0] for page in markers} >= {
         "/item",
         "/responses",
         "/disagreement",
@@ -178,16 +178,16 @@ def test_whoever_is_not_blind_is_told(reviewer, site: Marked) -> None:
         "/runs",
         "/queue",
     }
-    texts = set().union(*told.values())
+    texts = set().union(*markers.values())
     assert texts >= {b"mark-reasoning", b"mark-claim", b"mark-review", b"mark-generator", b"mark-refinement"}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_that_is_hidden_comes_to_the_browser_of_a_blind_reviewer(reviewer, site: Marked, part: int) -> None:
-    told = tour(reviewer("Mara"), addresses(site.answer)[part::PARTS]).markers()
+    markers = tour(reviewer("Mara"), addresses(site.answer)[part::PARTS]).markers()
     # What she asked for herself comes back: a filter that names a model.
     asked_for = {"/responses?model=mark-generator": {b"mark-generator"}}
-    assert {at: found for at, found in told.items() if found - asked_for.get(at, set())} == {}
+    assert {at: marks for at, marks in markers.items() if marks - asked_for.get(at, set())} == {}
 
 
 def test_the_page_says_what_is_left_out_and_where_it_waits(reviewer, site: Marked) -> None:

@@ -25,8 +25,8 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
     add_pairs(site.store, 2, query_type="fit")
     site.case.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
     fit = ensure_reviewer(site.store, "page", "Fit")
-    held = site.case.held(fit, "fitting")
-    decide_item(site.store, held.token, reviewer=fit, decision=Preference.A, request_key="fit", now=site.case.now)
+    leased = site.case.lease(fit, "fitting")
+    decide_item(site.store, leased.token, reviewer=fit, decision=Preference.A, request_key="fit", now=site.case.now)
     site.case.review(fit, name=site.queue(1), note="A note on a whole line of its own, or nearly so")
     page = reviewer("Fit", width=800, scheme="dark")
     found = {}

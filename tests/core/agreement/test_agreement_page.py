@@ -30,8 +30,8 @@ def judged(log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int
     """People call every ``bad_every``-th answer bad; the judge is wrong on the first ``wrong`` ones."""
     truth = {each: BAD if index % bad_every == 0 else GOOD for index, each in enumerate(ids)}
     other = {GOOD: BAD, BAD: GOOD}
-    said = {each: other[label] if index < wrong else label for index, (each, label) in enumerate(truth.items())}
-    log.say(version, {each: {"label": label} for each, label in said.items()})
+    judged = {each: other[label] if index < wrong else label for index, (each, label) in enumerate(truth.items())}
+    log.say(version, {each: {"label": label} for each, label in judged.items()})
     if version.name == "rag" and version.number == 1:
         log.reviews({each: {"label": label} for each, label in truth.items()})
 
@@ -46,13 +46,13 @@ def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
 def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids[:6], quality=2)
-    said = "6 reviews have no label, so they do not count here. To include them, choose the grade quality."
-    assert text(page(log), "other_grades") == said
+    note = "6 reviews have no label, so they do not count here. To include them, choose the grade quality."
+    assert text(page(log), "other_grades") == note
     judged(log, log.version(), ids[6:], wrong=1)
-    assert text(page(log), "other_grades") == said
+    assert text(page(log), "other_grades") == note
     log.review(ids[0], "jon", quality=1)
-    said = "1 review has no label, so it does not count here. To include it, choose the grade quality."
-    assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == said
+    note = "1 review has no label, so it does not count here. To include it, choose the grade quality."
+    assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == note
 
 
 def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -> None:
@@ -78,9 +78,9 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
     with log.store.reading() as connection:
         source = PairSource.open(connection, human="majority")
         shown = agreement_page(connection, source=source)
-    found = measure_agreement(log.store, human="majority")
+    result = measure_agreement(log.store, human="majority")
     assert shown.result is not None
-    assert shown.result.left_out == found.left_out == {"only_gold": 2}
+    assert shown.result.left_out == result.left_out == {"only_gold": 2}
     assert shown.result.left_out_sentence == "Left out: graded by a lead only (2)."
 
 
@@ -163,8 +163,8 @@ def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
     for each in ids[:10]:
         log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
     log.review_all(ids[10:], label=GOOD)
-    said = text(page(log), "selection")
-    assert said == "50 % of these answers were flagged before people graded them, so they are harder than usual."
+    note = text(page(log), "selection")
+    assert note == "50 % of these answers were flagged before people graded them, so they are harder than usual."
 
 
 def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
@@ -197,8 +197,8 @@ def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog)
     rag, nli = log.version("rag"), log.version("nli")
     judged(log, rag, ids, wrong=25)
     judged(log, nli, ids, wrong=25)
-    said = text(page(log), "correlated_judges")
-    assert said.startswith("rag v1 agrees more with nli v1 (kappa 1.00) than with people (0.17)")
+    note = text(page(log), "correlated_judges")
+    assert note.startswith("rag v1 agrees more with nli v1 (kappa 1.00) than with people (0.17)")
 
 
 def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> None:
@@ -217,8 +217,8 @@ def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
     shown = page(log)
     assert shown.result is not None
     assert shown.result.n == 12
-    said = "3 answers were judged again by this version. Each counts once, with its latest verdict."
-    assert text(shown, "judged_again") == said
+    note = "3 answers were judged again by this version. Each counts once, with its latest verdict."
+    assert text(shown, "judged_again") == note
 
 
 def test_ties_missing_verdicts_and_cut_scores_are_said(log: GradedLog) -> None:

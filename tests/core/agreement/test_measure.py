@@ -34,13 +34,13 @@ def two_people(log: GradedLog, n: int = 12) -> list[int]:
 def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> None:
     two_people(log)
     log.review_all(log.answers(3), "mara", label=GOOD)
-    found = measure(log, of="people")
-    assert (found.n, found.left_out) == (12, {"one_person": 3})
-    assert found.statistics["agreement"].value == pytest.approx(10 / 12)
-    (pair,) = found.rater_pairs
+    result = measure(log, of="people")
+    assert (result.n, result.left_out) == (12, {"one_person": 3})
+    assert result.statistics["agreement"].value == pytest.approx(10 / 12)
+    (pair,) = result.rater_pairs
     assert ({pair.first, pair.second}, pair.n) == ({"mara", "jon"}, 12)
     assert pair.statistics["kappa"].value == pytest.approx(2 / 3)
-    assert found.sentence.startswith("On 12 answers that two people or more rated, two of them agree on 83 %")
+    assert result.sentence.startswith("On 12 answers that two people or more rated, two of them agree on 83 %")
 
 
 def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
@@ -48,8 +48,8 @@ def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
     log.say_all(log.version(), ids, label=GOOD)
     log.review_all(ids[:10], label=BAD, stage="blind")
     log.review_all(ids, label=GOOD, stage="revealed")
-    found = measure(log)
-    assert (found.n, found.statistics["agreement"].value) == (10, 0)
+    result = measure(log)
+    assert (result.n, result.statistics["agreement"].value) == (10, 0)
 
 
 def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> None:
@@ -75,8 +75,8 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
 def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
     ids = two_people(log)
     log.say_all(log.version(), ids, label=GOOD)
-    found = measure(log)
-    assert (found.n, found.left_out) == (10, {"ties": 2})
+    result = measure(log)
+    assert (result.n, result.left_out) == (10, {"ties": 2})
 
 
 def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog) -> None:
@@ -94,10 +94,10 @@ def test_whoever_was_served_answers_again_is_held_against_themselves(log: Graded
     log.review_again(ids[:6], quality=4)
     log.review_again(ids[6:], quality=1)
     log.review_again(ids[6:], quality=2)  # the latest counts
-    found = measure(log, of="people", grade="quality")
-    (again,) = found.self_agreement
+    result = measure(log, of="people", grade="quality")
+    (again,) = result.self_agreement
     assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 0.5)
-    assert found.n == 0
+    assert result.n == 0
 
 
 def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
@@ -115,8 +115,8 @@ def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
     assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 1)
 
 
-def notes_on_other_grades(found: AgreementResult) -> list[str]:
-    return [each.text for each in found.notes if each.code == "other_grades"]
+def notes_on_other_grades(result: AgreementResult) -> list[str]:
+    return [each.text for each in result.notes if each.code == "other_grades"]
 
 
 @pytest.mark.parametrize("of", ["people", "judge"])
@@ -125,13 +125,13 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
     log.say_all(log.version(), ids, label=GOOD, quality=2)
     assert notes_on_other_grades(measure(log, of=of)) == []
     log.review_all(log.answers(6), groundedness=0.5, quality=2)
-    said = (
+    sentence = (
         "6 reviews have no label, so they do not count here. To include them, choose the grade groundedness or quality."
     )
-    assert notes_on_other_grades(measure(log, of=of)) == [said]
+    assert notes_on_other_grades(measure(log, of=of)) == [sentence]
     log.review(log.answers(1)[0], quality=2)
-    said = "24 reviews have no quality, so they do not count here. To include them, choose the grade label."
-    assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [said]
+    sentence = "24 reviews have no quality, so they do not count here. To include them, choose the grade label."
+    assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [sentence]
 
 
 def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
@@ -148,20 +148,20 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
     ids = log.answers(12)
     with log.store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rubric", "rubric"))
-        said = [
+        judgments = [
             NewJudgment(each, 0, 0, Verdict(Status.OK, scores=(DimensionScore("style", 1 + place % 4, "1-5"),)))
             for place, each in enumerate(ids)
         ]
-        store_judgments(connection, version, None, said)
+        store_judgments(connection, version, None, judgments)
     for place, each in enumerate(ids):
         review = log.review(each, label=GOOD)
         with log.store.writing() as connection:
             row = {"review_id": review, "dimension": "style", "value": 1 + place % 4, "scale": "1-5"}
             connection.execute(insert(SCORE), row)
-    found = measure(log, grade="style")
-    assert (found.n, found.grade, found.statistics["weighted_kappa"].value) == (12, "style", 1)
-    assert found.confusion is not None
-    assert found.confusion.categories == tuple("12345")  # declared ones, also where nobody gave a 5
+    result = measure(log, grade="style")
+    assert (result.n, result.grade, result.statistics["weighted_kappa"].value) == (12, "style", 1)
+    assert result.confusion is not None
+    assert result.confusion.categories == tuple("12345")  # declared ones, also where nobody gave a 5
     with pytest.raises(NotFound, match=r"there is no grade 'stile'; known grades: label, .*style"):
         measure(log, grade="stile")
 
@@ -170,9 +170,9 @@ def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
     ids = log.answers(12)
     log.say(log.version("one"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
     log.say(log.version("two"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
-    found = measure(log, of="judges")
-    assert (found.n, found.statistics["kappa"].value, found.statistics["fleiss_kappa"].value) == (12, 1, 1)
-    assert [each.title for each in found.judge_versions] == ["one v1", "two v1"]
+    result = measure(log, of="judges")
+    assert (result.n, result.statistics["kappa"].value, result.statistics["fleiss_kappa"].value) == (12, 1, 1)
+    assert [each.title for each in result.judge_versions] == ["one v1", "two v1"]
 
 
 def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: GradedLog) -> None:
@@ -181,8 +181,8 @@ def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: G
     log.say(log.version("one"), wrong)
     log.say(log.version("two"), wrong)
     log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
-    for found in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
-        (note,) = [each for each in found.notes if each.code == "correlated_judges"]
+    for result in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
+        (note,) = [each for each in result.notes if each.code == "correlated_judges"]
         assert "they may share the same errors" in note.text
 
 
@@ -191,8 +191,8 @@ def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog)
     log.say(log.version(), {each: {"label": BAD if place < 3 else GOOD} for place, each in enumerate(ids)})
     log.reviews({each: {"label": BAD if place in {1, 50, 70} else GOOD} for place, each in enumerate(ids)})
     log.reviews({each: {"label": BAD if place in {1, 51} else GOOD} for place, each in enumerate(ids)}, "jon")
-    for found in (measure(log, human="each"), measure(log, of="people")):
-        codes = [each.code for each in found.notes]
+    for result in (measure(log, human="each"), measure(log, of="people")):
+        codes = [each.code for each in result.notes]
         assert "skewed" in codes
         assert "few_of_rarer" in codes
 
@@ -213,9 +213,9 @@ def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
         "judge_version": {"rag v1": 15},
     }
     for by, expected in known.items():
-        found = measure(log, by=by)
-        assert {each.name: each.n for each in found.slices} == expected, by
-        for each in found.slices:
+        result = measure(log, by=by)
+        assert {each.name: each.n for each in result.slices} == expected, by
+        for each in result.slices:
             assert (each.statistics["kappa"].value is None) == (each.n < 10)
 
 
@@ -227,10 +227,10 @@ def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog
         log.say(version, labels)
         for reviewer in ("mara", "jon", "lee"):
             log.reviews(labels, reviewer)
-    found = measure(log, by="query_type", epsilon=0.2)
-    assert found.alt_test is not None
-    assert (found.alt_test.omega.value, found.alt_test.tests) == (1, 3)
-    tests = [each.alt_test for each in found.slices]
+    result = measure(log, by="query_type", epsilon=0.2)
+    assert result.alt_test is not None
+    assert (result.alt_test.omega.value, result.alt_test.tests) == (1, 3)
+    tests = [each.alt_test for each in result.slices]
     assert [(each.omega.value, each.tests) for each in tests if each is not None] == [(1, 6), (1, 6)]
 
 
@@ -241,8 +241,8 @@ def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: Gr
     log.say(log.version(), truth)
     for reviewer in ("mara", "jon", "lena"):
         log.reviews(truth, reviewer)
-    found = measure(log, by="query_type", epsilon=0.2)
-    tested = {each.name: each.alt_test.n for each in found.slices if each.alt_test is not None}
+    result = measure(log, by="query_type", epsilon=0.2)
+    tested = {each.name: each.alt_test.n for each in result.slices if each.alt_test is not None}
     assert tested == {f"{long}old papers": 30, f"{long}new papers": 40}
 
 
@@ -264,7 +264,7 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
 
 
 @pytest.mark.parametrize(
-    ("choice", "said"),
+    ("choice", "message"),
     [
         ({"of": "people", "epsilon": 0.2}, "--of judge"),
         ({"unit": "pairs", "grade": "quality"}, "pairs have no quality"),
@@ -277,8 +277,8 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
         ({"judge_versions": ["a", "b"]}, "--of judges several"),
     ],
 )
-def test_what_does_not_go_together_is_said(sqlite_log: GradedLog, choice: dict[str, object], said: str) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_what_does_not_go_together_is_said(sqlite_log: GradedLog, choice: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         measure(sqlite_log, **choice)
 
 
@@ -288,6 +288,6 @@ def test_without_people_or_judges_it_is_said_what_is_missing(log: GradedLog) -> 
         with pytest.raises(NotFound):
             measure(log, **choice)
     log.say_all(log.version(), log.answers(2), label=GOOD)
-    found = measure(log, judge_versions=["rag"])
-    assert (found.n, found.statistics["kappa"].value) == (0, None)
-    assert found.sentence.startswith("No answer has both")
+    result = measure(log, judge_versions=["rag"])
+    assert (result.n, result.statistics["kappa"].value) == (0, None)
+    assert result.sentence.startswith("No answer has both")

@@ -185,9 +185,9 @@ def the_report_agrees(store: Store, result: AgreementResult) -> None:
     html = report_page(results)
     data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL)
     assert data is not None
-    held = json.loads(data[1])
-    assert held == to_plain(results)
-    assert held[0]["statistics"] == to_plain(result.statistics)
+    stored = json.loads(data[1])
+    assert stored == to_plain(results)
+    assert stored[0]["statistics"] == to_plain(result.statistics)
     text = unescape(html.replace(data[1], ""))
     for name, each in shown_statistics(result.statistics).items():
         if each.value is not None:

@@ -65,14 +65,16 @@ def rounded(estimate: dict[str, Any]) -> float:
 
 
 def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
-    found = agreement(PANDALM, "--of", "people", "--unit", "pairs")
-    assert {(each["first"], each["second"]): rounded(each["statistics"]["kappa"]) for each in found["rater_pairs"]} == {
+    result = agreement(PANDALM, "--of", "people", "--unit", "pairs")
+    assert {
+        (each["first"], each["second"]): rounded(each["statistics"]["kappa"]) for each in result["rater_pairs"]
+    } == {
         ("annotator1", "annotator2"): 0.8520,
         ("annotator1", "annotator3"): 0.8789,
         ("annotator2", "annotator3"): 0.8617,
     }
-    assert [each["n"] for each in found["rater_pairs"]] == [999] * 3
-    assert (found["n"], rounded(found["statistics"]["alpha"]), rounded(found["statistics"]["fleiss_kappa"])) == (
+    assert [each["n"] for each in result["rater_pairs"]] == [999] * 3
+    assert (result["n"], rounded(result["statistics"]["alpha"]), rounded(result["statistics"]["fleiss_kappa"])) == (
         999,
         0.8642,
         0.8642,
@@ -80,12 +82,12 @@ def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
 
 
 def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
-    found = agreement(PANDALM, "--unit", "pairs", "--judge-version", "pandalm-7b")
+    result = agreement(PANDALM, "--unit", "pairs", "--judge-version", "pandalm-7b")
     names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
-    assert [rounded(found["statistics"][name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
-    assert found["confusion"]["categories"] == ["a", "b", "tie"]
-    assert [sum(row) for row in found["confusion"]["counts"]] == [422, 472, 105]
-    assert (found["n"], found["left_out"]) == (999, {})
+    assert [rounded(result["statistics"][name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
+    assert result["confusion"]["categories"] == ["a", "b", "tie"]
+    assert [sum(row) for row in result["confusion"]["counts"]] == [422, 472, 105]
+    assert (result["n"], result["left_out"]) == (999, {})
 
 
 @pytest.mark.parametrize(
@@ -95,9 +97,9 @@ def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
 def test_its_25_unusable_verdicts_count_as_is_chosen(
     agreement: Agreement, unusable: str, accuracy: float, n: int, left_out: dict[str, int]
 ) -> None:
-    found = agreement(PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable)
-    assert (rounded(found["statistics"]["accuracy"]), found["n"], found["left_out"]) == (accuracy, n, left_out)
-    assert sum(map(sum, found["confusion"]["counts"])) == n
+    result = agreement(PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable)
+    assert (rounded(result["statistics"]["accuracy"]), result["n"], result["left_out"]) == (accuracy, n, left_out)
+    assert sum(map(sum, result["confusion"]["counts"])) == n
 
 
 @pytest.mark.parametrize(
@@ -132,35 +134,39 @@ def test_ragcheckers_scores_beside_both_annotators_stacked(
     agreement: Agreement, aspect: str, judge: tuple[float, float], people: tuple[float, float]
 ) -> None:
     words = ("--unit", "pairs", "--aspect", aspect)
-    found = agreement(RAGCHECKER, *words, "--judge-version", "ragchecker", "--human", "each")
-    assert (found["n"], found["statistics"]["pearson"]["n"], found["statistics"]["pearson"]["unit"]) == (
+    result = agreement(RAGCHECKER, *words, "--judge-version", "ragchecker", "--human", "each")
+    assert (result["n"], result["statistics"]["pearson"]["n"], result["statistics"]["pearson"]["unit"]) == (
         560,
         560,
         "pair",
     )
-    assert tuple(round(100 * found["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == judge
-    found = agreement(RAGCHECKER, *words, "--of", "people")
-    assert tuple(round(100 * found["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == people
-    assert (found["n"], len(found["rater_pairs"])) == (280, 1)
+    assert tuple(round(100 * result["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == judge
+    result = agreement(RAGCHECKER, *words, "--of", "people")
+    assert tuple(round(100 * result["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == people
+    assert (result["n"], len(result["rater_pairs"])) == (280, 1)
 
 
 def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
-    found = agreement(PROMETHEUS, "--of", "repeats")
-    assert (found["n"], len(found["judge_versions"])) == (640, 117)
-    assert (rounded(found["statistics"]["alpha"]), round(found["statistics"]["self_consistency"]["value"], 3)) == (
+    result = agreement(PROMETHEUS, "--of", "repeats")
+    assert (result["n"], len(result["judge_versions"])) == (640, 117)
+    assert (rounded(result["statistics"]["alpha"]), round(result["statistics"]["self_consistency"]["value"], 3)) == (
         0.8516,
         0.531,
     )
 
 
 def test_ragtruths_detectors_with_people_and_with_each_other(agreement: Agreement) -> None:
-    found = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
-    assert (found["n"], found["left_out"]) == (1344, {"without_verdict": 1568})
-    assert found["confusion"]["counts"] == [[376, 117], [161, 690]]
-    assert {each["name"]: each["n"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
-    assert found["statistics"]["kappa"]["unit"] == "evidence group"
-    assert len(found["calibration"]) == 10
-    assert {each["code"] for each in found["notes"]} >= {"correlated_judges"}
-    found = agreement(RAGTRUTH, "--of", "judges")
-    assert (found["n"], rounded(found["statistics"]["fleiss_kappa"]), len(found["rater_pairs"])) == (1344, 0.4260, 21)
-    assert [each["code"] for each in found["notes"]] == ["correlated_judges"]
+    result = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
+    assert (result["n"], result["left_out"]) == (1344, {"without_verdict": 1568})
+    assert result["confusion"]["counts"] == [[376, 117], [161, 690]]
+    assert {each["name"]: each["n"] for each in result["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
+    assert result["statistics"]["kappa"]["unit"] == "evidence group"
+    assert len(result["calibration"]) == 10
+    assert {each["code"] for each in result["notes"]} >= {"correlated_judges"}
+    result = agreement(RAGTRUTH, "--of", "judges")
+    assert (result["n"], rounded(result["statistics"]["fleiss_kappa"]), len(result["rater_pairs"])) == (
+        1344,
+        0.4260,
+        21,
+    )
+    assert [each["code"] for each in result["notes"]] == ["correlated_judges"]

@@ -22,9 +22,9 @@ def measure(store: Store, **choice: Any) -> AgreementResult:
 
 def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> None:
     aspects = {aspect: AspectPreference(side) for aspect, side in sides.items()}
-    given = [GivenPreference(f"person {place}", aspects) for place in range(2)]
+    preferences = [GivenPreference(f"person {place}", aspects) for place in range(2)]
     with store.writing() as connection:
-        store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
+        store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in preferences])
 
 
 def test_what_is_no_verdict_is_left_out_by_why(store: Store) -> None:
@@ -32,9 +32,9 @@ def test_what_is_no_verdict_is_left_out_by_why(store: Store) -> None:
     record(store, pairs[:13], {"ab": "aaaaaaaaaaab-", "ba": "aaaaaaaaaaaab"})
     for place, pair in enumerate(pairs):
         people_say(store, pair, *("ab" if place == 0 else "aa"))
-    found = measure(store)
-    assert (found.n, found.statistics["agreement"].value) == (10, 1)
-    assert found.left_out == {"ties": 1, "without_verdict": 1, "inconsistent": 1, "unusable": 1}
+    result = measure(store)
+    assert (result.n, result.statistics["agreement"].value) == (10, 1)
+    assert result.left_out == {"ties": 1, "without_verdict": 1, "inconsistent": 1, "unusable": 1}
     assert measure(store, unusable="tie").statistics["agreement"].value == pytest.approx(10 / 11)
     wrong = measure(store, unusable="wrong")
     assert (wrong.n, wrong.statistics["accuracy"].value) == (11, pytest.approx(10 / 11))
@@ -65,21 +65,21 @@ def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
         people_say(store, pair, "b")
         say(pair_id=pair, preference=Preference.A, request_key=f"first-{pair}")
         say(pair_id=pair, preference=Preference.B, request_key=f"second-{pair}")  # all was revealed by the first
-    (told,) = add_pairs(store, 1, first=10)
-    people_say(store, told, "b")
-    say(pair_id=told, preference=Preference.B, request_key="told", revealed=True)
-    found = measure(store, of="people")
-    assert (found.n, found.statistics["agreement"].value) == (10, 0)
-    assert found.left_out == {"one_person": 1, "revealed": 1}
+    (revealed_id,) = add_pairs(store, 1, first=10)
+    people_say(store, revealed_id, "b")
+    say(pair_id=revealed_id, preference=Preference.B, request_key="told", revealed=True)
+    result = measure(store, of="people")
+    assert (result.n, result.statistics["agreement"].value) == (10, 0)
+    assert result.left_out == {"one_person": 1, "revealed": 1}
 
 
 def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None:
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "aaaaaabbbbt-", "ba": "aaaaaabbbata"}, name="two")
-    found = measure(store, of="repeats")
-    assert (found.n, found.left_out) == (11, {"incomplete": 1})
-    assert found.statistics["self_consistency"].value == pytest.approx(10 / 11)
-    assert found.rater_pairs[0].first == "A shown first"
+    result = measure(store, of="repeats")
+    assert (result.n, result.left_out) == (11, {"incomplete": 1})
+    assert result.statistics["self_consistency"].value == pytest.approx(10 / 11)
+    assert result.rater_pairs[0].first == "A shown first"
     record(store, pairs, {"ab": "a" * 12}, name="once")
     with pytest.raises(NotFound, match="one order only"):
         measure(store, of="repeats", judge_versions=["once"])

@@ -180,20 +180,20 @@ def stored(store: Store) -> set[tuple[int, str]]:
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store, tmp_path: Path) -> None:
     file = str(pairs_file(tmp_path, 15))
-    with held_endpoint() as held:
-        held.reply = said("first")
-        held.hold_after(11)
-        command = words(sqlite_store, held.server, "--pairs", file)
+    with held_endpoint() as endpoint:
+        endpoint.reply = said("first")
+        endpoint.hold_after(11)
+        command = words(sqlite_store, endpoint.server, "--pairs", file)
         with judgeboard(*command) as first:
             until(
-                lambda: len(held.server.requests) == 11 + AT_ONCE and len(stored(sqlite_store)) == 11,
+                lambda: len(endpoint.server.requests) == 11 + AT_ONCE and len(stored(sqlite_store)) == 11,
                 "11 stored, 4 in flight",
             )
             first.send_signal(signal.SIGKILL)
         assert first.returncode == -signal.SIGKILL
-        held.release()
+        endpoint.release()
         assert run(command) == 0
-        assert len(held.server.requests) == 30 + AT_ONCE
+        assert len(endpoint.server.requests) == 30 + AT_ONCE
     assert len(stored(sqlite_store)) == 30
     assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)][-1] == ("compare", "done", 30)
 

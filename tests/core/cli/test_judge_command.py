@@ -59,14 +59,14 @@ def test_json_stands_alone_on_standard_output(
         if "--jury" in more:
             del line[line.index("--model") : line.index("--model") + 2]
         assert run(line) == 0
-    said = json.loads(capsys.readouterr().out)
-    counted = said["members"] if "--jury" in more else [said]
+    output = json.loads(capsys.readouterr().out)
+    counted = output["members"] if "--jury" in more else [output]
     for each in counted:
         assert each["asked"] == each["ok"] + each["unparsable"] + each["refused"] + each["error"]
         assert (each["unparsable"], each["not_reached"], each["cost"]) == (1 + ("--repeats" in more), 0, None)
     assert len(counted) == 1 + ("--jury" in more)
-    assert said.get("repeats", {}).keys() >= {"measures"} or "--repeats" not in more
-    assert said.get("jury", {}).keys() >= {"items"} or "--jury" not in more
+    assert output.get("repeats", {}).keys() >= {"measures"} or "--repeats" not in more
+    assert output.get("jury", {}).keys() >= {"items"} or "--jury" not in more
 
 
 def test_an_error_is_1_and_what_no_verdict_could_be_read_from_is_not(
@@ -223,7 +223,7 @@ def test_the_offline_judge_costs_nothing(sqlite_store: Store, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         ["--model", "m"],
         ["--base-url", "http://localhost:8000/v1"],
@@ -234,14 +234,14 @@ def test_the_offline_judge_costs_nothing(sqlite_store: Store, capsys: pytest.Cap
         ["--timeout", "9"],
         ["--prices", "prices.toml"],
     ],
-    ids=lambda given: given[0],
+    ids=lambda options: options[0],
 )
 def test_the_offline_judge_refuses_what_is_meant_for_a_model(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], given: list[str]
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: list[str]
 ) -> None:
     store_answers(sqlite_store, 1)
-    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store), *given]) == 2
-    assert f"{given[0]}: the lexical judge uses no model, so these options do not apply" in capsys.readouterr().err
+    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store), *options]) == 2
+    assert f"{options[0]}: the lexical judge uses no model, so these options do not apply" in capsys.readouterr().err
     assert judgments(sqlite_store) == []
 
 
@@ -256,18 +256,19 @@ def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 100)
-    with held_endpoint() as held:
-        held.hold_after(40)
-        command = words(held.server, sqlite_store)
+    with held_endpoint() as endpoint:
+        endpoint.hold_after(40)
+        command = words(endpoint.server, sqlite_store)
         with judgeboard(*command) as first:
             until(
-                lambda: len(held.server.requests) == 44 and len(judgments(sqlite_store)) == 40, "40 stored, 4 in flight"
+                lambda: len(endpoint.server.requests) == 44 and len(judgments(sqlite_store)) == 40,
+                "40 stored, 4 in flight",
             )
             first.send_signal(signal.SIGKILL)
         assert first.returncode == -signal.SIGKILL
-        held.release()
+        endpoint.release()
         assert run(command) == 0
-        assert len(held.server.requests) == 100 + AT_ONCE
+        assert len(endpoint.server.requests) == 100 + AT_ONCE
     rows = judgments(sqlite_store)
     assert sorted(int(row["id"]) for row in rows) == list(range(100))
     assert [(row["state"], row["selected"]) for row in runs(sqlite_store)] == [("done", 100)]
@@ -276,17 +277,18 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
 def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 40)
     assert judge(sqlite_store, always(verdict()))[0] == 0
-    with held_endpoint() as held:
-        held.hold_after(20)
-        command = words(held.server, sqlite_store, "--rejudge", "all")
+    with held_endpoint() as endpoint:
+        endpoint.hold_after(20)
+        command = words(endpoint.server, sqlite_store, "--rejudge", "all")
         with judgeboard(*command) as first:
             until(
-                lambda: len(held.server.requests) == 24 and len(judgments(sqlite_store)) == 60, "20 stored, 4 in flight"
+                lambda: len(endpoint.server.requests) == 24 and len(judgments(sqlite_store)) == 60,
+                "20 stored, 4 in flight",
             )
             first.send_signal(signal.SIGKILL)
-        held.release()
+        endpoint.release()
         assert run(command) == 0
-        assert len(held.server.requests) == 40 + AT_ONCE
+        assert len(endpoint.server.requests) == 40 + AT_ONCE
         assert {row["ask"] for row in judgments(sqlite_store)} == {0, 1}
         assert len(judgments(sqlite_store)) == 80
         assert run(command) == 0
@@ -298,33 +300,36 @@ def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(
     sqlite_store: Store, stop: signal.Signals
 ) -> None:
     store_answers(sqlite_store, 100)
-    with held_endpoint() as held:
-        held.hold_after(10)
-        command = words(held.server, sqlite_store)
+    with held_endpoint() as endpoint:
+        endpoint.hold_after(10)
+        command = words(endpoint.server, sqlite_store)
         with judgeboard(*command) as process:
-            until(lambda: len(held.server.requests) == 14, "4 in flight")
+            until(lambda: len(endpoint.server.requests) == 14, "4 in flight")
             process.send_signal(stop)
             assert process.stderr is not None
             assert "waiting for 4 running calls" in process.stderr.readline()
-            held.release()
+            endpoint.release()
             assert process.stdout is not None
-            said = process.stdout.read()
+            output = process.stdout.read()
         assert process.returncode == 130
-        assert "14 asked = 14 ok" in said
-        assert "86 not reached" in said
-        assert "To continue, run the same command again." in said
-        assert len(held.server.requests) == len(judgments(sqlite_store)) == 14
+        assert "14 asked = 14 ok" in output
+        assert "86 not reached" in output
+        assert "To continue, run the same command again." in output
+        assert len(endpoint.server.requests) == len(judgments(sqlite_store)) == 14
         assert run(command) == 0
     assert len(judgments(sqlite_store)) == 100
 
 
 def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 20)
-    with held_endpoint() as held:
-        held.hold_after(5)
-        command = words(held.server, sqlite_store)
+    with held_endpoint() as endpoint:
+        endpoint.hold_after(5)
+        command = words(endpoint.server, sqlite_store)
         with judgeboard(*command) as process:
-            until(lambda: len(held.server.requests) == 9 and len(judgments(sqlite_store)) == 5, "5 stored, 4 in flight")
+            until(
+                lambda: len(endpoint.server.requests) == 9 and len(judgments(sqlite_store)) == 5,
+                "5 stored, 4 in flight",
+            )
             process.send_signal(signal.SIGINT)
             assert process.stderr is not None
             process.stderr.readline()
@@ -333,7 +338,7 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
         assert process.returncode == 130
         assert "Traceback" not in rest
         assert [row["state"] for row in runs(sqlite_store)] == ["interrupted"]
-        held.release()
+        endpoint.release()
         assert run(command) == 0
     assert len(judgments(sqlite_store)) == 20
 
@@ -341,20 +346,20 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
 def test_two_processes_at_once_share_the_run_and_store_no_ask_twice(store: Store) -> None:
     count = 1_000
     store_answers(store, count)
-    with held_endpoint() as held, contextlib.ExitStack() as stack:
-        held.hold_after(0)
-        command = words(held.server, store)
+    with held_endpoint() as endpoint, contextlib.ExitStack() as stack:
+        endpoint.hold_after(0)
+        command = words(endpoint.server, store)
         processes = [stack.enter_context(judgeboard(*command)) for _ in range(2)]
-        until(lambda: len(held.server.requests) == 2 * AT_ONCE, "both ask")
-        held.release()
-        said = [process.communicate() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], said
+        until(lambda: len(endpoint.server.requests) == 2 * AT_ONCE, "both ask")
+        endpoint.release()
+        output = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], output
     rows = judgments(store)
     assert sorted(int(row["id"]) for row in rows) == list(range(count))
     assert {row["ask"] for row in rows} == {0}
     assert [(row["state"], row["selected"]) for row in runs(store)] == [("done", count)]
-    twice = sum(often - 1 for often in asked(held.server).values())
-    assert set(asked(held.server)) == set(range(count))
+    twice = sum(often - 1 for often in asked(endpoint.server).values())
+    assert set(asked(endpoint.server)) == set(range(count))
     # What each holds where they meet: what it has read and not asked yet, and what waits for a slow store.
     held_by_one = (LEAST_READ_AHEAD + 2 * AT_ONCE) + (LEAST_READ_AHEAD + 4 * AT_ONCE)
     assert twice <= 2 * held_by_one, "they come from both ends: only where they meet"
@@ -374,17 +379,17 @@ def test_nothing_but_the_summary_is_written_where_nobody_watches(
 def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 30)
     ours, theirs = pty.openpty()
-    with held_endpoint() as held:
-        held.reply = completion("hm")
-        held.hold_after(24)  # each is asked for a repair
-        command = words(held.server, sqlite_store)
+    with held_endpoint() as endpoint:
+        endpoint.reply = completion("hm")
+        endpoint.hold_after(24)  # each is asked for a repair
+        command = words(endpoint.server, sqlite_store)
         with judgeboard(*command, stderr=theirs, env={"TERM": "xterm", "COLUMNS": "140"}) as process:
             os.close(theirs)
             shown = ""
             drawn = _reading(ours)
             while not re.search(r"\b(\d+)/30\b.*/s +\1 failed +unknown", shown):
                 shown += next(drawn)
-            held.release()
+            endpoint.release()
             shown += "".join(drawn)
     os.close(ours)
     assert process.returncode == 0

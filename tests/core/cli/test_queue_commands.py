@@ -28,11 +28,11 @@ def typed(case: QueueCase, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     def type_(user: str, *words: str, code: int = 0) -> Any:
         monkeypatch.setenv("LOGNAME", user)
         assert run([*words, "--db", address(case.store)]) == code
-        said = capsys.readouterr()
+        output = capsys.readouterr()
         if code:
-            assert "Traceback" not in said.err
-            return said.err
-        return json.loads(said.out) if "--json" in words else said.out
+            assert "Traceback" not in output.err
+            return output.err
+        return json.loads(output.out) if "--json" in words else output.out
 
     return type_
 
@@ -45,13 +45,13 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
         "lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide), "--json"
     )
     assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "assigned_to": []}
-    for user, said in (("ann", "confirm"), ("bob", "dismiss")):
+    for user, decision in (("ann", "confirm"), ("bob", "dismiss")):
         shown = typed(user, "queue", "next", "legal")
         assert "Read every clause." in shown
         assert "rag v1" in shown
         token = typed(user, "queue", "next", "legal", "--json")["token"]
         assert token in shown
-        decided = typed(user, "queue", "decide", token, said, "--note", f"{user} thinks so", "--json")
+        decided = typed(user, "queue", "decide", token, decision, "--note", f"{user} thinks so", "--json")
     assert decided["state"] == "conflict"
     (conflict,) = typed("lead", "adjudicate", "--queue", "legal", "--json")["conflicts"]
     assert (conflict["item"]["item_id"], conflict["differ_on"], conflict["reviews"]) == (
@@ -64,9 +64,9 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
     assert "bob thinks so" in shown
     assert "--reason" in typed("lead", "adjudicate", item, "--decision", "confirm", code=2)
     typed("lead", "adjudicate", item, "--decision", "confirm", "--reason", "clause 3", "--quality", "1")
-    found = typed("lead", "queue", "show", "legal", "--json")
-    assert (found["items"], found["waiting"], found["adjudicated"]) == (2, 1, 1)
-    assert [(each["reviewer"]["name"], each["done"]) for each in found["people"]] == [("cli:ann", 1), ("cli:bob", 1)]
+    shown = typed("lead", "queue", "show", "legal", "--json")
+    assert (shown["items"], shown["waiting"], shown["adjudicated"]) == (2, 1, 1)
+    assert [(each["reviewer"]["name"], each["done"]) for each in shown["people"]] == [("cli:ann", 1), ("cli:bob", 1)]
     typed("lead", "queue", "close", "legal")
     assert "'legal' is closed" in typed("ann", "queue", "next", "legal", code=2)
     assert typed("lead", "queue", "list", "--open", "--json") == {"queues": []}
@@ -113,7 +113,7 @@ def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: T
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--blind-judge", "--order", "severity"), "order by oldest or random"),
         (("--where", "colour=red"), "colour"),
@@ -124,12 +124,12 @@ def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: T
         (("--lease-minutes", "2000"), "not in the range 0<x<=1440"),
     ],
 )
-def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], said: str, typed: Typed) -> None:
-    assert said in typed("lead", "queue", "create", "q", *words, code=2)
+def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], message: str, typed: Typed) -> None:
+    assert message in typed("lead", "queue", "create", "q", *words, code=2)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--where", "query_type=QA", "--where", "state=open", "--where", "rule=low_quality"), ""),
         (("--where", "query_type=qa"), "no answer has the query type 'qa'\n"),
@@ -142,19 +142,19 @@ def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], said: str,
     ],
 )
 def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(
-    words: tuple[str, ...], said: str, case: QueueCase, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], message: str, case: QueueCase, capsys: pytest.CaptureFixture[str]
 ) -> None:
     case.flagged(0.1)
     assert run(["queue", "create", "q", *words, "--db", address(case.store)]) == 0
     heard = capsys.readouterr().err
-    assert said in heard
-    assert bool(said) == bool(heard)
+    assert message in heard
+    assert bool(message) == bool(heard)
 
 
 def test_the_next_command_that_is_printed_works_for_who_made_the_queue(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1)
-    for name, given in (("mine", ["--assign", "Mara,cli:lead"]), ("theirs", ["--assign", "Mara"]), ("all", [])):
-        printed = typed("lead", "queue", "create", name, *given).splitlines()[-1]
+    for name, options in (("mine", ["--assign", "Mara,cli:lead"]), ("theirs", ["--assign", "Mara"]), ("all", [])):
+        printed = typed("lead", "queue", "create", name, *options).splitlines()[-1]
         assert f"{name}" in typed("lead", *printed.split()[1:])
 
 
@@ -223,13 +223,13 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(case: QueueCase, typ
         side = "left" if shown["texts"]["left"] == answer else "right"
         assert "has no grades" in typed(user, "queue", "decide", shown["token"], side, "--quality", "2", code=2)
         assert "is a pair" in typed(user, "queue", "decide", shown["token"], "confirm", code=2)
-        said = typed(user, "queue", "decide", shown["token"], side, "--note", f"{user} says so", "--json")
-    assert said["state"] == "conflict"
-    told = typed("lead", "adjudicate", str(said["item"]), "--json")
-    assert [review["decision"] for review in told["reviews"]] == ["a", "b"]
-    assert (told["pair"]["answer_a"], told["pair"]["answer_b"]) == ("left-0", "right-0")
-    assert "bob says so" in typed("lead", "adjudicate", str(said["item"]))
-    item = ("adjudicate", str(said["item"]), "--reason", "it is longer", "--decision")
+        decided = typed(user, "queue", "decide", shown["token"], side, "--note", f"{user} says so", "--json")
+    assert decided["state"] == "conflict"
+    conflict = typed("lead", "adjudicate", str(decided["item"]), "--json")
+    assert [review["decision"] for review in conflict["reviews"]] == ["a", "b"]
+    assert (conflict["pair"]["answer_a"], conflict["pair"]["answer_b"]) == ("left-0", "right-0")
+    assert "bob says so" in typed("lead", "adjudicate", str(decided["item"]))
+    item = ("adjudicate", str(decided["item"]), "--reason", "it is longer", "--decision")
     assert "is a pair" in typed("lead", *item, "confirm", code=2)
     assert "has no grades" in typed("lead", *item, "b", "--quality", "2", code=2)
     typed("lead", *item, "b")

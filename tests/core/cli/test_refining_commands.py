@@ -28,9 +28,9 @@ def refine_words(database: str, endpoint: RecordingEndpoint, *more: str) -> list
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    found = json.loads(capsys.readouterr().out)
-    assert isinstance(found, dict)
-    return found
+    output = json.loads(capsys.readouterr().out)
+    assert isinstance(output, dict)
+    return output
 
 
 def test_reflect_says_in_json_what_came_of_it(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,13 +38,13 @@ def test_reflect_says_in_json_what_came_of_it(sqlite_store: Store, capsys: pytes
     script = both(lambda _request: "granite", scored({"granite": (0.9, 4)}))
     with RecordingEndpoint(script) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint, "--json")) == 0
-    said = printed(capsys)
+    output = printed(capsys)
     own = {"eligible": 2, "no_messages": 0, "identical": 0, "regenerated": 2, "kept_new": 2, "kept_original": 0}
-    assert own.items() <= said.items()
-    assert said.keys() >= {"second_failed", "calls"}
-    account = said["account"]
+    assert own.items() <= output.items()
+    assert output.keys() >= {"second_failed", "calls"}
+    account = output["account"]
     assert account.keys() >= COUNTS
-    assert (account["asked"], account["ok"], said["calls"], account["cost"]) == (6, 6, 6, None)
+    assert (account["asked"], account["ok"], output["calls"], account["cost"]) == (6, 6, 6, None)
 
 
 def test_reflect_in_words_names_what_would_reach_the_rest(
@@ -94,10 +94,10 @@ def test_refine_says_in_json_what_came_of_each_prompt(tmp_path: Path, capsys: py
     file.write_text("How warm is it?\n")
     with RecordingEndpoint(ratings(2, "Fine.", 4)) as endpoint:
         assert run(refine_words(database, endpoint, "--prompts", str(file), "--json")) == 0
-    said = printed(capsys)
-    assert said["account"].keys() >= COUNTS
-    assert (said["prompts"], said["passed"], said["calls"]) == (1, 1, 7)
-    [item] = said["items"]
+    output = printed(capsys)
+    assert output["account"].keys() >= COUNTS
+    assert (output["prompts"], output["passed"], output["calls"]) == (1, 1, 7)
+    [item] = output["items"]
     assert (item["id"], item["passed"]) == ("1", True)
     assert [(one["rating"], one["status"]) for one in item["attempts"]] == [(2, "ok"), (None, "unparsable"), (4, "ok")]
 
@@ -109,9 +109,9 @@ def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     words = ("--where", "query_type=complex", "--max-repeats", "1", "--success-rating", "3", "--keep", "best")
     with RecordingEndpoint(ratings(2, 1)) as endpoint:
         assert run(refine_words(address(sqlite_store), endpoint, *words)) == 0
-    said = capsys.readouterr().out
-    assert "1 prompts, 0 passed; 4 calls" in said
-    assert "0: 2 → 1  not passed" in said
+    output = capsys.readouterr().out
+    assert "1 prompts, 0 passed; 4 calls" in output
+    assert "0: 2 → 1  not passed" in output
 
 
 def test_refine_wants_to_know_what_to_answer(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,9 +133,9 @@ def recorded(tmp_path: Path, *ratings: int | None, rated_as: str = "a") -> list[
 
 def test_recorded_ratings_name_the_prompt_a_line_an_attempt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*recorded(tmp_path, 1, 2, 4), "--json"]) == 0
-    said = printed(capsys)
-    assert [one["rating"] for one in said["items"][0]["attempts"]] == [1, 2, 4]
-    assert said["passed"] == 1
+    output = printed(capsys)
+    assert [one["rating"] for one in output["items"][0]["attempts"]] == [1, 2, 4]
+    assert output["passed"] == 1
 
 
 def test_an_attempt_without_a_rating_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,8 +191,8 @@ def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_sto
 
 def attempt_of(request: dict[str, Any]) -> str:
     """Name the attempt by the feedback that it comes with."""
-    told = str(request["messages"])
-    return "attempt 2" if "colder" in told else "attempt 3" if "warmer" in told else "attempt 1"
+    messages = str(request["messages"])
+    return "attempt 2" if "colder" in messages else "attempt 3" if "warmer" in messages else "attempt 1"
 
 
 def steps(store: Store) -> int:

@@ -43,21 +43,21 @@ def controls(
 @pytest.mark.parametrize("name", CHECKS)
 @pytest.mark.parametrize("version", [RAG, RECORDED], ids=["asked", "recorded"])
 def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: StoredVersion) -> None:
-    found = check(name, version)
-    assert found.state is State.NOT_MEASURED
-    assert found.statistic.value is None
-    assert found.statistic.reason
-    assert found.sentence.endswith(".")
-    assert (found.command or "").startswith("judgeboard ")
-    assert found.name == name or CONTROL_KINDS[found.name].lowers
-    assert to_plain(found)["statistic"]["value"] is None
+    result = check(name, version)
+    assert result.state is State.NOT_MEASURED
+    assert result.statistic.value is None
+    assert result.statistic.reason
+    assert result.sentence.endswith(".")
+    assert (result.command or "").startswith("judgeboard ")
+    assert result.name == name or CONTROL_KINDS[result.name].lowers
+    assert to_plain(result)["statistic"]["value"] is None
 
 
 def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_models() -> None:
     for name in ("family", "self_enhancement", "weaker"):
         for generators in ({}, {None: 5}):
-            found = check(name, generators=generators)
-            assert found.command == "judgeboard import LOG  # with a column generator_model"
+            result = check(name, generators=generators)
+            assert result.command == "judgeboard import LOG  # with a column generator_model"
     assert "--families FILE" in (check("family", generators={"house-model": 3}).command or "")
 
 
@@ -79,26 +79,26 @@ def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> 
 def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
     jury = replace(RAG, name="jury", kind="jury", model=None)
     for name in ("family", "self_enhancement", "weaker", "self_consistency", "position"):
-        found = check(name, jury, generators={"gpt-4": 40})
-        assert not found.applies
-        assert found.command is None
+        result = check(name, jury, generators={"gpt-4": 40})
+        assert not result.applies
+        assert result.command is None
 
 
 def test_a_small_effect_is_said_with_the_same_digits_everywhere() -> None:
     rng = np.random.default_rng(1)
-    found = check("passage_order", controls=controls("passages_reordered", np.zeros(40), rng.normal(0.012, 0.01, 40)))
-    words = (figure_words(found) or "").split(", n ")[0]
+    result = check("passage_order", controls=controls("passages_reordered", np.zeros(40), rng.normal(0.012, 0.01, 40)))
+    words = (figure_words(result) or "").split(", n ")[0]
     assert words.startswith("0.0")
-    assert words in found.sentence
+    assert words in result.sentence
 
 
 # ---- family, size ------------------------------------------------------------------------------------------------
 
 
 def test_a_judge_of_the_generators_family_is_warned_of_with_its_share() -> None:
-    found = check("family", generators={"gpt-4-0613": 30, "llama-2-7b-chat": 70, "house-model": 5, None: 2})
-    assert (found.state, found.statistic.value, found.statistic.n) == (State.WARNING, 0.3, 100)
-    assert "The family of 7 more answers is not known." in found.sentence
+    result = check("family", generators={"gpt-4-0613": 30, "llama-2-7b-chat": 70, "house-model": 5, None: 2})
+    assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.3, 100)
+    assert "The family of 7 more answers is not known." in result.sentence
     other = check("family", generators={"llama-2-7b-chat": 70})
     assert (other.state, other.statistic.value) == (State.OK, 0)
 
@@ -118,9 +118,9 @@ def test_a_recorded_judge_goes_by_its_name_and_a_baseline_has_no_family() -> Non
 
 
 def test_a_judge_known_to_be_smaller_is_warned_of() -> None:
-    found = check("weaker", generators={"gpt-4o": 40, "gpt-4o-mini": 20, "house-model": 9})
-    assert (found.state, found.statistic.n) == (State.WARNING, 60)
-    assert found.statistic.value == pytest.approx(2 / 3)
+    result = check("weaker", generators={"gpt-4o": 40, "gpt-4o-mini": 20, "house-model": 9})
+    assert (result.state, result.statistic.n) == (State.WARNING, 60)
+    assert result.statistic.value == pytest.approx(2 / 3)
     seven = replace(RAG, model="llama-2-7b-chat")
     assert check("weaker", seven, generators={"llama-2-70b-chat": 9}).state is State.WARNING
     assert check("weaker", seven, generators={"smollm2-135m": 9}).state is State.NOT_MEASURED
@@ -143,10 +143,10 @@ def test_own_family_is_held_against_people_not_against_other_scores() -> None:
     fair = graded(better + rng.normal(0, 0.4, 300), better, models, names)
     assert check("self_enhancement", graded=fair).state is State.OK
     kind = graded(people + rng.normal(0, 0.4, 300) + (models == 0) * 0.5, people, models, names)
-    found = check("self_enhancement", graded=kind)
-    assert found.state is State.WARNING
-    assert found.statistic.low < 0.5 < found.statistic.high
-    assert found.statistic.n == int((models < 2).sum()), "a model of unknown family is on neither side"
+    result = check("self_enhancement", graded=kind)
+    assert result.state is State.WARNING
+    assert result.statistic.low < 0.5 < result.statistic.high
+    assert result.statistic.n == int((models < 2).sum()), "a model of unknown family is on neither side"
     other_scale = {name: replace(each, same=False) for name, each in kind.items()}
     assert check("self_enhancement", graded=other_scale).state is State.NOT_MEASURED
     few = graded(people, people, np.where(np.arange(300) < 9, 0, 1), names)
@@ -168,11 +168,11 @@ def test_own_family_is_held_against_people_not_against_other_scores() -> None:
     ],
 )
 def test_one_level_above_80_percent_of_30_is_a_collapse(counts: tuple[int, ...], state: State) -> None:
-    found = check("collapse", levels=levels(*counts))
-    assert found.state is state
+    result = check("collapse", levels=levels(*counts))
+    assert result.state is state
     if state is State.WARNING:
-        assert "control answers" in found.sentence
-        assert "control-answers make" in (found.command or "")
+        assert "control answers" in result.sentence
+        assert "control-answers make" in (result.command or "")
 
 
 def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
@@ -185,9 +185,9 @@ def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
 
 def test_the_scale_that_is_used_least_is_shown() -> None:
     both = levels(10, 10, 10, 10) | {"tone": LevelCounts(("1", "2", "3"), np.array([0, 0, 40]))}
-    found = check("collapse", levels=both)
-    assert found.state is State.WARNING
-    assert "of tone are 3" in found.sentence
+    result = check("collapse", levels=both)
+    assert result.state is State.WARNING
+    assert "of tone are 3" in result.sentence
 
 
 # ---- controls ----------------------------------------------------------------------------------------------------
@@ -251,9 +251,9 @@ def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
     before = {"groundedness": rng.random(n), "quality": rng.integers(1, 5, n).astype(float)}
     after = {"groundedness": before["groundedness"], "quality": before["quality"] - (rng.random(n) < 0.6)}
     made = {"passages_reordered": ControlScores(n, np.arange(n), before, after, np.arange(n))}
-    found = check("passage_order", controls=made)
-    assert found.state is State.WARNING
-    assert "quality changes by" in found.sentence
+    result = check("passage_order", controls=made)
+    assert result.state is State.WARNING
+    assert "quality changes by" in result.sentence
 
 
 # ---- verbosity ---------------------------------------------------------------------------------------------------
@@ -273,9 +273,9 @@ def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
     people = {
         "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
     }
-    found = check("verbosity", scored=scored, graded=people)
-    assert found.state is State.OK
-    assert "equal human grades it disappears" in found.sentence
+    result = check("verbosity", scored=scored, graded=people)
+    assert result.state is State.OK
+    assert "equal human grades it disappears" in result.sentence
     assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.OK
 
 
@@ -297,9 +297,9 @@ def test_longer_answers_that_people_grade_alike_are() -> None:
         "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
     }
     for name in ("verbosity", "verbosity_at_equal_grades"):
-        found = check(name, scored=scored, graded=people)
-        assert found.state is State.WARNING
-        assert found.statistic.low > 0
+        result = check(name, scored=scored, graded=people)
+        assert result.state is State.WARNING
+        assert result.statistic.low > 0
     other = {"groundedness": people["quality"]}
     assert check("verbosity", scored=scored, graded=other).state is State.WARNING, "another score explains nothing"
 
@@ -309,9 +309,9 @@ def test_shorter_answers_that_score_higher_are_said_and_no_fault() -> None:
     people = {
         "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
     }
-    found = check("verbosity_at_equal_grades", scored=scored, graded=people)
-    assert found.state is State.OK
-    assert found.sentence.startswith("Shorter answers score higher although people grade them alike")
+    result = check("verbosity_at_equal_grades", scored=scored, graded=people)
+    assert result.state is State.OK
+    assert result.sentence.startswith("Shorter answers score higher although people grade them alike")
 
 
 def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
@@ -346,9 +346,9 @@ def test_a_pull_to_either_place_is_a_fault_and_self_consistent_verdicts_have_non
 
 def test_a_judge_asked_in_one_order_has_no_position() -> None:
     one = OrderVerdicts(np.zeros(50, dtype=int), np.full(50, NONE), one_order=True)
-    found = check("position", RECORDED, pairs={"overall": one})
-    assert found.state is State.NOT_MEASURED
-    assert "one order only" in found.sentence
+    result = check("position", RECORDED, pairs={"overall": one})
+    assert result.state is State.NOT_MEASURED
+    assert "one order only" in result.sentence
     rag = check("position", pairs={"overall": pairs(1, 1, 1)})
     assert "a pairwise judge version" in rag.sentence
     assert (rag.command or "").endswith("--model gpt-4o-mini && judgeboard health --judge-version pairwise")
@@ -358,8 +358,8 @@ def test_a_judge_asked_in_one_order_has_no_position() -> None:
 
 
 def test_the_aspect_with_the_clearest_pull_is_shown() -> None:
-    found = check("position", pairs={"style": pairs(60, 20, 100), "overall": pairs(30, 30, 100)})
-    assert "first on style" in found.sentence
+    result = check("position", pairs={"style": pairs(60, 20, 100), "overall": pairs(30, 30, 100)})
+    assert "first on style" in result.sentence
 
 
 def repeats(same: np.ndarray, groups: np.ndarray | None = None) -> Repeats:
@@ -369,10 +369,10 @@ def repeats(same: np.ndarray, groups: np.ndarray | None = None) -> Repeats:
 
 def test_unsteady_repeats_are_warned_of_with_the_temperature() -> None:
     same = np.arange(100) >= 30
-    found = check("self_consistency", repeats=repeats(same))
-    assert (found.state, found.statistic.value, found.statistic.n) == (State.WARNING, 0.7, 100)
-    assert found.response_ids == tuple(range(30))
-    assert "measures the server" in found.sentence
+    result = check("self_consistency", repeats=repeats(same))
+    assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.7, 100)
+    assert result.response_ids == tuple(range(30))
+    assert "measures the server" in result.sentence
     warm = replace(RAG, params={"temperature": 0.7})
     assert "at temperature 0.7" in check("self_consistency", warm, repeats=repeats(same)).sentence
     assert check("self_consistency", repeats=repeats(same[-60:])).state is State.OK
@@ -410,15 +410,15 @@ def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
 
 
 def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
-    found = check("unusable", asked={"ok": 800, "unparsable": 150, "refused": 30, "error": 20})
-    assert (found.state, found.statistic.value) == (State.WARNING, 0.2)
-    assert "20 error, 30 refused, 150 unparsable" in found.sentence
+    result = check("unusable", asked={"ok": 800, "unparsable": 150, "refused": 30, "error": 20})
+    assert (result.state, result.statistic.value) == (State.WARNING, 0.2)
+    assert "20 error, 30 refused, 150 unparsable" in result.sentence
     assert check("unusable", asked={"ok": 95, "error": 5}).state is State.OK
     assert check("unusable", asked={"error": 9}).state is State.NOT_MEASURED
 
 
 @pytest.mark.parametrize(
-    ("share", "state", "said"),
+    ("share", "state", "words"),
     [
         (0.3, State.OK, "(n = 50)."),
         (0.5, State.OK, "above the usual 40 %"),
@@ -426,12 +426,12 @@ def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
     ],
 )
 def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(
-    share: float, state: State, said: str
+    share: float, state: State, words: str
 ) -> None:
     n = 50.0
-    found = check("cost", costs=RatioSums(50, share * n, n, share**2 * n, n, share * n))
-    assert (found.state, found.statistic.value) == (state, pytest.approx(share))
-    assert said in found.sentence
+    result = check("cost", costs=RatioSums(50, share * n, n, share**2 * n, n, share * n))
+    assert (result.state, result.statistic.value) == (state, pytest.approx(share))
+    assert words in result.sentence
 
 
 # ---- commands ----------------------------------------------------------------------------------------------------

@@ -40,8 +40,8 @@ def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:
         return read_record(connection, version, shipped_models())
 
 
-def say(log: GradedLog, version: StoredVersion, response_id: int, repeat: int, **given: Any) -> None:
-    verdict = Verdict(**({"status": Status.OK} | given))
+def say(log: GradedLog, version: StoredVersion, response_id: int, repeat: int, **fields: Any) -> None:
+    verdict = Verdict(**({"status": Status.OK} | fields))
     with log.store.writing() as connection:
         store_judgments(connection, version, None, [NewJudgment(response_id, 0, repeat, verdict)])
 
@@ -56,11 +56,11 @@ def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
     )
     log.say_all(version, made, groundedness=0.1, quality=1, label=BAD)
     log.say_all(version, ids[:1], groundedness=1.0, quality=4)  # the newest verdict counts
-    found = record(log, version).levels
-    assert found["quality"].counts.tolist() == [0, 1, 2, 1]
-    assert found["groundedness"].counts.tolist() == [0] * 8 + [3, 0, 1]
-    assert found["groundedness"].names[8] == "about 0.8"
-    assert found["label"].counts.tolist() == [0, 3]
+    recorded = record(log, version).levels
+    assert recorded["quality"].counts.tolist() == [0, 1, 2, 1]
+    assert recorded["groundedness"].counts.tolist() == [0] * 8 + [3, 0, 1]
+    assert recorded["groundedness"].names[8] == "about 0.8"
+    assert recorded["label"].counts.tolist() == [0, 3]
 
 
 def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log: GradedLog) -> None:
@@ -75,13 +75,13 @@ def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log: GradedLo
             DimensionScore("expected accuracy", 4.2, "1-5"),
         )
         say(log, version, each, 0, scores=scores)
-    found = record(log, version)
-    assert {name: each.counts.tolist() for name, each in found.levels.items()} == {
+    recorded = record(log, version)
+    assert {name: each.counts.tolist() for name, each in recorded.levels.items()} == {
         "accuracy": [0, 0, 0, 3, 0],
         "safety": [1, 1, 1, 0, 0],
     }
-    assert sorted(found.scored.scores["score"].tolist()) == [2.5, 3.7, 3.7]
-    assert np.isnan(found.scored.scores["groundedness"]).all()
+    assert sorted(recorded.scored.scores["score"].tolist()) == [2.5, 3.7, 3.7]
+    assert np.isnan(recorded.scored.scores["groundedness"]).all()
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log: GradedLo
 def test_a_scale_is_read_from_its_words_or_from_what_was_given(
     scale: str | None, values: list[float], names: tuple[str, ...]
 ) -> None:
-    given = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64), scale)
-    assert levels_of("tone", given).names == names
-    assert levels_of("tone", given).counts.sum() == len(values)
+    counts = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64), scale)
+    assert levels_of("tone", counts).names == names
+    assert levels_of("tone", counts).counts.sum() == len(values)
 
 
 def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(log: GradedLog) -> None:
@@ -141,11 +141,11 @@ def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
         one, two = store_responses(connection, named).new
     log.say(version, {first: {"quality": 4}, one: {"quality": 2}, two: {"quality": 1}, made: {"quality": 1}})
     log.say(other, {second: {"quality": 4}})
-    found = record(log, version).controls["truncated"]
-    assert (found.made, found.control_ids.tolist()) == (2, [one, two])
-    assert found.before["quality"].tolist()[0] == 4
-    assert np.isnan(found.before["quality"][1]), "another judge's verdict on the original is none of its own"
-    assert found.after["quality"].tolist() == [2, 1]
+    recorded = record(log, version).controls["truncated"]
+    assert (recorded.made, recorded.control_ids.tolist()) == (2, [one, two])
+    assert recorded.before["quality"].tolist()[0] == 4
+    assert np.isnan(recorded.before["quality"][1]), "another judge's verdict on the original is none of its own"
+    assert recorded.after["quality"].tolist() == [2, 1]
 
 
 def of_kind(log: GradedLog, kind: str, name: str, **params: Any) -> StoredVersion:
@@ -176,9 +176,13 @@ def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log: Grad
     say(log, two, e, 0, scores=(DimensionScore("score", 3, "1-5"),))
     say(log, two, e, 1, status=Status.UNPARSABLE)
     for version in (one, two):
-        found = record(log, version).repeats
-        assert dict(zip(found.response_ids.tolist(), found.same.tolist(), strict=True)) == {a: True, b: False, c: True}
-        assert (found.measure, found.incomplete) == ("score", 1)
+        recorded = record(log, version).repeats
+        assert dict(zip(recorded.response_ids.tolist(), recorded.same.tolist(), strict=True)) == {
+            a: True,
+            b: False,
+            c: True,
+        }
+        assert (recorded.measure, recorded.incomplete) == ("score", 1)
 
 
 def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
@@ -187,16 +191,16 @@ def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
     for place, each in enumerate(ids):
         for repeat in range(3):
             # Groundedness is a tenth apart: near, and not the same.
-            given = {"groundedness": 0.6 if repeat and place % 4 == 0 else 0.5}
-            say(log, version, each, repeat, **({"status": Status.REFUSED} if repeat and place % 10 == 3 else given))
-    (found,) = (each for each in measure_health(log.store, "rag").checks if each.name == "self_consistency")
+            fields = {"groundedness": 0.6 if repeat and place % 4 == 0 else 0.5}
+            say(log, version, each, repeat, **({"status": Status.REFUSED} if repeat and place % 10 == 3 else fields))
+    (check,) = (each for each in measure_health(log.store, "rag").checks if each.name == "self_consistency")
     with log.store.reading() as connection:
         main = repeats_report(connection, version="rag").main
-    assert found.statistic == main.self_consistency
+    assert check.statistic == main.self_consistency
     assert (main.items, main.incomplete) == (36, 4)
     assert main.self_consistency.value == pytest.approx(26 / 36)
     assert main.self_consistency.unit == "evidence group"
-    assert "Left out: 4" in found.sentence
+    assert "Left out: 4" in check.sentence
 
 
 def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) -> None:
@@ -211,11 +215,11 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
             NewComparison(pair_id, Shown.BA, StepRecord(Status.ERROR)),
         ]
         store_comparisons(connection, version, None, items)
-    found = record(log, version)
-    assert found.asked == {"ok": 2, "refused": 1, "error": 1}
-    assert found.generators == {None: 1}
-    assert found.pairs["overall"].both.tolist() == [False]
-    assert not found.pairs["overall"].one_order
+    recorded = record(log, version)
+    assert recorded.asked == {"ok": 2, "refused": 1, "error": 1}
+    assert recorded.generators == {None: 1}
+    assert recorded.pairs["overall"].both.tolist() == [False]
+    assert not recorded.pairs["overall"].one_order
 
 
 def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: GradedLog) -> None:
@@ -225,11 +229,11 @@ def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: Gra
             connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o", model_b="phi-4")]
         ).ids
         assert pair_id is not None
-        said = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A})
-        store_comparisons(connection, version, None, [said])
-    found = record(log, version)
-    assert found.generators == {"gpt-4o": 1, "phi-4": 1}
-    assert found.pairs["overall"].one_order
+        comparison = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A})
+        store_comparisons(connection, version, None, [comparison])
+    recorded = record(log, version)
+    assert recorded.generators == {"gpt-4o": 1, "phi-4": 1}
+    assert recorded.pairs["overall"].one_order
 
 
 def test_costs_are_summed_over_answers_where_both_are_known(log: GradedLog) -> None:
@@ -250,14 +254,14 @@ def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: G
     ids = [log.answers(1, generator_model=model)[0] for model in ("gpt-4o", None, "gpt-4o")]
     log.say(version, {each: {"groundedness": 0.5, "quality": 3} for each in ids})
     log.reviews({ids[0]: {"quality": 4}, ids[1]: {"quality": 2}})
-    found = record(log, version).graded
-    assert found["quality"].same
-    assert (found["quality"].judge.tolist(), found["quality"].people.tolist()) == ([3, 3], [4, 2])
-    assert found["quality"].model_names == ("", "gpt-4o")
-    assert [found["quality"].model_names[model] for model in found["quality"].models] == ["gpt-4o", ""]
-    assert not found["groundedness"].same
-    assert (found["groundedness"].judge.tolist(), found["groundedness"].people.tolist()) == ([0.5, 0.5], [4, 2])
-    assert "label" not in found
+    recorded = record(log, version).graded
+    assert recorded["quality"].same
+    assert (recorded["quality"].judge.tolist(), recorded["quality"].people.tolist()) == ([3, 3], [4, 2])
+    assert recorded["quality"].model_names == ("", "gpt-4o")
+    assert [recorded["quality"].model_names[model] for model in recorded["quality"].models] == ["gpt-4o", ""]
+    assert not recorded["groundedness"].same
+    assert (recorded["groundedness"].judge.tolist(), recorded["groundedness"].people.tolist()) == ([0.5, 0.5], [4, 2])
+    assert "label" not in recorded
 
 
 def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:

@@ -45,13 +45,13 @@ def test_a_place_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):
     assert "--rejected PATH" in file.problem
 
 
-@pytest.mark.parametrize("held", [b'{"query": "q", "answer": 5}\n', b"SQLite format 3\0"])
-def test_a_file_of_anything_else_is_never_replaced(tmp_path, held):
+@pytest.mark.parametrize("content", [b'{"query": "q", "answer": 5}\n', b"SQLite format 3\0"])
+def test_a_file_of_anything_else_is_never_replaced(tmp_path, content):
     path = tmp_path / "log.jsonl"
-    path.write_bytes(held)
+    path.write_bytes(content)
     with RejectedFile(path) as file:
         file.add(Rejected(1, None, "not JSON", "x"))
-    assert path.read_bytes() == held
+    assert path.read_bytes() == content
     assert "not a file of rejected rows" in file.problem
 
 

@@ -29,8 +29,8 @@ AGREED, TORN, SILENT = ["x"] * 4 + ["y"], ["x", "y", "z", "x", None], [None] * 5
 
 
 def item(samples: list[str | None], plain: TwoOrders, reference: TwoOrders = NOT_ASKED, **changes: object) -> Item:
-    found = majority(samples)
-    made = Item(1, "QA", A, found, None if found.key is None else found.key == "x", plain, reference)
+    voted = majority(samples)
+    made = Item(1, "QA", A, voted, None if voted.key is None else voted.key == "x", plain, reference)
     return replace(made, **changes)  # type: ignore[arg-type]  # the fields of an item
 
 
@@ -51,10 +51,10 @@ def test_c_takes_b_where_the_gate_is_on_and_a_where_it_is_off() -> None:
 
 def test_a_split_of_the_two_orders_is_counted_and_scored_as_half() -> None:
     items = of(item(AGREED, SPLIT, RIGHT), item(AGREED, RIGHT, SPLIT), item(TORN, WRONG, SPLIT))
-    found = condition_scores(items, items.without, items.gate(4))
-    assert (found.accuracy.value, found.accuracy.n, found.splits) == (0.5, 3, 1)
-    assert found.accuracy.method == "Wilson, ties half"
-    assert (found.on.value, found.off.value) == (0.75, 0)
+    result = condition_scores(items, items.without, items.gate(4))
+    assert (result.accuracy.value, result.accuracy.n, result.splits) == (0.5, 3, 1)
+    assert result.accuracy.method == "Wilson, ties half"
+    assert (result.on.value, result.off.value) == (0.75, 0)
     assert condition_scores(items, items.always, items.gate(4)).splits == 2
 
 
@@ -69,8 +69,8 @@ def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_n
 
 def test_an_order_without_a_usable_verdict_is_unmeasured_never_0() -> None:
     items = of(item(AGREED, UNUSABLE, RIGHT), item(AGREED, RIGHT, RIGHT))
-    found = condition_scores(items, items.without, items.gate(4))
-    assert (found.accuracy.value, found.accuracy.n, found.unmeasured, found.not_asked) == (1, 1, 1, 0)
+    result = condition_scores(items, items.without, items.gate(4))
+    assert (result.accuracy.value, result.accuracy.n, result.unmeasured, result.not_asked) == (1, 1, 1, 0)
 
 
 def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off() -> None:
@@ -101,35 +101,35 @@ def test_the_four_slices_leave_out_what_nobody_knows_the_answer_of() -> None:
         item(["y", "y", "x", "z", None], WRONG, SPLIT),
         item(AGREED, RIGHT, RIGHT, right=None),
     )
-    found = slices(items, items.gate(4))
-    assert [(each.gate_on, each.majority_right, each.n) for each in found] == [
+    result = slices(items, items.gate(4))
+    assert [(each.gate_on, each.majority_right, each.n) for each in result] == [
         (True, True, 1),
         (True, False, 1),
         (False, True, 1),
         (False, False, 1),
     ]
-    assert [(each.without.value, each.always.value) for each in found] == [(0, 1), (1, 0), (1, 1), (0, 0.5)]
+    assert [(each.without.value, each.always.value) for each in result] == [(0, 1), (1, 0), (1, 1), (0, 0.5)]
     assert gate_scores(items, items.gate(4)).precision.value == 0.5
     assert gate_scores(items, items.gate(4)).on_rate.value == 0.6
 
 
 def test_calibration_goes_by_how_many_agree_and_names_the_empty_levels() -> None:
     items = of(item(AGREED, RIGHT), item(AGREED, RIGHT), item(["y"] * 4 + ["x"], RIGHT), item(TORN, RIGHT))
-    found = {level.agree: (level.n, level.right, level.share.value) for level in calibration(items)}
-    assert found == {5: (0, 0, None), 4: (3, 2, pytest.approx(2 / 3)), 3: (0, 0, None), 2: (1, 1, 1), 1: (0, 0, None)}
+    result = {level.agree: (level.n, level.right, level.share.value) for level in calibration(items)}
+    assert result == {5: (0, 0, None), 4: (3, 2, pytest.approx(2 / 3)), 3: (0, 0, None), 2: (1, 1, 1), 1: (0, 0, None)}
 
 
 def test_each_category_stands_by_itself() -> None:
     items = of(item(AGREED, RIGHT, RIGHT, category="law"), item(TORN, WRONG, WRONG, category="art"))
-    found = categories(items, items.gate(4), 4)
-    assert [(each.category, each.n, each.selective.value) for each in found] == [("art", 1, 0), ("law", 1, 1)]
-    assert found[0].gate.precision.reason == "the gate is never on"
+    result = categories(items, items.gate(4), 4)
+    assert [(each.category, each.n, each.selective.value) for each in result] == [("art", 1, 0), ("law", 1, 1)]
+    assert result[0].gate.precision.reason == "the gate is never on"
 
 
 def test_the_gain_is_paired_and_rests_on_items_measured_in_both() -> None:
     items = of(item(AGREED, WRONG, RIGHT), item(AGREED, UNUSABLE, RIGHT), item(TORN, RIGHT, RIGHT))
-    found = gain(items, items.without, items.selective(4))
-    assert (found.value, found.n, found.unit) == (0.5, 2, "pair")
+    result = gain(items, items.without, items.selective(4))
+    assert (result.value, result.n, result.unit) == (0.5, 2, "pair")
     torn = of(item(TORN, RIGHT))
     assert gain(torn, torn.always, torn.without).value is None
 
@@ -145,6 +145,6 @@ def test_nothing_at_all_is_undefined_and_never_0() -> None:
 
 def test_without_a_gold_answer_a_verdict_is_no_accuracy() -> None:
     items = of(item(AGREED, RIGHT, RIGHT, gold=None))
-    found = condition_scores(items, items.without, items.gate(4))
-    assert (found.accuracy.value, found.accuracy.reason) == (None, "the better answer is not known")
+    result = condition_scores(items, items.without, items.gate(4))
+    assert (result.accuracy.value, result.accuracy.reason) == (None, "the better answer is not known")
     assert np.isnan(items.without.score).all()

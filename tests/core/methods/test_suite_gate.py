@@ -15,8 +15,8 @@ WEIGHTS = {"accuracy": 1.0, "tone": 1.0}
 def case(key: int, score: float | None, *, passed: bool | None = None, **dimensions: float | None) -> StoredCase:
     scores = dimensions or {"accuracy": score, "tone": score}
     checks = () if passed is None else (CheckOutcome("regex", "x", passed),)
-    given = {name: DimensionScored(value, None) for name, value in scores.items()}
-    return StoredCase(key, str(key), key, "q", "a", score, None, None, checks, given)
+    scored = {name: DimensionScored(value, None) for name, value in scores.items()}
+    return StoredCase(key, str(key), key, "q", "a", score, None, None, checks, scored)
 
 
 def compared(before: list[StoredCase], after: list[StoredCase], threshold: float = 3.5) -> Baseline:
@@ -52,24 +52,24 @@ def test_nothing_measured_is_never_a_pass_however_much_is_allowed() -> None:
 
 @pytest.mark.parametrize(("n", "code"), [(19, 2), (20, 1)])
 def test_fewer_than_twenty_paired_cases_cannot_be_compared(n: int, code: int) -> None:
-    found = compared([case(i, 5) for i in range(n)], [case(i, 4) for i in range(n)])
-    assert gated(n, 0, 4.0, found).code == code
+    comparison = compared([case(i, 5) for i in range(n)], [case(i, 4) for i in range(n)])
+    assert gated(n, 0, 4.0, comparison).code == code
 
 
 def test_an_average_that_fell_alike_everywhere_is_a_regression_without_an_interval() -> None:
-    found = compared([case(i, 5) for i in range(20)], [case(i, 4) for i in range(20)])
-    assert (found.mean_change.value, found.mean_change.low) == (-1.0, None)
-    assert "same value" in (found.mean_change.reason or "")
-    assert found.average_fell
+    comparison = compared([case(i, 5) for i in range(20)], [case(i, 4) for i in range(20)])
+    assert (comparison.mean_change.value, comparison.mean_change.low) == (-1.0, None)
+    assert "same value" in (comparison.mean_change.reason or "")
+    assert comparison.average_fell
 
 
 def test_a_change_within_its_interval_is_no_regression() -> None:
     before = [case(i, 4) for i in range(30)]
     after = [case(i, 3 if i < 2 else 5 if i == 2 else 4) for i in range(30)]
-    found = compared(before, after, threshold=1.0)
-    assert (found.mean_change.value or 0) < 0 < (found.mean_change.high or 0)
-    assert "paired" in (found.mean_change.method or "")
-    assert gated(30, 0, 4.0, found).code == 0
+    comparison = compared(before, after, threshold=1.0)
+    assert (comparison.mean_change.value or 0) < 0 < (comparison.mean_change.high or 0)
+    assert "paired" in (comparison.mean_change.method or "")
+    assert gated(30, 0, 4.0, comparison).code == 0
 
 
 def falling(passes_lost: int, passes_won: int = 0, n: int = 100) -> Baseline:
@@ -81,12 +81,12 @@ def falling(passes_lost: int, passes_won: int = 0, n: int = 100) -> Baseline:
 
 
 def test_a_pass_rate_that_fell_far_and_not_by_chance_is_a_regression() -> None:
-    found = falling(12)
-    assert not found.average_fell
-    assert (found.only_before, found.only_after, found.pass_rate_change.value) == (12, 0, -0.06)
-    assert found.p == pytest.approx(2 * 0.5**12)
-    assert gated(200, 0, 4.0, found).code == 1
-    assert gated(200, 0, 4.0, found, max_drop=0.06).code == 0, "it fell by no more than is allowed"
+    comparison = falling(12)
+    assert not comparison.average_fell
+    assert (comparison.only_before, comparison.only_after, comparison.pass_rate_change.value) == (12, 0, -0.06)
+    assert comparison.p == pytest.approx(2 * 0.5**12)
+    assert gated(200, 0, 4.0, comparison).code == 1
+    assert gated(200, 0, 4.0, comparison, max_drop=0.06).code == 0, "it fell by no more than is allowed"
 
 
 def test_the_change_of_the_pass_rate_has_the_interval_of_resampled_cases() -> None:
@@ -98,9 +98,9 @@ def test_the_change_of_the_pass_rate_has_the_interval_of_resampled_cases() -> No
 
 def test_a_pass_rate_that_may_have_fallen_by_chance_is_no_regression() -> None:
     before = [case(i, 4.0) for i in range(20)]
-    found = compared(before, [case(i, 3.4 if i < 5 else 4.2) for i in range(20)])
-    assert (found.pass_rate_change.value, round(found.p, 4)) == (-0.25, 0.0625)
-    assert not found.pass_rate_fell(0.05)
+    comparison = compared(before, [case(i, 3.4 if i < 5 else 4.2) for i in range(20)])
+    assert (comparison.pass_rate_change.value, round(comparison.p, 4)) == (-0.25, 0.0625)
+    assert not comparison.pass_rate_fell(0.05)
 
 
 def test_without_discordant_cases_p_is_one() -> None:
@@ -110,24 +110,24 @@ def test_without_discordant_cases_p_is_one() -> None:
 def test_scores_are_compared_on_the_dimensions_scored_in_both() -> None:
     before = [case(0, 3.0, accuracy=5, tone=1)]
     after = [case(0, 4.0, accuracy=4, tone=None)]
-    found = compared(before, after)
-    assert [(one.before, one.after) for one in found.cases] == [(5.0, 4.0)]
-    assert (found.worse, found.better) == (1, 0)
+    comparison = compared(before, after)
+    assert [(one.before, one.after) for one in comparison.cases] == [(5.0, 4.0)]
+    assert (comparison.worse, comparison.better) == (1, 0)
     nothing_shared = compared([case(0, 4.0, accuracy=4, tone=None)], [case(0, 4.0, accuracy=None, tone=4)])
     assert (nothing_shared.n, nothing_shared.mean_change.value) == (0, None)
     assert nothing_shared.pass_rate_change.value is None
 
 
 def test_cases_without_a_score_in_one_of_the_runs_are_not_compared() -> None:
-    found = compared([case(0, 4), case(1, None), case(2, 4)], [case(0, None), case(1, 4), case(2, 5), case(3, 5)])
-    assert [one.key for one in found.cases] == ["2"]
+    comparison = compared([case(0, 4), case(1, None), case(2, 4)], [case(0, None), case(1, 4), case(2, 5), case(3, 5)])
+    assert [one.key for one in comparison.cases] == ["2"]
 
 
 def test_a_check_that_only_one_run_had_does_not_decide() -> None:
-    found = compared([case(0, 5)], [case(0, 5, passed=False)])
-    assert found.cases[0].passed_after
-    found = compared([case(0, 5, passed=True)], [case(0, 5, passed=False)])
-    assert (found.only_before, found.only_after) == (1, 0)
+    comparison = compared([case(0, 5)], [case(0, 5, passed=False)])
+    assert comparison.cases[0].passed_after
+    comparison = compared([case(0, 5, passed=True)], [case(0, 5, passed=False)])
+    assert (comparison.only_before, comparison.only_after) == (1, 0)
 
 
 LEVELS = st.one_of(st.none(), st.integers(1, 5))

@@ -60,8 +60,8 @@ class Marked:
     answer: MarkedAnswer
 
     def give(self, **rules: Any) -> None:
-        given = {"blind_judge": True, "blind_people": True, "assigned": (self.case.mara,)} | rules
-        self.case.queue(where=RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, **given)
+        all_rules = {"blind_judge": True, "blind_people": True, "assigned": (self.case.mara,)} | rules
+        self.case.queue(where=RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, **all_rules)
 
     def read(self, who: Reviewer, ask: Callable[[Connection], Any]) -> Any:
         with Seen(self.case.store, who.id).reading() as connection:
@@ -195,8 +195,8 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
 def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked: Marked) -> None:
     case, answer = marked.case, marked.answer
     marked.give()
-    told = {name: marked.marks(case.jon, ask) for name, ask in readers(answer, case.jon).items()}
-    assert [name for name, marks in told.items() if not marks] == []
+    marks_by_reader = {name: marked.marks(case.jon, ask) for name, ask in readers(answer, case.jon).items()}
+    assert [name for name, marks in marks_by_reader.items() if not marks] == []
     every = readers(answer, case.mara) | others(answer, case.mara)
     leaks = {name: marks for name, ask in every.items() if (marks := marked.marks(case.mara, ask))}
     assert leaks == {}
@@ -230,16 +230,16 @@ ORACLES = [
 def test_no_filter_tells_by_what_it_finds(marked: Marked) -> None:
     """One answer alone is asked about: found or not is all the same."""
     marked.give()
-    found: set[int] = set()
+    totals: set[int] = set()
     for where in ORACLES:
-        for given in (replace(where, ids=("marked",)), replace(where, response_ids=(marked.answer.response_id,))):
-            found |= marked.read(marked.case.mara, lambda c, given=given: _totals(c, given))
-    assert found == {0}
+        for filters in (replace(where, ids=("marked",)), replace(where, response_ids=(marked.answer.response_id,))):
+            totals |= marked.read(marked.case.mara, lambda c, filters=filters: _totals(c, filters))
+    assert totals == {0}
 
 
-def _totals(connection: Connection, given: RowFilter) -> set[int]:
-    asks = count_unasked(connection, 1, Selection(given, ask_mode("all"), None, 9_999))
-    return {response_page(connection, given).total, queue_page(connection, given).total, asks}
+def _totals(connection: Connection, filters: RowFilter) -> set[int]:
+    asks = count_unasked(connection, 1, Selection(filters, ask_mode("all"), None, 9_999))
+    return {response_page(connection, filters).total, queue_page(connection, filters).total, asks}
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
@@ -251,8 +251,8 @@ def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
         files = {name: io.BytesIO() for name in EXPORTS}
         export_tables(case.store, files, format=form, viewer=viewer)
         exported[viewer] = {name: file.getvalue() for name, file in files.items()}
-    told = {name for name, file in exported[case.jon.id].items() if b"mark-" in file}
-    assert told == set(EXPORTS)
+    files = {name for name, file in exported[case.jon.id].items() if b"mark-" in file}
+    assert files == set(EXPORTS)
     assert {name for name, file in exported[case.mara.id].items() if b"mark-" in file} == set()
     if form == "jsonl":
         assert exported[None] == exported[case.jon.id]
@@ -264,30 +264,30 @@ def test_an_answer_is_hidden_while_it_is_held_given_or_put_aside_and_shown_once_
     case = marked.case
     marked.give(assigned=(), needed=2)
     assert not marked.is_hidden_from(case.mara)
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     assert marked.is_hidden_from(case.mara)
-    release(case.store, held.token, case.mara)
+    release(case.store, leased.token, case.mara)
     assert not marked.is_hidden_from(case.mara)
     case.review(case.mara)
     assert not marked.is_hidden_from(case.mara)
     assert not marked.is_hidden_from(case.jon)
-    case.held(case.jon)
+    case.lease(case.jon)
     assert marked.is_hidden_from(case.jon)
 
 
 def test_what_is_given_stays_hidden_though_it_was_skipped(marked: Marked) -> None:
     case = marked.case
     marked.give()
-    skip(case.store, case.held(case.mara).token, case.mara, reason="later", now=case.now)
+    skip(case.store, case.lease(case.mara).token, case.mara, reason="later", now=case.now)
     assert marked.is_hidden_from(case.mara)
 
 
 def test_an_undone_blind_review_hides_the_answer_again(marked: Marked) -> None:
     case = marked.case
     marked.give(needed=2)
-    said = case.review(case.mara)
+    decided = case.review(case.mara)
     assert not marked.is_hidden_from(case.mara)
-    case.undo(said.review_id, case.mara)
+    case.undo(decided.review_id, case.mara)
     item = marked.read(case.mara, lambda c: load_item(c, marked.answer.response_id))
     assert marked.is_hidden_from(case.mara) == bool(item.hidden)
 
@@ -312,12 +312,12 @@ def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(mark
 
 def test_the_flag_of_a_hidden_answer_is_not_there(marked: Marked) -> None:
     marked.give()
-    told = []
+    messages = []
     for flag_id in (marked.answer.flag_id, 9_999):
         with pytest.raises(NotFound) as none:
             marked.read(marked.case.mara, lambda c, id_=flag_id: response_of_flag(c, id_))
-        told.append(str(none.value).replace(str(flag_id), "N"))
-    assert told[0] == told[1]
+        messages.append(str(none.value).replace(str(flag_id), "N"))
+    assert messages[0] == messages[1]
     assert marked.read(marked.case.jon, lambda c: response_of_flag(c, marked.answer.flag_id))
 
 
@@ -394,12 +394,12 @@ def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Mar
 def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked: Marked) -> None:
     case, judgment, response = marked.case, JUDGMENT, RESPONSE
     same, picked = judgment.alias(), select(judgment).cte("picked")
-    said = select(judgment.c.reasoning).where(judgment.c.response_id == response.c.id).limit(1)
+    reasoning = select(judgment.c.reasoning).where(judgment.c.response_id == response.c.id).limit(1)
     places = {
         "alias": select(same),
         "expression": select(picked),
         "subquery": select(select(judgment).subquery()),
-        "lateral value": select(response.c.kind, said.scalar_subquery()),
+        "lateral value": select(response.c.kind, reasoning.scalar_subquery()),
         "union": select(judgment.c.reasoning).union_all(select(same.c.reasoning)),
         "join": select(response.c.kind, same.c.reasoning).join(same, same.c.response_id == response.c.id),
         "clause by name": select(table("judgment", column("reasoning"))),

@@ -30,7 +30,7 @@ def exported(case: QueueCase, file: Path, items: int = 50, **more: Any) -> list[
 def fill(file: Path, *filled: dict[str, Any]) -> None:
     """Write into the items of a bundle, in their order."""
     head, *lines = file.read_text(encoding="utf-8").splitlines()
-    merged = [json.loads(line) | said for line, said in zip(lines, filled, strict=False)]
+    merged = [json.loads(line) | fields for line, fields in zip(lines, filled, strict=False)]
     rest = lines[len(merged) :]
     texts = [head, *(json.dumps(line, ensure_ascii=False) for line in merged), *rest]
     file.write_text("\n".join(texts), encoding="utf-8")
@@ -110,9 +110,9 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
         (conflict,) = came.refused
         assert (conflict.line, conflict.kept) == (2, True)
         assert "somebody else has it now" in conflict.reason
-    said = [(row["reviewer_id"], row["decision"], row["note"], row["queue_item_id"]) for row in case.reviews()]
-    assert (case.mara.id, None, "made up", None) in said
-    assert len(said) == 3
+    reviews = [(row["reviewer_id"], row["decision"], row["note"], row["queue_item_id"]) for row in case.reviews()]
+    assert (case.mara.id, None, "made up", None) in reviews
+    assert len(reviews) == 3
 
 
 def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(case, tmp_path) -> None:
@@ -143,8 +143,8 @@ def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(case, tmp_path) -
     ids = case.flagged(0.1, 0.2)
     case.queue()
     (line,) = exported(case, tmp_path / "b.jsonl", items=1)
-    held = case.held(case.mara)
-    assert (held.response_id, line["id"]) == (ids[1], "a0")
+    leased = case.lease(case.mara)
+    assert (leased.response_id, line["id"]) == (ids[1], "a0")
     assert exported_nothing(case, tmp_path / "c.jsonl")
 
 
@@ -199,8 +199,8 @@ def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_s
     lines = exported(case, file)
     with case.store.writing() as connection:
         forget_response(connection, lines[1]["id"], actor="test")
-    said = {"decision": "confirm", "note": "n"}
-    fill(file, said | {"answer": "another answer"}, said, said)
+    fields = {"decision": "confirm", "note": "n"}
+    fill(file, fields | {"answer": "another answer"}, fields, fields)
     came = merged(case, file)
     assert counts(came) == (1, 0, 0, 2)
     assert all("differ from the stored ones" in one.reason and not one.kept for one in came.refused)
@@ -233,7 +233,7 @@ def test_in_a_closed_queue_words_are_kept_and_decide_nothing(case, tmp_path) -> 
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"quality": 7}, "line 3, quality: quality 7 is above 4"),
         ({"quality": 2.5}, "line 3, quality: quality must be an integer"),
@@ -251,14 +251,14 @@ def test_in_a_closed_queue_words_are_kept_and_decide_nothing(case, tmp_path) -> 
     ],
 )
 def test_a_line_that_cannot_be_used_is_named_and_nothing_of_the_file_is_stored(
-    changes: dict[str, Any], said: str, case, tmp_path
+    changes: dict[str, Any], message: str, case, tmp_path
 ) -> None:
     case.flagged(0.1, 0.2)
     case.queue()
     file = tmp_path / "b.jsonl"
     exported(case, file)
     fill(file, {"decision": "confirm"}, {"decision": "confirm"} | changes)
-    with pytest.raises(BadInput, match=f"b.jsonl, {said}"):
+    with pytest.raises(BadInput, match=f"b.jsonl, {message}"):
         merged(case, file)
     assert case.reviews() == []
 
@@ -382,11 +382,11 @@ def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None
     before = len(case.reviews())
     came = merged(case, file)
     stored = case.reviews()[before:]
-    wanted = [said for said in map(_said, filled) if any(part not in (None, {}) for part in said[:-1])]
+    wanted = [review for review in map(_values, filled) if any(part not in (None, {}) for part in review[:-1])]
     assert [
         (row["decision"], row["label"], row["groundedness"], row["quality"], row["note"], row["seconds"])
         for row in stored
-    ] == [said[:4] + said[5:] for said in wanted]
+    ] == [review[:4] + review[5:] for review in wanted]
     assert counts(came)[:2] == (len(wanted), 0)
     again = merged(case, file)
     assert counts(again) == (0, len(wanted), came.unfilled, 0)
@@ -397,8 +397,8 @@ def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None
             case.decide(flag["id"], case.lead, CONFIRM)
 
 
-def _said(filled: dict[str, Any]) -> tuple[Any, ...]:
+def _values(filled: dict[str, Any]) -> tuple[Any, ...]:
     note = (filled.get("note") or "").strip() or None
     scores = {name: value for name, value in (filled.get("scores") or {}).items() if value is not None}
-    said = tuple(filled.get(name) for name in ("decision", "label", "groundedness", "quality"))
-    return (*said, scores, note, filled.get("seconds"))
+    values = tuple(filled.get(name) for name in ("decision", "label", "groundedness", "quality"))
+    return (*values, scores, note, filled.get("seconds"))

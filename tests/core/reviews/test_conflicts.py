@@ -55,7 +55,7 @@ def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
 def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2, blind_judge=True, order=QueueOrder.OLDEST)
-    skip(case.store, case.held(case.ada).token, case.ada, reason="too long", now=case.now)
+    skip(case.store, case.lease(case.ada).token, case.ada, reason="too long", now=case.now)
     item = split(case)
     with case.store.reading() as connection:
         shown = load_conflict(connection, item, case.lead)
@@ -125,8 +125,8 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
     add_pairs(case.store, 1)
     case.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
     for who, preference in ((case.mara, Preference.A), (case.jon, Preference.B)):
-        held = case.held(who)
-        decide_item(case.store, held.token, reviewer=who, decision=preference, request_key=who.name, now=case.now)
+        leased = case.lease(who)
+        decide_item(case.store, leased.token, reviewer=who, decision=preference, request_key=who.name, now=case.now)
     with case.store.reading() as connection:
         (line,) = open_conflicts(connection).lines
         shown = load_conflict(connection, line.item.item_id, case.lead)

@@ -18,26 +18,26 @@ def forget(case: QueueCase, named: str) -> None:
 def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     forget(case, "a0")
     for said in ({"note": "it said Quokka"}, {"corrected_answer": "Quokka"}):
         with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
-            case.say(held, case.mara, **said)
+            case.say(leased, case.mara, **said)
     with pytest.raises(DecisionRefused, match="left its queue"):
-        case.say(held, case.mara)
+        case.say(leased, case.mara)
     assert case.reviews() == []
 
 
 def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(case: QueueCase) -> None:
     forgotten, other = case.flagged(0.1, 0.2)
     case.queue(needed=2)
-    case.held(case.mara)
+    case.lease(case.mara)
     forget(case, "a0")
     case.judge(forgotten, 0.05, version=2)
     assert case.item_states() == ["left", "open"]
-    assert case.held(case.mara).response_id == case.held(case.jon).response_id == other
+    assert case.lease(case.mara).response_id == case.lease(case.jon).response_id == other
     case.queue("later")
-    assert case.held(case.ada, "later").response_id == other
+    assert case.lease(case.ada, "later").response_id == other
 
 
 def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:

@@ -17,28 +17,28 @@ from queue_case import CONFIRM, DISMISS
 def test_the_worst_comes_first_and_nobody_gets_what_another_holds(case) -> None:
     ids = case.flagged(0.4, 0.1, 0.3)
     case.queue()
-    assert [case.held(who).response_id for who in (case.mara, case.jon, case.ada)] == [ids[1], ids[2], ids[0]]
+    assert [case.lease(who).response_id for who in (case.mara, case.jon, case.ada)] == [ids[1], ids[2], ids[0]]
     assert case.take(case.lead) is None
 
 
 def test_after_a_reload_the_same_item_is_there_with_the_same_token(case) -> None:
     case.flagged(0.4, 0.1)
     case.queue()
-    first = case.held(case.mara)
-    assert case.held(case.mara).token == first.token
-    ahead = case.held(case.mara, "q", first.token)
+    first = case.lease(case.mara)
+    assert case.lease(case.mara).token == first.token
+    ahead = case.lease(case.mara, "q", first.token)
     assert ahead.item_id != first.item_id
-    assert case.held(case.mara, "q", ahead.token).token == first.token
+    assert case.lease(case.mara, "q", ahead.token).token == first.token
 
 
 def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case) -> None:
     case.flagged(0.1)
     case.queue()
-    lost = case.held(case.mara)
+    lost = case.lease(case.mara)
     case.later(minutes=9)
     assert case.take(case.jon) is None
     case.later(minutes=2)
-    won = case.held(case.jon)
+    won = case.lease(case.jon)
     assert won.item_id == lost.item_id
     with pytest.raises(DecisionRefused, match=r"somebody else has it now\. Your note is kept"):
         case.say(lost, case.mara, CONFIRM, note="typed for minutes")
@@ -51,36 +51,36 @@ def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case) ->
 def test_renewing_keeps_the_token_and_holds_the_item(case) -> None:
     case.flagged(0.1)
     case.queue()
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     for _ in range(3):
         case.later(minutes=9)
-        assert renew(case.store, held.token, case.mara, now=case.now) is not None
+        assert renew(case.store, leased.token, case.mara, now=case.now) is not None
         assert case.take(case.jon) is None
-    assert case.say(held, case.mara).state is ItemState.AGREED
-    assert renew(case.store, held.token, case.mara, now=case.now) is None
+    assert case.say(leased, case.mara).state is ItemState.AGREED
+    assert renew(case.store, leased.token, case.mara, now=case.now) is None
 
 
 def test_late_is_not_too_late_while_nobody_took_it(case) -> None:
     case.flagged(0.1)
     case.queue()
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     case.later(hours=3)
-    assert case.say(held, case.mara).state is ItemState.AGREED
+    assert case.say(leased, case.mara).state is ItemState.AGREED
 
 
 def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(case) -> None:
     ids = case.flagged(0.1, 0.2)
     case.queue()
-    held = case.held(case.mara)
-    assert release(case.store, held.token, case.mara)
-    assert not release(case.store, held.token, case.mara)
-    again = case.held(case.mara)
-    assert again.item_id == held.item_id
+    leased = case.lease(case.mara)
+    assert release(case.store, leased.token, case.mara)
+    assert not release(case.store, leased.token, case.mara)
+    again = case.lease(case.mara)
+    assert again.item_id == leased.item_id
     assert skip(case.store, again.token, case.mara, reason="in French", now=case.now)
-    assert case.held(case.mara).response_id == ids[1]
-    assert case.held(case.jon).response_id == ids[0]
-    assert release(case.store, case.held(case.jon).token, case.jon)
-    asked_for = take_item(case.store, held.item_id, case.mara, now=case.now)
+    assert case.lease(case.mara).response_id == ids[1]
+    assert case.lease(case.jon).response_id == ids[0]
+    assert release(case.store, case.lease(case.jon).token, case.jon)
+    asked_for = take_item(case.store, leased.item_id, case.mara, now=case.now)
     assert asked_for is not None
     assert asked_for.response_id == ids[0]
 
@@ -90,10 +90,10 @@ def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(c
     case.queue(assigned=(case.mara,))
     with pytest.raises(BadInput, match="assigned to others"):
         case.take(case.jon)
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     close_queue(case.store, "q", by=case.lead, now=case.now)
     with pytest.raises(DecisionRefused, match="has been closed since then"):
-        case.say(held, case.mara)
+        case.say(leased, case.mara)
     with pytest.raises(BadInput, match="'q' is closed"):
         case.take(case.mara)
     with pytest.raises(NotFound, match="no queue is called 'x': the queues are q"):
@@ -103,31 +103,31 @@ def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(c
 def test_a_token_is_good_once_and_for_its_holder_alone(case) -> None:
     case.flagged(0.1)
     case.queue()
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     with pytest.raises(DecisionRefused):
-        case.say(held, case.jon)
-    first = case.say(held, case.mara, request_key="one press")
-    again = case.say(held, case.mara, request_key="one press")
+        case.say(leased, case.jon)
+    first = case.say(leased, case.mara, request_key="one press")
+    again = case.say(leased, case.mara, request_key="one press")
     assert (again.review_id, again.repeated) == (first.review_id, True)
     with pytest.raises(DecisionRefused, match="You decided this item already"):
-        case.say(held, case.mara)
+        case.say(leased, case.mara)
 
 
 def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
     case.flagged(0.1)
     case.queue()
-    skipped = case.held(case.mara)
+    skipped = case.lease(case.mara)
     skip(case.store, skipped.token, case.mara, now=case.now)
     foreign = replace(skipped, token=f"{skipped.item_id}.of-another-database")
-    for held in (skipped, foreign):
+    for leased in (skipped, foreign):
         with pytest.raises(DecisionRefused, match="Nobody else has it: take it again"):
-            case.say(held, case.mara)
+            case.say(leased, case.mara)
     asked_for = take_item(case.store, skipped.item_id, case.mara, now=case.now)
     with pytest.raises(DecisionRefused, match="decide it under that lease"):
         case.say(skipped, case.mara)
-    for held in (asked_for, foreign):
+    for leased in (asked_for, foreign):
         with pytest.raises(DecisionRefused, match="somebody else has it now"):
-            case.say(held, case.jon)
+            case.say(leased, case.jon)
     case.say(asked_for, case.mara)
     with pytest.raises(DecisionRefused, match="You decided this item already"):
         case.say(skipped, case.mara)
@@ -136,12 +136,12 @@ def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
 def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
-    first = case.held(case.jon)
-    held = case.held(case.mara)
+    first = case.lease(case.jon)
+    leased = case.lease(case.mara)
     release(case.store, first.token, case.jon, now=case.now)
-    again = take_item(case.store, held.item_id, case.mara, now=case.now)
+    again = take_item(case.store, leased.item_id, case.mara, now=case.now)
     assert again is not None
-    assert again.lease_id == held.lease_id
+    assert again.lease_id == leased.lease_id
     assert case.take(case.jon) is not None
 
 
@@ -154,11 +154,13 @@ def test_what_is_no_token_is_refused_as_such(case, token) -> None:
 def test_a_press_that_arrives_several_times_at_once_is_one(case) -> None:
     case.flagged(0.1)
     case.queue()
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     with ThreadPoolExecutor(4) as threads:
-        said = list(threads.map(lambda _: case.say(held, case.mara, note="once", request_key="one press"), range(4)))
-    assert [row["id"] for row in case.reviews()] == [one.review_id for one in said[:1]]
-    assert sorted(one.repeated for one in said) == [False, True, True, True]
+        decided = list(
+            threads.map(lambda _: case.say(leased, case.mara, note="once", request_key="one press"), range(4))
+        )
+    assert [row["id"] for row in case.reviews()] == [one.review_id for one in decided[:1]]
+    assert sorted(one.repeated for one in decided) == [False, True, True, True]
 
 
 @pytest.mark.parametrize("by_name", [True, False])
@@ -174,7 +176,7 @@ def test_several_sessions_of_one_person_at_one_item_hold_it_once(case, by_name) 
             return take_item(case.store, item_id, case.mara, now=case.now) if by_name else case.take(case.mara, name)
 
         with ThreadPoolExecutor(4) as sessions:
-            assert {held.item_id for held in sessions.map(take, range(4))} == {item_id}
+            assert {leased.item_id for leased in sessions.map(take, range(4))} == {item_id}
         assert sum(lease["queue_id"] == queue_id and lease["token"] is not None for lease in case.leases()) == 1
 
 
@@ -182,23 +184,23 @@ def test_what_stopped_matching_while_its_holder_went_away_is_not_handed_out(case
     gone, *others = case.flagged(0.1, 0.2, 0.3)
     case.queue(needed=2)
     for who in (case.mara, case.jon):
-        assert case.held(who).response_id == gone
+        assert case.lease(who).response_id == gone
     case.judge(gone, 0.9)
     case.later(minutes=20)
-    assert case.held(case.ada).response_id == others[0]
+    assert case.lease(case.ada).response_id == others[0]
     assert case.item_states() == ["left", "open", "open"]
-    assert case.held(case.mara).response_id == others[0]
+    assert case.lease(case.mara).response_id == others[0]
 
 
 def test_what_stopped_matching_is_not_taken_by_its_id_nor_into_a_bundle(case, tmp_path) -> None:
     for name in ("page", "file"):
         [gone] = case.flagged(0.1)
         case.queue(name)
-        held = case.held(case.mara, name)
+        leased = case.lease(case.mara, name)
         case.judge(gone, 0.9)
         case.later(minutes=20)
         if name == "page":
-            assert take_item(case.store, held.item_id, case.jon, now=case.now) is None
+            assert take_item(case.store, leased.item_id, case.jon, now=case.now) is None
             continue
         with pytest.raises(BadInput, match="nothing left for Jon"):
             export_bundle(case.store, name, case.jon, tmp_path / "b", items=1, by=case.lead, now=case.now)
@@ -208,10 +210,10 @@ def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(case) 
     (answer,) = case.flagged(0.1)
     case.queue(needed=2)
     case.review(case.jon)
-    assert case.held(case.mara).response_id == answer
+    assert case.lease(case.mara).response_id == answer
     case.judge(answer, 0.9)  # somebody reviewed it: it stays
     case.later(minutes=20)
-    assert case.held(case.ada).response_id == answer
+    assert case.lease(case.ada).response_id == answer
 
 
 def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case) -> None:
@@ -227,7 +229,7 @@ def test_what_is_served_again_to_one_person_is_not_taken_by_another(case) -> Non
     case.queue(repeat_rate=0.999)
     case.review(case.mara)
     case.later(days=8)
-    again = case.held(case.mara)
+    again = case.lease(case.mara)
     assert release(case.store, again.token, case.mara, now=case.now)
     assert take_item(case.store, again.item_id, case.jon, now=case.now) is None
     assert take_item(case.store, again.item_id, case.mara, now=case.now) is not None

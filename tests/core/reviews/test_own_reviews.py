@@ -39,8 +39,10 @@ def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
     assert (case.item_states(), case.flag_states()) == (["agreed"], ["dismissed"])
     case.undo(changed.review_id, case.mara)
     assert (case.item_states(), case.flag_states()) == (["open"], ["open"])
-    held = [lease for lease in case.leases() if lease["reviewer_id"] == case.mara.id]
-    assert [lease["done"] for lease in held] == [False], "the place of an edited and undone review is theirs again"
+    own_leases = [lease for lease in case.leases() if lease["reviewer_id"] == case.mara.id]
+    assert [lease["done"] for lease in own_leases] == [False], (
+        "the place of an edited and undone review is theirs again"
+    )
 
 
 def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -> None:

@@ -36,18 +36,20 @@ class PairCase:
         self.case.queue(subject="pairs", order=QueueOrder.OLDEST, **rules)
         return ids
 
-    def say(self, held: LeasedItem, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
+    def say(self, leased: LeasedItem, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
         key = more.pop("request_key", f"pair key {next(KEYS)}")
         grade = Grade(note=more.pop("note", None))
-        given = {"decision": preference, "grade": grade, "request_key": key, "now": self.case.now} | more
-        return decide_item(self.case.store, held.token, reviewer=who, **given)
+        fields = {"decision": preference, "grade": grade, "request_key": key, "now": self.case.now} | more
+        return decide_item(self.case.store, leased.token, reviewer=who, **fields)
 
     def review(self, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
-        return self.say(self.case.held(who), who, preference, **more)
+        return self.say(self.case.lease(who), who, preference, **more)
 
-    def undo(self, said: DecidedItem, who: Reviewer, key: str | None = None) -> str:
+    def undo(self, decided: DecidedItem, who: Reviewer, key: str | None = None) -> str:
         key = key or f"pair key {next(KEYS)}"
-        return undo(self.case.store, review_id=said.review_id, reviewer=who, request_key=key, now=self.case.now).message
+        return undo(
+            self.case.store, review_id=decided.review_id, reviewer=who, request_key=key, now=self.case.now
+        ).message
 
     def adjudicate(self, item_id: int, preference: Preference, reason: str = "why") -> None:
         key = f"pair key {next(KEYS)}"
@@ -76,20 +78,20 @@ def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(pairs: PairCase
     pairs.queue(12)
     shown = set()
     for _ in range(12):
-        held = case.held(case.mara)
+        leased = case.lease(case.mara)
         with case.store.reading() as connection:
-            (text,) = item_texts(connection, [held], case.mara.id)
+            (text,) = item_texts(connection, [leased], case.mara.id)
         assert isinstance(text, PairText)
         assert text.left is not None
         assert text.left.startswith("left-") is (text.shown is Shown.AB)
-        better = preference_at(case.store, held.token, case.mara, "left")
+        better = preference_at(case.store, leased.token, case.mara, "left")
         assert better is (A if text.shown is Shown.AB else B)
-        assert preference_at(case.store, held.token, case.mara, "tie") is TIE
-        pairs.say(held, case.mara, better)
+        assert preference_at(case.store, leased.token, case.mara, "tie") is TIE
+        pairs.say(leased, case.mara, better)
         shown.add(text.shown)
     assert shown == set(Shown)
-    said = [row["preference"] for row in case.rows(PREFERENCE_SCORE)]
-    assert said == [(A if row["shown"] == "ab" else B) for row in pairs.rows()]
+    preferences = [row["preference"] for row in case.rows(PREFERENCE_SCORE)]
+    assert preferences == [(A if row["shown"] == "ab" else B) for row in pairs.rows()]
     assert {(row["stage"], tuple(row["seen"])) for row in pairs.rows()} == {("blind", ())}
 
 
@@ -128,17 +130,17 @@ def test_what_was_adjudicated_is_gold_and_no_voice(pairs: PairCase) -> None:
 def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(pairs: PairCase) -> None:
     case = pairs.case
     pairs.queue()
-    said = pairs.review(case.mara, A)
+    decided = pairs.review(case.mara, A)
     with pytest.raises(DecisionRefused, match="Mara's review"):
-        pairs.undo(said, case.jon)
-    undone = pairs.undo(said, case.mara, "once")
-    assert pairs.undo(said, case.mara, "once") == undone
+        pairs.undo(decided, case.jon)
+    undone = pairs.undo(decided, case.mara, "once")
+    assert pairs.undo(decided, case.mara, "once") == undone
     assert case.item_states() == ["open"]
     with pytest.raises(DecisionRefused, match="undone already"):
-        pairs.undo(said, case.mara)
+        pairs.undo(decided, case.mara)
     assert case.take(case.jon) is None
     again = pairs.review(case.mara, B)
-    assert (again.item_id, again.state) == (said.item_id, ItemState.AGREED)
+    assert (again.item_id, again.state) == (decided.item_id, ItemState.AGREED)
     assert [(row["decision"], row["stage"]) for row in pairs.rows()] == [
         (None, "blind"),
         (Decision.WITHDRAWN, None),
@@ -149,8 +151,8 @@ def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(pairs: Pai
 def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(pairs: PairCase) -> None:
     case = pairs.case
     (pair_id,) = pairs.queue()
-    said = pairs.review(case.mara, A)
-    assert said.reveal
+    decided = pairs.review(case.mara, A)
+    assert decided.reveal
 
     def revealed() -> bool:
         with case.store.reading() as connection:
@@ -159,10 +161,10 @@ def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(pairs: PairCase
 
     assert not revealed()
     with pytest.raises(DecisionRefused):
-        reveal(case.store, said.review_id, reviewer=case.jon, now=case.now)
-    reveal(case.store, said.review_id, reviewer=case.mara, now=case.now)
+        reveal(case.store, decided.review_id, reviewer=case.jon, now=case.now)
+    reveal(case.store, decided.review_id, reviewer=case.mara, now=case.now)
     assert revealed()
-    pairs.undo(said, case.mara)
+    pairs.undo(decided, case.mara)
     pairs.review(case.mara, B)
     last = pairs.rows()[-1]
     assert (last["stage"], last["seen"]) == (None, ["judge", "people"])
@@ -171,30 +173,30 @@ def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(pairs: PairCase
 def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(pairs: PairCase) -> None:
     case = pairs.case
     pairs.queue(reveal=False)
-    said = pairs.review(case.mara, A)
-    assert not said.reveal
+    decided = pairs.review(case.mara, A)
+    assert not decided.reveal
     with pytest.raises(DecisionRefused, match="never shows the judge"):
-        reveal(case.store, said.review_id, reviewer=case.mara, now=case.now)
+        reveal(case.store, decided.review_id, reviewer=case.mara, now=case.now)
 
 
 def test_who_holds_a_pair_says_it_in_its_queue_alone(pairs: PairCase) -> None:
     case = pairs.case
     (pair_id,) = pairs.queue()
-    held = case.held(case.mara)
-    given: dict[str, Any] = {"pair_id": pair_id, "preference": A, "shown": Shown.AB}
+    leased = case.lease(case.mara)
+    fields: dict[str, Any] = {"pair_id": pair_id, "preference": A, "shown": Shown.AB}
     with pytest.raises(DecisionRefused, match="open it in its queue"):
-        prefer(case.store, reviewer=case.mara, request_key="outside", **given)
-    pairs.say(held, case.mara)
-    prefer(case.store, reviewer=case.jon, request_key="jon's", **given)
+        prefer(case.store, reviewer=case.mara, request_key="outside", **fields)
+    pairs.say(leased, case.mara)
+    prefer(case.store, reviewer=case.jon, request_key="jon's", **fields)
     assert case.item_states() == ["agreed"]
 
 
 def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairCase) -> None:
     case = pairs.case
     (pair_id,) = pairs.queue()
-    lost = case.held(case.mara)
+    lost = case.lease(case.mara)
     case.later(minutes=11)
-    won = case.held(case.jon)
+    won = case.lease(case.jon)
     for _ in range(2):
         with pytest.raises(DecisionRefused, match=r"somebody else has it now\. Your note is kept"):
             pairs.say(lost, case.mara, B, note="typed", request_key="lost")
@@ -204,7 +206,7 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairCase) -> No
         pairs.say(won, case.jon, B, request_key="won")
     assert [(row["note"], row["queue_item_id"]) for row in pairs.rows()] == [("typed", None), (None, first.item_id)]
     with case.store.reading() as connection:
-        assert [said.reviewer for said in load_preferences(connection, [pair_id])] == ["Jon"]
+        assert [preference.reviewer for preference in load_preferences(connection, [pair_id])] == ["Jon"]
 
 
 def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: QueueCase) -> None:
@@ -219,4 +221,4 @@ def test_an_answer_takes_no_preference(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue()
     with pytest.raises(BadInput, match="is an answer"):
-        decide_item(case.store, case.held(case.mara).token, reviewer=case.mara, decision=A, request_key="k")
+        decide_item(case.store, case.lease(case.mara).token, reviewer=case.mara, decision=A, request_key="k")

@@ -30,8 +30,8 @@ def mara(store: Store) -> Reviewer:
 
 
 def say(store: Store, pair_id: int, by: Reviewer, preference: Preference, key: str, **more: Any) -> int:
-    given = {"shown": Shown.AB, "now": NOW} | more
-    return prefer(store, pair_id=pair_id, reviewer=by, preference=preference, request_key=key, **given).review_id
+    fields = {"shown": Shown.AB, "now": NOW} | more
+    return prefer(store, pair_id=pair_id, reviewer=by, preference=preference, request_key=key, **fields).review_id
 
 
 def screen(store: Store, pair_id: int, by: Reviewer, version: StoredVersion | None = None) -> PairScreen:
@@ -94,20 +94,20 @@ def test_of_several_aspects_the_reasons_of_this_one_are_shown(sqlite_store: Stor
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     (pair_id,) = add_pairs(sqlite_store, 1)
     version = record(sqlite_store, [], {})
-    said = {"overall": A, "style": B}
+    verdicts = {"overall": A, "style": B}
     reasons = "overall: Right.\nAll of it.\nstyle: Wordy."
     with sqlite_store.writing() as connection:
-        one = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), said, reasoning=reasons)
+        one = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), verdicts, reasoning=reasons)
         store_comparisons(connection, version, None, [one])
-    found = {}
-    for aspect in said:
+    reasonings = {}
+    for aspect in verdicts:
         with sqlite_store.reading() as connection:
             seen = pair_screen(
                 connection, pair_id, aspect=aspect, reviewer_id=mara.id, version_id=version.id, verdict_seen=True
             )
         assert seen.revealed is not None
-        found[aspect] = seen.revealed.latest_comparisons[0].reasoning
-    assert found == {"overall": "Right.\nAll of it.", "style": "Wordy."}
+        reasonings[aspect] = seen.revealed.latest_comparisons[0].reasoning
+    assert reasonings == {"overall": "Right.\nAll of it.", "style": "Wordy."}
 
 
 def test_what_is_said_over_the_judge_stands_beside_the_blind_word_and_agreement_reads_the_blind_one(
@@ -229,8 +229,8 @@ def test_lists_hold_what_their_names_say(sqlite_store: Store) -> None:
     version = record(sqlite_store, pair_ids, {"ab": "aabt-", "ba": "aabaa"})
     say(sqlite_store, pair_ids[0], mara, A, "one")
     with sqlite_store.reading() as connection:
-        found = ComparedPairs(connection, version, mara.id)
-        listed = {each: [line.pair_id for line in found.lines(listed=each)] for each in Listed}
+        compared = ComparedPairs(connection, version, mara.id)
+        listed = {each: [line.pair_id for line in compared.lines(listed=each)] for each in Listed}
     assert listed == {
         Listed.ALL: pair_ids,
         Listed.INCONSISTENT: [pair_ids[3]],
@@ -243,7 +243,7 @@ def test_lists_hold_what_their_names_say(sqlite_store: Store) -> None:
 def test_pairs_that_no_judge_compared_can_be_judged_by_people(sqlite_store: Store) -> None:
     pair_ids = add_pairs(sqlite_store, 2, query_type="QA")
     with sqlite_store.reading() as connection:
-        found = ComparedPairs(connection, None)
-        assert found.groups() == ()
-        assert [(line.pair_id, line.verdict) for line in found.lines()] == [(pair_id, None) for pair_id in pair_ids]
-    assert found.query_types == ("QA",)
+        compared = ComparedPairs(connection, None)
+        assert compared.groups() == ()
+        assert [(line.pair_id, line.verdict) for line in compared.lines()] == [(pair_id, None) for pair_id in pair_ids]
+    assert compared.query_types == ("QA",)

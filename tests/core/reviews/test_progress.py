@@ -27,8 +27,8 @@ def test_items_are_counted_by_what_became_of_them(case) -> None:
     case.review(case.mara, CONFIRM)
     case.adjudicate(case.review(case.jon, DISMISS).item_id)
     case.judge(ids[5], 0.9)  # stops matching, and leaves
-    held = case.held(case.ada)
-    case.held(case.jon)  # the same item
+    held = case.lease(case.ada)
+    case.lease(case.jon)  # the same item
     found = case.progress()
     counts = (found.items, found.waiting, found.leased, found.agreed, found.conflict, found.adjudicated, found.left)
     assert counts == (5, 1, 1, 1, 1, 1, 1)
@@ -46,7 +46,7 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
         case.later(minutes=1)
         said = decide_item(
             case.store,
-            case.held(case.mara).token,
+            case.lease(case.mara).token,
             reviewer=case.mara,
             decision=decision,
             seconds=seconds,
@@ -54,13 +54,13 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
             now=case.now,
         )
     case.undo(said.review_id, case.mara)
-    held = case.held(case.mara)
+    held = case.lease(case.mara)
     assert held.item_id == said.item_id
     for _ in range(2):
         again = take_item(case.store, held.item_id, case.mara, now=case.now)
         assert again is not None
         skip(case.store, again.token, case.mara, now=case.now)
-    case.held(case.mara)
+    case.lease(case.mara)
     mara, ada = of_person(case, "Mara"), of_person(case, "Ada")
     assert (mara.done, mara.unsure, mara.skipped, mara.leases, mara.median_seconds) == (3, 1, 1, 1, 20.0)
     assert mara.last == NOW + timedelta(minutes=3)
@@ -73,7 +73,7 @@ def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> N
     case.flagged(*(0.1 for _ in seconds))
     case.queue()
     for number, spent in enumerate(seconds):
-        held = case.held(case.mara)
+        held = case.lease(case.mara)
         decide_item(
             case.store, held.token, reviewer=case.mara, decision=CONFIRM, seconds=spent, request_key=f"{number}"
         )

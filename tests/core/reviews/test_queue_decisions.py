@@ -240,9 +240,9 @@ def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     case.reveal(done, case.mara, groundedness=0.2)
     case.undo(done.review_id, case.mara)
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     for repeated in (False, True):
-        said = case.say(held, case.mara, DISMISS, request_key="once")
+        said = case.say(leased, case.mara, DISMISS, request_key="once")
         assert (said.reveal, said.repeated) == (False, repeated)
 
 
@@ -259,9 +259,9 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest", assigned=(case.mara,))
     case.queue("second", blind_judge=True, order="oldest", assigned=(case.mara,))
-    held = case.held(case.mara, "first")
+    leased = case.lease(case.mara, "first")
     for _ in range(2):  # the same press twice
-        first = case.say(held, case.mara, DISMISS, groundedness=0.9, request_key="once")
+        first = case.say(leased, case.mara, DISMISS, groundedness=0.9, request_key="once")
         assert not first.reveal
     with pytest.raises(DecisionRefused, match="blind in another queue"):
         reveal(case.store, first.review_id, reviewer=case.mara, now=case.now)

@@ -40,7 +40,7 @@ def test_a_word_taken_back_before_the_item_was_done_opens_it_to_nobody(case: Que
 def test_who_took_an_answer_where_the_judge_is_in_sight_has_seen_it(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue("in sight", needed=2, blind_people=True)
-    case.held(case.mara, "in sight")
+    case.lease(case.mara, "in sight")
     case.later(minutes=1)
     case.queue("blind", needed=2, **BLIND)
     case.review(case.mara, name="blind")
@@ -54,6 +54,6 @@ def test_what_was_hidden_already_when_it_was_taken_elsewhere_stays_blind(case: Q
     case.queue("blind", needed=2, assigned=(case.mara,), **BLIND)
     case.queue("in sight", needed=2)
     case.later(minutes=1)
-    case.held(case.mara, "in sight")
+    case.lease(case.mara, "in sight")
     case.review(case.mara, name="blind")
     assert stamp(case) == ("blind", [])

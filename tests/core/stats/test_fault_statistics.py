@@ -41,15 +41,15 @@ def test_what_has_no_interval_is_never_a_warning(unknown: Estimate) -> None:
 
 def test_ties_count_half_and_float_noise_is_a_tie() -> None:
     before, after = np.array([0.6 - 0.2, 0.9, 0.1, 0.5]), np.array([0.4, 0.2, 0.3, 0.5])
-    found = superiority(before, after, apart(4))
-    assert (found.value, found.n) == (0.5, 4)
+    estimate = superiority(before, after, apart(4))
+    assert (estimate.value, estimate.n) == (0.5, 4)
     assert superiority(np.empty(0), np.empty(0), apart(0)).value is None
 
 
 def test_a_judge_that_gives_both_the_same_is_no_better_than_chance_and_has_an_interval() -> None:
     same = np.full(50, 4.0)
-    found = superiority(same, same, apart(50))
-    assert (found.value, round(found.low, 3), round(found.high, 3)) == (0.5, 0.366, 0.634)
+    estimate = superiority(same, same, apart(50))
+    assert (estimate.value, round(estimate.low, 3), round(estimate.high, 3)) == (0.5, 0.366, 0.634)
     assert superiority(same, same - 1, apart(50)).low == pytest.approx(50 / (50 + 1.959964**2))
 
 
@@ -64,11 +64,11 @@ def test_pairs_on_one_evidence_do_not_count_as_many(rng) -> None:
 @settings(max_examples=40)
 def test_its_interval_is_never_narrower_than_the_normal_one(wins: list[float]) -> None:
     before = np.array(wins)
-    found = superiority(before, np.full(len(wins), 0.5), apart(len(wins)))
-    assert found.low <= found.value <= found.high
-    if 0.2 < found.value < 0.8:
+    estimate = superiority(before, np.full(len(wins), 0.5), apart(len(wins)))
+    assert estimate.low <= estimate.value <= estimate.high
+    if 0.2 < estimate.value < 0.8:
         error = before.std() / math.sqrt(len(wins))
-        assert found.high - found.low >= 2 * 1.96 * error * 0.85
+        assert estimate.high - estimate.low >= 2 * 1.96 * error * 0.85
 
 
 def test_the_use_of_levels() -> None:
@@ -86,8 +86,8 @@ def test_the_use_of_levels() -> None:
 
 def test_the_mean_change_and_one_that_is_always_the_same(rng) -> None:
     before = rng.random(30)
-    found = mean_change(before, before - 0.2, apart(30))
-    assert (found.value, found.low, found.high) == (pytest.approx(-0.2), found.value, found.value)
+    estimate = mean_change(before, before - 0.2, apart(30))
+    assert (estimate.value, estimate.low, estimate.high) == (pytest.approx(-0.2), estimate.value, estimate.value)
     noisy = mean_change(before, before - 0.2 + rng.normal(0, 0.1, 30), apart(30))
     assert noisy.low < -0.2 < noisy.high
     assert mean_change(before[:1], before[:1], apart(1)).low is None
@@ -97,13 +97,13 @@ def test_the_mean_change_and_one_that_is_always_the_same(rng) -> None:
 def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap) -> None:
     inside, groups = rng.random(400) < 0.4, rng.integers(0, 150, 400)
     values = rng.normal(0, 1, 400) + 0.5 * inside
-    found = difference_of_means(values, inside, grouping(groups, 400))
+    estimate = difference_of_means(values, inside, grouping(groups, 400))
 
     def plain(values, inside):
         return values[inside > 0].mean() - values[inside == 0].mean()
 
-    assert found.value == pytest.approx(plain(values, inside))
-    agrees_with_plain_bootstrap(found, plain, [values, inside.astype(float)], groups, extra=0.01)
+    assert estimate.value == pytest.approx(plain(values, inside))
+    agrees_with_plain_bootstrap(estimate, plain, [values, inside.astype(float)], groups, extra=0.01)
     few = np.arange(400) < 3
     wide = difference_of_means(values, few, apart(400))
     assert wide.high - wide.low > 2 * 4.3 * values[few].std(ddof=0) / math.sqrt(3) * 0.9, "t with 2 degrees of freedom"
@@ -115,14 +115,14 @@ def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap) -> None:
 def test_the_slope_by_length(rng, agrees_with_plain_bootstrap) -> None:
     length, groups = rng.gamma(3, 100, 500), rng.integers(0, 200, 500)
     score = 0.0005 * length + rng.normal(0, 0.2, 500)
-    found = slope(score, length, grouping(groups, 500))
-    assert found.low < 0.0005 < found.high
+    estimate = slope(score, length, grouping(groups, 500))
+    assert estimate.low < 0.0005 < estimate.high
 
     def plain(score, length):
         return np.polyfit(length, score, 1)[0]
 
-    assert found.value == pytest.approx(plain(score, length))
-    agrees_with_plain_bootstrap(found, plain, [score, length], groups, extra=2e-5)
+    assert estimate.value == pytest.approx(plain(score, length))
+    agrees_with_plain_bootstrap(estimate, plain, [score, length], groups, extra=2e-5)
     line = slope(2 * length, length, apart(500))
     assert (line.value, line.low, line.high) == pytest.approx((2, 2, 2))
     assert slope(score, np.ones(500), apart(500)).value is None
@@ -154,9 +154,9 @@ def test_the_ratio_of_totals(rng, agrees_with_plain_bootstrap) -> None:
     lower = rng.gamma(2, 1, 400)
     upper = 0.3 * lower + rng.gamma(1, 0.1, 400)
     sums = RatioSums(400, upper.sum(), lower.sum(), (upper**2).sum(), (lower**2).sum(), (upper * lower).sum())
-    found = ratio_of_totals(sums)
-    assert found.value == pytest.approx(upper.sum() / lower.sum())
-    agrees_with_plain_bootstrap(found, lambda u, v: u.sum() / v.sum(), [upper, lower], np.arange(400))
+    estimate = ratio_of_totals(sums)
+    assert estimate.value == pytest.approx(upper.sum() / lower.sum())
+    agrees_with_plain_bootstrap(estimate, lambda u, v: u.sum() / v.sum(), [upper, lower], np.arange(400))
     always = ratio_of_totals(RatioSums(3, 1.5, 3, 0.75, 3, 1.5))
     assert (always.value, always.low, always.high) == (0.5, 0.5, 0.5)
     assert ratio_of_totals(RatioSums(0, 0, 0, 0, 0, 0)).value is None

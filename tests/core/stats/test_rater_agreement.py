@@ -11,22 +11,22 @@ NAMES = ("ann", "ben", "cy", "dan")
 
 
 def quality_ratings(**asked):
-    said, groups = made_ratings(**asked)
-    return Ratings(said, NAMES, QUALITY, grouping(groups, len(said)))
+    ratings, groups = made_ratings(**asked)
+    return Ratings(ratings, NAMES, QUALITY, grouping(groups, len(ratings)))
 
 
 def test_each_pair_is_measured_on_the_items_that_both_rated():
     from sklearn.metrics import cohen_kappa_score
 
     rated = quality_ratings()
-    found = pairs_of_raters(rated)
-    assert [(pair.first, pair.second) for pair in found][:4] == [
+    results = pairs_of_raters(rated)
+    assert [(pair.first, pair.second) for pair in results][:4] == [
         ("ann", "ben"),
         ("ann", "cy"),
         ("ann", "dan"),
         ("ben", "cy"),
     ]
-    for pair in found:
+    for pair in results:
         columns = [NAMES.index(name) for name in (pair.first, pair.second)]
         both = rated.values[rated.rated[:, columns].all(axis=1)][:, columns]
         first, second = both.T.astype(int)
@@ -51,11 +51,11 @@ def test_overall_has_what_the_grade_has():
     assert (of_quality.raters, of_quality.alpha_ordinal.value is None) == (4, False)
     assert of_quality.ac2.value > of_quality.ac1.value
     assert of_quality.fleiss_kappa.left_out
-    said, _ = made_ratings(k=2)
-    of_labels = overall_agreement(Ratings(said, NAMES, LABEL, grouping(None, len(said))))
+    ratings, _ = made_ratings(k=2)
+    of_labels = overall_agreement(Ratings(ratings, NAMES, LABEL, grouping(None, len(ratings))))
     assert not {"ac2", "alpha_interval"} & of_labels.estimates.keys()
     assert of_labels.alpha_nominal.value == pytest.approx(of_labels.fleiss_kappa.value, abs=0.1)
-    of_scores = overall_agreement(Ratings(said / 2, NAMES, GROUNDEDNESS, grouping(None, len(said))))
+    of_scores = overall_agreement(Ratings(ratings / 2, NAMES, GROUNDEDNESS, grouping(None, len(ratings))))
     assert of_scores.alpha_interval.value == pytest.approx(of_labels.alpha_nominal.value)
     assert not {"agreement", "fleiss_kappa"} & of_scores.estimates.keys()
 
@@ -88,19 +88,19 @@ def test_each_rater_with_themselves():
 def test_each_rater_against_gold_is_told_like_a_judge():
     from sklearn.metrics import recall_score
 
-    said, _ = made_ratings(k=2, n=120)
+    ratings, _ = made_ratings(k=2, n=120)
     gold = np.random.default_rng(5).integers(0, 2, 120).astype(float)
     gold[::4] = np.nan
-    found = against_gold(Ratings(said, NAMES, LABEL, grouping(None, 120)), gold)
-    assert [each.name for each in found] == list(NAMES)
-    for column, each in enumerate(found):
-        rows = ~np.isnan(said[:, column]) & ~np.isnan(gold)
-        assert (each.n, each.left_out) == (rows.sum(), (~np.isnan(said[:, column])).sum() - rows.sum())
-        expected = recall_score(gold[rows], said[rows, column], pos_label=0)
+    results = against_gold(Ratings(ratings, NAMES, LABEL, grouping(None, 120)), gold)
+    assert [each.name for each in results] == list(NAMES)
+    for column, each in enumerate(results):
+        rows = ~np.isnan(ratings[:, column]) & ~np.isnan(gold)
+        assert (each.n, each.left_out) == (rows.sum(), (~np.isnan(ratings[:, column])).sum() - rows.sum())
+        expected = recall_score(gold[rows], ratings[rows, column], pos_label=0)
         assert each.statistics["sensitivity"].value == pytest.approx(expected)
 
 
 def test_pairs_of_unordered_categories_have_no_weights():
-    said, _ = made_ratings(k=3)
-    (first, *_) = pairs_of_raters(Ratings(said, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300)))
+    ratings, _ = made_ratings(k=3)
+    (first, *_) = pairs_of_raters(Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300)))
     assert set(first.statistics) == {"agreement", "kappa", "alpha_nominal", "ac1"}

@@ -113,7 +113,7 @@ class Story:
         )
         linked = Pair("compare", "p", question, answer, "plainly this", sides=(self.response, self.other))
         self.pairs = store_pairs(connection, [bench, linked]).new
-        said = [
+        comparisons = [
             NewComparison(
                 *(pair_id, Shown.AB, SAID, {"overall": Preference.B}),
                 condition=REFERENCE,
@@ -123,11 +123,11 @@ class Story:
             for pair_id in self.pairs
         ]
         lost = [NewComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs]
-        store_comparisons(connection, self.version, self.run, [*said, *lost])
+        store_comparisons(connection, self.version, self.run, [*comparisons, *lost])
         tries = [NewSample(self.pairs[0], 0, SECRET, SAID), NewSample(self.pairs[0], 1, None, LOST)]
         store_samples(connection, self.version, self.run, tries)
-        given = GivenPreference("ada", {"overall": AspectPreference(Preference.A)}, note=f"I know {SECRET}")
-        store_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", given)])
+        preference = GivenPreference("ada", {"overall": AspectPreference(Preference.A)}, note=f"I know {SECRET}")
+        store_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", preference)])
 
     def _attempts(self, connection: Any) -> None:
         made = Response(
@@ -151,12 +151,12 @@ class Story:
     def places_of(self, words: str) -> set[str]:
         """The tables in which any cell of any row holds these words, those of the search among them."""
         with self.case.store.reading() as connection:
-            found = set()
+            table_names = set()
             for name in inspect(connection).get_table_names():
                 rows = connection.execute(text(f'SELECT * FROM "{name}"')).all()
                 if any(words in cell_text(cell) for row in rows for cell in row):
-                    found.add(name)
-            return found
+                    table_names.add(name)
+            return table_names
 
     def figures(self) -> list[Any]:
         with self.case.store.reading() as connection:
@@ -188,8 +188,8 @@ def story(case) -> Story:
 
 
 def test_the_story_is_told_in_every_table_that_can_tell_one(story) -> None:
-    told = {"response", "judgment", "judgment_score", "judgment_review", "review", "pair", "comparison"}
-    assert story.places_of(SECRET) >= {*told, "sample", "generation", "refinement"}
+    with_texts = {"response", "judgment", "judgment_score", "judgment_review", "review", "pair", "comparison"}
+    assert story.places_of(SECRET) >= {*with_texts, "sample", "generation", "refinement"}
 
 
 def test_nothing_of_it_is_left_in_any_table(story) -> None:
@@ -215,8 +215,8 @@ def test_what_was_not_made_from_it_stays(story) -> None:
 def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> None:
     with story.case.store.writing() as connection:
         (alone,) = store_pairs(connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]).new
-        said = NewComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
-        store_comparisons(connection, story.version, story.run, [said])
+        comparison = NewComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
+        store_comparisons(connection, story.version, story.run, [comparison])
     with story.case.store.writing() as connection:
         forget_response(connection, "pair:alone:b", actor="me")
     assert story.places_of("Numbat") == set()
@@ -225,7 +225,7 @@ def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> N
 
 def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None:
     """Two rated attempts at a prompt of a file, the second asked with the feedback on the first, and a lost call."""
-    said, lost = StepRecord(Status.OK, raw=secret), StepRecord(Status.ERROR, raw=secret, error=secret)
+    answered, lost = StepRecord(Status.OK, raw=secret), StepRecord(Status.ERROR, raw=secret, error=secret)
     made = [
         Response(
             *("prompts", f"{prompt}~{number}", f"who is {secret}?", f"try {number}"),
@@ -234,7 +234,7 @@ def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None
         )
         for number in (1, 2)
     ]
-    calls = [NewGeneration(prompt, number, "m", said, one) for number, one in enumerate(made, start=1)]
+    calls = [NewGeneration(prompt, number, "m", answered, one) for number, one in enumerate(made, start=1)]
     store_generations(connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW)
     ids = stored_ids(connection, made)
     ends = [
@@ -289,5 +289,5 @@ def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case) -> None:
     with store.writing() as connection:
         forget_response(connection, "x", actor="test")
     assert truncate_write_ahead_log(store)
-    held = [file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()]
-    assert held == []
+    files_with_secret = [file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()]
+    assert files_with_secret == []

@@ -25,14 +25,14 @@ def read(case: QueueCase, who, response_id: int):
 def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(case) -> None:
     (response_id,) = case.flagged(0.1)
     case.queue(order=QueueOrder.OLDEST, blind_judge=True, blind_people=True, needed=2)
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     case.review(case.jon, DISMISS, groundedness=0.5)
     found = read(case, case.mara, response_id)
     assert found.hidden.judge
     assert found.answer
     assert (found.judgments, found.currents, found.flags, found.reviews) == ((), (), (), ())
     assert read(case, case.ada, response_id).currents, "to whom it is not hidden it is there"
-    case.say(held, case.mara)
+    case.say(leased, case.mara)
     found = read(case, case.mara, response_id)
     assert not found.hidden
     assert {review.reviewer for review in found.reviews} == {"Mara", "Jon"}
@@ -50,12 +50,12 @@ def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(case) -
     assert place(case.mara) == (0, 4)
     case.review(case.mara)
     assert place(case.mara) == (1, 3)
-    skip(case.store, case.held(case.mara).token, case.mara, now=case.now)
+    skip(case.store, case.lease(case.mara).token, case.mara, now=case.now)
     assert place(case.mara) == (1, 2)
-    held = case.held(case.mara)
+    leased = case.lease(case.mara)
     assert place(case.mara) == (1, 2), "what one holds is left too"
     case.review(case.jon)
     for who in (case.jon, case.ada):
-        case.held(who)
+        case.lease(who)
     assert place(case.jon) == (1, 3)
-    assert held
+    assert leased

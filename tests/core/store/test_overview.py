@@ -56,35 +56,35 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
         (late, mara, Decision.CONFIRM, at(0)),
     ]
     done = [
-        decide(case.store, flag_id=id_, reviewer=by, decision=said, request_key=f"{id_}", now=when)
-        for id_, by, said, when in presses
+        decide(case.store, flag_id=id_, reviewer=by, decision=decision, request_key=f"{id_}", now=when)
+        for id_, by, decision, when in presses
     ]
     with case.store.reading() as connection:
-        found = overview(connection, mara.id, TODAY)
-    assert [day.day for day in found.days] == [TODAY - timedelta(days=back) for back in range(6, -1, -1)]
-    assert [day.raised for day in found.days] == [0, 1, 0, 0, 0, 1, 0]
-    assert [day.decided for day in found.days] == [0, 0, 0, 2, 0, 0, 1]
-    assert [day.decided_by_me for day in found.days] == [0, 0, 0, 1, 0, 0, 1]
-    assert [day.confirmed for day in found.days] == [0, 0, 0, 1, 0, 0, 1]
-    assert [day.open_flags for day in found.days] == [2, 3, 3, 1, 1, 2, 1]
-    assert (found.open_flags, found.decided_today, found.decided_today_by_me) == (1, 1, 1)
-    assert (found.confirmed.value, found.confirmed.n, found.confirmed.unit) == (pytest.approx(2 / 3), 3, "flag")
-    assert [one.flag_id for one in found.last_decisions] == [late, old]
-    assert (found.last_decisions[0].decision, found.last_decisions[0].rule) == ("confirm", "low_quality")
+        result = overview(connection, mara.id, TODAY)
+    assert [day.day for day in result.days] == [TODAY - timedelta(days=back) for back in range(6, -1, -1)]
+    assert [day.raised for day in result.days] == [0, 1, 0, 0, 0, 1, 0]
+    assert [day.decided for day in result.days] == [0, 0, 0, 2, 0, 0, 1]
+    assert [day.decided_by_me for day in result.days] == [0, 0, 0, 1, 0, 0, 1]
+    assert [day.confirmed for day in result.days] == [0, 0, 0, 1, 0, 0, 1]
+    assert [day.open_flags for day in result.days] == [2, 3, 3, 1, 1, 2, 1]
+    assert (result.open_flags, result.decided_today, result.decided_today_by_me) == (1, 1, 1)
+    assert (result.confirmed.value, result.confirmed.n, result.confirmed.unit) == (pytest.approx(2 / 3), 3, "flag")
+    assert [one.flag_id for one in result.last_decisions] == [late, old]
+    assert (result.last_decisions[0].decision, result.last_decisions[0].rule) == ("confirm", "low_quality")
 
     undo(case.store, review_id=done[2].review_id, reviewer=mara, request_key="undo", now=at(0, 13))
     with case.store.reading() as connection:
-        found = overview(connection, mara.id, TODAY)
-    assert (found.open_flags, found.decided_today, found.days[-1].open_flags) == (2, 0, 2)
-    assert [one.flag_id for one in found.last_decisions] == [old]
+        result = overview(connection, mara.id, TODAY)
+    assert (result.open_flags, result.decided_today, result.days[-1].open_flags) == (2, 0, 2)
+    assert [one.flag_id for one in result.last_decisions] == [old]
 
 
 def test_nobody_has_no_decisions_of_their_own(case) -> None:
     mara = ensure_reviewer(case.store, "page", "Mara")
     decide(case.store, flag_id=flag(case, 1), reviewer=mara, decision=Decision.CONFIRM, request_key="k", now=at(0))
     with case.store.reading() as connection:
-        found = overview(connection, None, TODAY)
-    assert (found.decided_today, found.decided_today_by_me, found.last_decisions) == (1, 0, ())
+        result = overview(connection, None, TODAY)
+    assert (result.decided_today, result.decided_today_by_me, result.last_decisions) == (1, 0, ())
 
 
 def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
@@ -95,9 +95,9 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
         case.say(version, case.answer(f"a{number}"), status, cost_micro=cost)
     case.say(case.version("nli"), 1, groundedness=1.0, cost_micro=9_999)
     with case.store.reading() as connection:
-        found = overview(connection, None, datetime.now(UTC).date())
-    assert found.judge == "rag"
-    judged = found.judged_in_all
+        result = overview(connection, None, datetime.now(UTC).date())
+    assert result.judge == "rag"
+    judged = result.judged_in_all
     assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (5, 2, 1, 1, 1)
     assert (judged.cost_micro, judged.unpriced) == (150, 3)
 
@@ -111,11 +111,11 @@ def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
 
 def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     with store.reading() as connection:
-        found = overview(connection, None, TODAY)
-    assert (found.open_flags, found.judge, found.quadrant) == (0, None, {})
-    assert found.confirmed.value is None
-    assert found.confirmed.reason
-    assert found.judged_in_all.asked == 0
+        result = overview(connection, None, TODAY)
+    assert (result.open_flags, result.judge, result.quadrant) == (0, None, {})
+    assert result.confirmed.value is None
+    assert result.confirmed.reason
+    assert result.judged_in_all.asked == 0
 
 
 def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:

@@ -14,10 +14,10 @@ from queue_case import QueueCase, queue_case
 
 
 def say(case: QueueCase, who: Reviewer, preference: Preference, key: str) -> int:
-    held = case.held(who, "pairs")
+    leased = case.lease(who, "pairs")
     return decide_item(
         case.store,
-        held.token,
+        leased.token,
         reviewer=who,
         decision=preference,
         grade=Grade(note=key),

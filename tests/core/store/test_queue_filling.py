@@ -45,16 +45,16 @@ def test_what_stops_matching_leaves_and_may_come_back(queues) -> None:
     assert (queues.flag_states(), queues.item_states(), queues.leases()) == (["superseded"], ["left"], [])
     queues.judge(answer, 0.2)
     assert (queues.flag_states(), queues.item_states()) == (["superseded", "open"], ["open"])
-    assert queues.held(queues.mara).response_id == answer
+    assert queues.lease(queues.mara).response_id == answer
 
 
 def test_what_is_held_stays_until_it_is_given_back(queues) -> None:
     (answer,) = queues.flagged(0.1)
     queues.queue()
-    held = queues.held(queues.mara)
+    leased = queues.lease(queues.mara)
     queues.judge(answer, 0.9)
     assert queues.item_states() == ["open"]
-    release(queues.store, held.token, queues.mara, now=queues.now)
+    release(queues.store, leased.token, queues.mara, now=queues.now)
     assert queues.item_states() == ["left"]
 
 
@@ -70,11 +70,11 @@ def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues
 def test_who_held_too_long_what_left_its_queue_is_told_that(queues) -> None:
     [answer] = queues.flagged(0.1)
     queues.queue()
-    held = queues.held(queues.mara)
+    leased = queues.lease(queues.mara)
     queues.later(minutes=11)
     queues.judge(answer, 0.9)
     with pytest.raises(DecisionRefused, match=r"has left its queue since then\. Your note is kept"):
-        queues.say(held, queues.mara, note="typed for minutes")
+        queues.say(leased, queues.mara, note="typed for minutes")
 
 
 def test_what_somebody_reviewed_stays(queues) -> None:
@@ -97,15 +97,15 @@ def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queue
     assert queues.item_states() == ["left", "open"]  # it waits once
     with queues.store.writing() as connection:
         assert update_item_state(connection, done.item_id, queues.now) is ItemState.LEFT
-    assert queues.held(queues.mara).response_id == answer
+    assert queues.lease(queues.mara).response_id == answer
 
 
 def test_a_worse_flag_moves_an_answer_forward(queues) -> None:
     first, second = queues.flagged(0.3, 0.4)
     queues.queue()
     queues.judge(second, 0.95, judge="nli")
-    assert queues.held(queues.mara).response_id == second
-    assert queues.held(queues.jon).response_id == first
+    assert queues.lease(queues.mara).response_id == second
+    assert queues.lease(queues.jon).response_id == first
 
 
 def test_orders_made_from_scores_and_none(queues) -> None:
@@ -116,8 +116,8 @@ def test_orders_made_from_scores_and_none(queues) -> None:
     queues.queue("apart", order="disagreement")
     queues.queue("shaky", order="instability")
     queues.queue("drawn", order="random", seed="x")
-    assert queues.held(queues.mara, "apart").response_id == apart
-    assert queues.held(queues.mara, "shaky").response_id == unstable
+    assert queues.lease(queues.mara, "apart").response_id == apart
+    assert queues.lease(queues.mara, "shaky").response_id == unstable
     places = [item["position"] for item in queues.items() if item["queue_id"] == 3]
     assert len(set(places)) == 3
     assert all(0 <= place < 1 for place in places)
@@ -131,7 +131,7 @@ def test_oldest_first_goes_by_the_day_asked(queues) -> None:
     for response_id in (young, undated, old):
         queues.judge(response_id, 0.1)
     queues.queue(order="oldest")
-    assert [queues.held(who).response_id for who in (queues.mara, queues.jon, queues.ada)] == [old, young, undated]
+    assert [queues.lease(who).response_id for who in (queues.mara, queues.jon, queues.ada)] == [old, young, undated]
 
 
 def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues) -> None:
@@ -190,7 +190,7 @@ def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn
     with statements_of(queues.store) as sent:
         for _ in range(3):
             queues.review(queues.mara)
-        skip(queues.store, queues.held(queues.mara).token, queues.mara, now=queues.now)
+        skip(queues.store, queues.lease(queues.mara).token, queues.mara, now=queues.now)
     assert sent
     assert [one for one in sent if "count(" in one] == []
 
@@ -208,7 +208,7 @@ def test_what_is_drawn_does_not_stand_where_something_is_served_again(queues) ->
     queues.queue(sampling_rate=0.9, repeat_rate=0.999)
     queues.review(queues.mara)
     queues.later(days=8)
-    again = queues.held(queues.mara)
+    again = queues.lease(queues.mara)
     drawn_case(queues)
     queues.add(*(f"r{number}" for number in range(9)))
     assert sum(item["sampled"] for item in queues.items()) == 9
@@ -248,7 +248,7 @@ def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(qu
     assert queues.take(queues.mara) is None
     queues.later(days=8)
     queues.flagged(0.2)
-    again = queues.held(queues.mara)
+    again = queues.lease(queues.mara)
     assert again.response_id == queues.items()[0]["response_id"]
     queues.say(again, queues.mara, decision=None, groundedness=0.5)
     assert queues.flag_states() == ["confirmed", "open"]
@@ -276,7 +276,7 @@ def test_what_is_served_again_and_taken_back_is_there_again(queues) -> None:
     again = queues.review(queues.mara, DISMISS)
     queues.undo(again.review_id, queues.mara)
     assert queues.item_states() == ["open", "open"]
-    assert queues.held(queues.mara).item_id == again.item_id
+    assert queues.lease(queues.mara).item_id == again.item_id
 
 
 def again_case(queues, answers: int) -> None:
@@ -295,20 +295,20 @@ def served_again(queues) -> int:
 
 def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(queues) -> None:
     again_case(queues, 3)
-    first = queues.held(queues.mara)
-    ahead = queues.held(queues.mara, "q", first.token)
+    first = queues.lease(queues.mara)
+    ahead = queues.lease(queues.mara, "q", first.token)
     assert served_again(queues) == 1
     release(queues.store, first.token, queues.mara, now=queues.now)
     release(queues.store, ahead.token, queues.mara, now=queues.now)
-    first = queues.held(queues.mara)
+    first = queues.lease(queues.mara)
     assert served_again(queues) == 1
     queues.later(seconds=1)
     skip(queues.store, first.token, queues.mara, now=queues.now)
-    assert queues.held(queues.mara).item_id == ahead.item_id
+    assert queues.lease(queues.mara).item_id == ahead.item_id
     assert served_again(queues) == 1
     queues.later(seconds=1)
     queues.review(queues.mara)  # of what the week brought: the next draw lays the next
-    assert queues.held(queues.mara).response_id != first.response_id
+    assert queues.lease(queues.mara).response_id != first.response_id
     assert served_again(queues) == 2
 
 
@@ -330,7 +330,7 @@ def test_what_one_took_back_is_not_served_again(queues) -> None:
     first = queues.review(queues.mara)
     queues.undo(first.review_id, queues.mara)
     queues.later(days=8)
-    assert queues.held(queues.mara).item_id == first.item_id
+    assert queues.lease(queues.mara).item_id == first.item_id
     assert served_again(queues) == 0
 
 
@@ -367,10 +367,10 @@ def test_whatever_happens_every_open_flag_waits_once(sqlite_template, tmp_path, 
         who = people[number]
         if what == "judge":
             queues.judge(answers[number], 0.9 if good else 0.1)
-        elif what == "review" and (held := queues.take(who)) is not None:
-            done.append((queues.say(held, who, CONFIRM).review_id, who))
-        elif what == "skip" and (held := queues.take(who)) is not None:
-            skip(store, held.token, who, now=queues.now)
+        elif what == "review" and (leased := queues.take(who)) is not None:
+            done.append((queues.say(leased, who, CONFIRM).review_id, who))
+        elif what == "skip" and (leased := queues.take(who)) is not None:
+            skip(store, leased.token, who, now=queues.now)
         elif what == "decide":
             flags = [flag["id"] for flag in queues.flags() if flag["state"] == "open"]
             if flags:

@@ -23,7 +23,7 @@ def case(sqlite_store: Store) -> QueueCase:
     case.queue(needed=2, sampling_rate=0.2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon))
     case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
-    skip(case.store, case.held(case.mara).token, case.mara, now=case.now)
+    skip(case.store, case.lease(case.mara).token, case.mara, now=case.now)
     return case
 
 
@@ -53,9 +53,9 @@ def test_splits_are_found_by_their_state(case: QueueCase) -> None:
 
 
 def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(case: QueueCase) -> None:
-    held = case.held(case.jon)
+    leased = case.lease(case.jon)
     with case.store.reading() as connection:
-        item = item_by_id(connection, held.item_id)
+        item = item_by_id(connection, leased.item_id)
         with plans_of(case.store) as plans:
             assert not leased_where_visible(connection, item, case.jon.id, JUDGE, case.now)
     assert any("queue_item_id=? AND reviewer_id=?" in plan for plan in plans)
