@@ -5,6 +5,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from judgeboard.cli.options import CONTINUE, FILE, F, FiniteRange, actor, decorator, open_store, progress
+from judgeboard.cli.options import CONTINUE, FILE, F, FiniteRange, actor, decorator, judge_name, open_store, progress
 from judgeboard.errors import BadInput
 from judgeboard.text import money
 
@@ -81,7 +81,7 @@ few_shot_options: Callable[[F], F] = decorator(
     ),
 )
 judge_options: Callable[[F], F] = decorator(
-    click.option("--name", help="Name of the judge (default: its kind). Each judge name has its own version numbers."),
+    judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers."),
     model_options,
     click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."),
     click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages."),

@@ -46,7 +46,7 @@ SHOWN = 5  # answers of each list
     metavar="KIND",
     help="With --approach 2: kind of the supreme judge (default: the kind of the audited judge).",
 )
-@click.option("--name", help="Name of the supreme judge (default: supreme).")
+@options.judge_name("Name of the supreme judge (default: supreme).")
 @click.option(
     "--sample",
     "share",

@@ -65,7 +65,7 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
 @click.option(
     "--members", required=True, metavar="A,B,C", help="Judge versions: names (newest version), titles or fingerprints."
 )
-@click.option("--name", help="Name of the jury (default: jury).")
+@options.judge_name("Name of the jury (default: jury).")
 @options.where
 @options.json_and_database
 def jury_command(recorded: bool, members: str, name: str | None, where: RowFilter) -> int:

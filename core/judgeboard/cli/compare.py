@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="How an unusable verdict counts for agreement with gold or people.",
 )
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
-@click.option("--name", help="Name of the judge (default: pairwise). Each name has its own version numbers.")
+@options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
 @click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
 @model_options
 @options.json_and_database

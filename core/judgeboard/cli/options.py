@@ -86,6 +86,19 @@ database = click.option(
 json_and_database: Callable[[F], F] = decorator(
     click.option("--json", is_flag=True, **_kept(_JSON), help="Print JSON only."), database
 )
+
+
+def _checked_judge_name(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    from judgeboard.judges.judge import checked_judge_name
+
+    return None if name is None else checked_judge_name(name)
+
+
+def judge_name(help_text: str) -> Callable[[F], F]:
+    """Return the option ``--name`` of a command that makes a judge."""
+    return click.option("--name", callback=_checked_judge_name, help=help_text)
+
+
 where = click.option(
     "--where",
     multiple=True,

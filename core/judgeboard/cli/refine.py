@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     metavar="MODEL",
     help="Chat model that rates, different from the generator (default: JUDGEBOARD_MODEL).",
 )
-@click.option("--name", help="Name of the judge (default: refine).")
+@options.judge_name("Name of the judge (default: refine).")
 @endpoint_options
 @click.option(
     "--prompts",

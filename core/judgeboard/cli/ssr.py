@@ -106,7 +106,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @click.option(
     "--rejudge", type=click.Choice(["failed"]), help="Repeat failed samples and comparisons without a usable verdict."
 )
-@click.option("--name", help="Name of the judge (default: ssr).")
+@options.judge_name("Name of the judge (default: ssr).")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @model_options
 @options.json_and_database

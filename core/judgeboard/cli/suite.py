@@ -51,7 +51,7 @@ def suite_command() -> None:
     "--max-drop", type=options.FiniteRange(0, 1), help="Maximum drop of the pass rate (default: 0.05; 0 to 1)."
 )
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
-@click.option("--name", help="Name of the judge (default: the name of the rubric).")
+@options.judge_name("Name of the judge (default: the name of the rubric).")
 @model_options
 @options.json_and_database
 def run_command(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.text import as_utc
+from judgeboard.text import MAX_NAME, as_utc
 
 ColumnNames = Mapping[str, tuple[str, ...]]
 
@@ -222,7 +222,6 @@ def simple_name(name: str) -> str:
 
 
 MAX_ID = 512  # characters; the unique index over source and external id holds 2,704 bytes on PostgreSQL
-MAX_NAME = 128
 NOT_JSON = "a text that is not JSON"
 
 Choice = TypeVar("Choice", bound=StrEnum)

@@ -12,7 +12,6 @@ from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import (
     JUDGE,
     MAX_ID,
-    MAX_NAME,
     METADATA,
     QUERY_TYPE_OF_PAIR,
     QUESTION,
@@ -33,7 +32,7 @@ from judgeboard.imports.scales import NumberScale, scale_of_pairs
 from judgeboard.store.comparisons import NewComparison, key_of, store_comparisons, stored_comparisons
 from judgeboard.store.pairs import ids_of_pairs, store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
-from judgeboard.text import as_utc
+from judgeboard.text import MAX_NAME, as_utc
 
 _WORDS = {word.value: word for word in Preference} | dict.fromkeys(("n", "equal"), Preference.TIE)
 _NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
+from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example, load_prompt, repair_of
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import Asked, ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
+from judgeboard.text import MAX_NAME, unstorable
 
 DEFAULT_MAX_OUTPUT = 512
 ENDPOINT_OPTIONS = (
@@ -136,6 +138,15 @@ def replay_version(judge: str, *, model: str | None = None, recorded: str | None
     return JudgeVersion(name=judge, kind=RECORDED, model=model, params=params, scale="as recorded")
 
 
+def checked_judge_name(name: str) -> str:
+    """Return the name of a judge: 1 to 128 characters that can be stored."""
+    if not name.strip() or len(name) > MAX_NAME:
+        raise BadInput(f"--name must be a name of 1 to {MAX_NAME} characters")
+    if reason := unstorable(name):
+        raise BadInput(f"--name cannot be stored: {reason}")
+    return name
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
     """The options of a judge; each judge uses those that concern it.
@@ -177,6 +188,10 @@ class JudgeOptions:
     prices: Path | None = None
     timeout_s: float = 60.0
     tries: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.name is not None:
+            checked_judge_name(self.name)
 
     def endpoint(self, asker: str) -> ModelEndpoint:
         """Return the model of these options, see `model_endpoint`; ``asker`` names the judge in messages."""

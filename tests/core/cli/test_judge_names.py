@@ -1,12 +1,15 @@
 """A judge that is not found is answered with those that could be meant: of the right kind, like names first."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.errors import BadInput
+from judgeboard.runs.judging import make_judge
 
 PAIR = {"id": "p1", "question": "why?", "answer_a": "so", "answer_b": "thus"}
 BOTH = {"verdict_order_ab": "A", "verdict_order_ba": "A"}
@@ -52,3 +55,22 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_judge_that_is_not_found(case: str, capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
     assert run([*words.split(), "--db", case]) == 2
     assert capsys.readouterr().err.startswith(f"judgeboard: {said}")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "--name must be a name of 1 to 128 characters"),
+        ("x" * 1_000_000, "--name must be a name of 1 to 128 characters"),
+        ("\ud800", "--name cannot be stored: lone surrogate U+D800 at character 1"),
+        ("a\0b", "--name cannot be stored: NUL at character 2"),
+    ],
+)
+def test_a_name_that_cannot_be_stored_is_refused(
+    case: str, capsys: pytest.CaptureFixture[str], name: str, said: str
+) -> None:
+    with pytest.raises(BadInput, match=re.escape(said)):
+        make_judge("lexical", name=name)
+    for command in ("judge --judge lexical", "compare --recorded", "ssr --recorded", "jury --recorded --members a,b"):
+        assert run([*command.split(), "--name", name, "--db", case]) == 2
+        assert said in capsys.readouterr().err
