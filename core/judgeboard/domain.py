@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from judgeboard.text import number_words
+
 
 class Role(StrEnum):
     """A person's role; each role includes the permissions of the one before it. ``none`` is a removed person."""
@@ -161,10 +163,11 @@ def checked_groundedness(value: float | None) -> float | None:
     """Return a groundedness in 0..1 (or None, unmeasured); raise ValueError otherwise. ``True`` is not 1."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    infinite = isinstance(value, float) and not math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or infinite:
         raise ValueError(f"groundedness must be a number from 0 to 1, not {value!r}")
     if not 0 <= value <= 1:
-        raise ValueError(f"groundedness {value:g} is {'above 1' if value > 1 else 'below 0'}")
+        raise ValueError(f"groundedness {number_words(value)} is {'above 1' if value > 1 else 'below 0'}")
     return float(value)
 
 
@@ -175,7 +178,7 @@ def checked_quality(value: int | None) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"quality must be an integer from 1 to 4, not {value!r}")
     if not 1 <= value <= 4:
-        raise ValueError(f"quality {value} is {'above 4' if value > 4 else 'below 1'}")
+        raise ValueError(f"quality {number_words(value)} is {'above 4' if value > 4 else 'below 1'}")
     return value
 
 
@@ -190,8 +193,8 @@ class Feedback:
 
     def __post_init__(self) -> None:
         low, high = (0, 1) if self.kind is FeedbackKind.THUMBS else (1, 5)
-        if isinstance(self.value, bool) or not math.isfinite(self.value) or not low <= self.value <= high:
-            raise ValueError(f"{self.kind} feedback must lie from {low} to {high}, not {self.value!r}")
+        if isinstance(self.value, bool) or not low <= self.value <= high:
+            raise ValueError(f"{self.kind} feedback must lie from {low} to {high}, not {number_words(self.value)}")
         if self.kind is FeedbackKind.THUMBS and self.value not in {0, 1}:
             raise ValueError(f"thumbs feedback is 0 (down) or 1 (up), not {self.value!r}")
 

@@ -3,6 +3,7 @@
 import math
 import re
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
@@ -46,6 +47,14 @@ def unstorable(text: str) -> str | None:
         return None
     name = "NUL" if match[0] == "\x00" else f"lone surrogate U+{ord(match[0]):04X}"
     return f"{name} at character {match.start() + 1}"
+
+
+def number_words(value: Any) -> str:
+    """Return a value for a message: a number like ``0.5``, or ``1.00e+400`` if no float can hold it."""
+    try:
+        return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+    except OverflowError:
+        return f"{Decimal(value):.2e}"
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,12 +1,12 @@
 """What a flag rule is: its signals, thresholds and reasons, and how the flags of a response follow from them."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any
 
 from judgeboard.domain import Feedback, FlagState, Label, Status
+from judgeboard.text import number_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,10 @@ class Thresholds:
         for each in fields(self):
             if "range" in each.metadata:
                 value, (low, high) = getattr(self, each.name), each.metadata["range"]
-                if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                if isinstance(value, bool) or not isinstance(value, int | float):
                     raise ValueError(f"{each.name} must be a number from {low:g} to {high:g}, not {value!r}")
                 if not low <= value <= high:
-                    raise ValueError(f"{each.name} must lie from {low:g} to {high:g}, not {value:g}")
+                    raise ValueError(f"{each.name} must lie from {low:g} to {high:g}, not {number_words(value)}")
         if not isinstance(self.random_seed, str):
             raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
         if isinstance(self.always_review, str) or not all(isinstance(each, str) for each in self.always_review):

@@ -1,6 +1,5 @@
 """Checks of what a review carries, before anything of it is written."""
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,7 +29,7 @@ def checked_key(request_key: str) -> str:
 
 def checked_seconds(seconds: float | None) -> float | None:
     """Return how long a person looked, in seconds from 0 to 30 days; None is unknown."""
-    if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_LOOK):
+    if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
         raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
     return seconds
 

@@ -1,6 +1,5 @@
 """Queues: created, closed and assigned by leads, and their progress."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -49,7 +48,7 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.reviews import lock_flag
-from judgeboard.text import unstorable
+from judgeboard.text import number_words, unstorable
 
 ORDER_LABELS: dict[QueueOrder, str] = {
     QueueOrder.SEVERITY: "worst first",
@@ -384,9 +383,9 @@ def _check_flags(connection: Connection, where: RowFilter) -> None:
 
 def _check_share(name: str, value: float, *, whole: bool = False) -> None:
     most = "1" if whole else "below 1"
-    inside = math.isfinite(value) and 0 <= value <= 1 and (whole or value < 1)
+    inside = 0 <= value <= 1 and (whole or value < 1)
     if isinstance(value, bool) or not inside:
-        raise BadInput(f"the {name} is a share from 0 to {most}, not {value:g}")
+        raise BadInput(f"the {name} is a share from 0 to {most}, not {number_words(value)}")
 
 
 def _people(

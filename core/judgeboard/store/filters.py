@@ -1,6 +1,5 @@
 """The filter of answers that pages, commands, jobs and exports share, and its description."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
@@ -8,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from judgeboard.domain import FlagState, ResponseKind, Status
 from judgeboard.errors import BadInput
-from judgeboard.text import day_words, unstorable, utc_day
+from judgeboard.text import day_words, number_words, unstorable, utc_day
 
 USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
@@ -182,8 +181,8 @@ def _check_choices(name: str, values: Sequence[str], choices: Sequence[str]) -> 
 
 def _check_range(name: str, low: float | None, high: float | None, least: int, most: int) -> None:
     for value in (low, high):
-        if value is not None and not (math.isfinite(value) and least <= value <= most):
-            raise BadInput(f"{name} must be a number from {least} to {most}, not {value:g}")
+        if value is not None and not least <= value <= most:
+            raise BadInput(f"{name} must be a number from {least} to {most}, not {number_words(value)}")
     if low is not None and high is not None and low > high:
         raise BadInput(f"no {name} is both at least {low:g} and at most {high:g}")
 

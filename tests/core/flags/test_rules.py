@@ -167,6 +167,7 @@ def test_query_types_are_always_reviewed_when_asked_for() -> None:
         ("low_groundedness", 1.1),
         ("low_quality", True),
         ("random_share", float("nan")),
+        ("random_share", 10**400),
         ("feedback_gap", 0),
         ("disagree_quality", "2"),
         ("always_review", "sql"),

@@ -147,6 +147,7 @@ def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
         ({"judgment_seen_id": 999}, "judgment 999 does not belong to ragtruth-12260"),
         ({"seconds": -1}, "number of seconds"),
         ({"seconds": float("nan")}, "number of seconds"),
+        ({"seconds": 10**400}, "number of seconds"),
         ({"request_key": ""}, "request key"),
         ({"request_key": "k" * 201}, "request key"),
         ({"decision": Decision.WITHDRAWN}, "undo"),

@@ -117,6 +117,11 @@ def test_a_condition_that_cannot_be_used_says_why(condition: str, said: str) -> 
         parse_where([condition])
 
 
+def test_a_bound_that_no_float_can_hold_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"from 0 to 1, not 1\.00e\+400"):
+        RowFilter(max_score=10**400)
+
+
 def test_a_single_value_cannot_be_given_twice() -> None:
     with pytest.raises(BadInput, match="once"):
         parse_where(["judge=rag", "judge=nli"])

@@ -57,7 +57,7 @@ def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch
     [
         ("low_groundedness", 1.5, "low_groundedness must lie from 0 to 1, not 1.5"),
         ("low_groundedness", "0.5", "must be a number"),
-        ("random_share", float("nan"), "must be a number"),
+        ("random_share", float("nan"), "must lie from 0 to 1, not nan"),
         ("random_seed", "x" * 201, "at most 200 characters, not 201"),
         ("random_seed", "a\0b", "NUL at character 2"),
         ("colour", "red", "no setting 'colour'; there is: low_groundedness"),
