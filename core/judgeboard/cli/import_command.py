@@ -162,6 +162,8 @@ def summary_lines(summary: "ImportSummary") -> list[str]:
 
 
 def _counts(summary: "ImportSummary") -> str:
+    if not summary.rows:
+        return f"{summary.file}: 0 rows of {summary.format}: there is nothing to import"
     would = "would be " if summary.dry_run else ""
     if summary.usable and not summary.new and not summary.rejected and not summary.feedback_added:
         since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%B %Y}"
@@ -194,12 +196,11 @@ def _unread(summary: "ImportSummary") -> list[str]:
     if not summary.usable and summary.not_found and summary.names:
         example = " ".join(f"--map THEIRS={ours}" for ours in summary.not_found)
         fields = " or ".join(summary.not_found)
-        return [
-            f"  no column was recognised as {fields}; the file has {_named(summary.names)} (to map one, use {example})"
-        ]
+        names = _named(summary, summary.names)
+        return [f"  no column was recognised as {fields}; the file has {names} (to map one, use {example})"]
     if summary.not_read:
         fate = kind_class(summary.kind).left_over
-        return [f"  not read: {_named(summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
+        return [f"  not read: {_named(summary, summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
     return []
 
 
@@ -228,11 +229,10 @@ def _first(rows: Sequence[Rejected], total: int) -> list[str]:
     return lines
 
 
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_COLUMNS:,} more" if len(names) > MAX_COLUMNS else ""
+def _named(summary: "ImportSummary", names: Sequence[str]) -> str:
     # On one line, without control codes for the terminal.
     shown = (name if name.isprintable() else repr(name) for name in names[:MAX_COLUMNS])
-    return ", ".join(name or "(no name)" for name in shown) + more
+    return ", ".join(name or "(no name)" for name in shown) + summary.more_words(len(names), MAX_COLUMNS)
 
 
 def _one_or_several(names: list[str]) -> str:

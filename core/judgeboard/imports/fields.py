@@ -48,7 +48,7 @@ RAW = ("raw", "raw_output", "raw_reply", "raw_response", "judge_output")
 ERROR = ("error", "error_message")
 METADATA = ("metadata", "meta")
 
-MAX_COLUMNS = 1000  # in the report; a file whose every row has other keys must not fill the memory
+MAX_COLUMNS = 1000  # a file whose every row has other keys must not fill the memory; the report has one more
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"\W+")
 _BY_MAP, _BY_NAME = "--map", "recognised by name"
@@ -182,7 +182,7 @@ class Columns:
         uses = {theirs: ours for ours, theirs in taken.items()}
         for name in names:
             known = self._seen.get(name)
-            if known is None and len(self._seen) < MAX_COLUMNS:
+            if known is None and len(self._seen) <= MAX_COLUMNS:
                 self._seen[name] = _Column(uses.get(name), how.get(name, self._left_over))
             elif known is not None and known.use is None and name in uses:
                 known.use, known.how = uses[name], how[name]

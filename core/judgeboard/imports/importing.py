@@ -12,11 +12,12 @@ from typing import Any, BinaryIO, Self, TextIO
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
-from judgeboard.imports.fields import MAX_NAME, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
+from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import finish_batch, same_file_before, start_batch
+from judgeboard.text import MAX_NAME
 
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
@@ -86,6 +87,14 @@ class ImportSummary:
         """The required fields without a column."""
         empty = {use.ours for use in self.columns if use.theirs is None}
         return tuple(name for name in kind_class(self.kind).needed if name in empty)
+
+    def more_words(self, columns: int, listed: int) -> str:
+        """Return " and 12 more" for the columns that are not listed; of a file with very many, a lower bound."""
+        if columns <= listed:
+            return ""
+        if len(self.names) > MAX_COLUMNS:
+            return f" and more than {columns - listed - 1:,} more"
+        return f" and {columns - listed:,} more"
 
     def counts(self) -> dict[str, int]:
         """Return the numbers that are stored with the batch, by their stored names."""

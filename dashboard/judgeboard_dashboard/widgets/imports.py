@@ -205,8 +205,7 @@ def not_read_words(summary: ImportSummary) -> str:
     names = summary.not_read
     if not names or not summary.new:
         return ""
-    more = f" and {len(names) - MAX_COLUMNS:,} more" if len(names) > MAX_COLUMNS else ""
-    words = f"Not read: {', '.join(names[:MAX_COLUMNS])}{more}."
+    words = f"Not read: {', '.join(names[:MAX_COLUMNS])}{summary.more_words(len(names), MAX_COLUMNS)}."
     if not summary.id_from_content:
         return words
     return (

@@ -42,6 +42,11 @@ def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) 
     assert any(f"the file has {said} (to map one" in line for line in lines([odd]))
 
 
+def test_very_many_columns_are_counted_from_below(lines) -> None:
+    printed = lines([{"id": "1", "query": "why?", "answer": "so"} | {f"c{n}": n for n in range(10_000)}])
+    assert any("c28, c29 and more than 967 more (kept" in line for line in printed)
+
+
 @pytest.mark.parametrize("rows", ["", "only one\n", "1,2,3\n1,2,3,4\n"])
 def test_nothing_is_said_of_columns_where_no_row_could_be_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str
@@ -52,6 +57,7 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(
     printed = capsys.readouterr().out
     assert printed.startswith(f"{log}: {rows.count(chr(10))} rows of ")
     assert not [word for word in ("read:", "no column", "--map") if word in printed]
+    assert ("there is nothing to import" in printed) is (not rows)
 
 
 def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
