@@ -31,7 +31,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         records = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
         header = next(records, [])
     except csv.Error as error:
-        raise BadInput(f"{source.name} is not CSV: its first line is not a header ({error})") from error
+        raise BadInput(f"{source.name} is not CSV: its first line is not a header ({_reason(error)})") from error
     if lines.not_utf8:
         raise BadInput(f"{source.name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
     names = [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
@@ -46,7 +46,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         except StopIteration:
             return
         except csv.Error as error:
-            yield Rejected(line, None, f"not CSV: {error}", lines.text())
+            yield Rejected(line, None, f"not CSV: {_reason(error)}", lines.text())
             continue
         if lines.not_utf8:
             yield Rejected(line, None, "not UTF-8; Excel saves it as 'CSV UTF-8'", lines.text())
@@ -55,6 +55,11 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         elif cells:
             reason = f"{len(cells)} cells, but the header has {len(names)}"
             yield Rejected(line, None, reason, cells)
+
+
+def _reason(error: csv.Error) -> str:
+    # Python's own message is for programmers.
+    return "a line ends with CR alone: save it with LF line ends" if "new-line" in str(error) else str(error)
 
 
 class _Lines(Iterator[str]):

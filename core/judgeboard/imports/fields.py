@@ -370,8 +370,10 @@ def parsed_json(field: str, text: str) -> Any:
     """Return the JSON value of a text in a cell; it must be storable like a row."""
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise Unusable(field, NOT_JSON) from None
+    except RecursionError:
+        raise Unusable(field, "nested too deeply") from None
     if fault := fault_in({field: value}):
         raise Unusable(*fault)
     return value

@@ -3,6 +3,7 @@
 import pytest
 
 from judgeboard.domain import FeedbackKind, Rejected, Response
+from judgeboard.errors import BadInput
 
 
 def test_a_record_over_several_lines_is_counted_by_its_first(reading):
@@ -48,6 +49,7 @@ def test_a_cell_of_context_is_a_list_only_where_it_is_json(reading, cell, passag
         (b"q,a,b", "3 cells, but the header has 2"),
         (b'"q" x,a', "not CSV"),
         (b"q,a\0", "NUL"),
+        (b"q,a\rq,b", "not CSV: a line ends with CR alone: save it with LF line ends"),
     ],
 )
 def test_a_bad_record_costs_itself(reading, record, reason):
@@ -57,6 +59,16 @@ def test_a_bad_record_costs_itself(reading, record, reason):
     assert reason in bad.reason
     assert bad.row is not None
     assert (before.answer, after.answer) == ("a", "b")
+
+
+def test_a_file_whose_lines_end_with_cr_alone_is_told_what_to_do(reading):
+    with pytest.raises(BadInput, match=r"log\.csv is not CSV.*save it with LF line ends"):
+        reading(b"query,answer\rq,a\r", "log.csv")
+
+
+def test_a_cell_that_is_nested_too_deeply_is_said_to_be(reading):
+    (bad,) = reading(f"query,answer,metadata\nq,a,{'[' * 10_000}{']' * 10_000}\n".encode(), "log.csv")
+    assert (bad.field, "nested" in bad.reason) == ("metadata", True)
 
 
 def test_a_quote_that_is_never_closed_is_said_with_all_it_swallowed(reading):
