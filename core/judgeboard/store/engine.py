@@ -92,6 +92,7 @@ def turns_at(database: str) -> Turns:
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
+_REVISION = re.compile(r"\d{4}", re.ASCII)
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
 
 
@@ -220,6 +221,8 @@ def connect(url: URL, *, create: bool) -> Engine:
     path = Path(url.database or "")
     if not url.database or str(path) == ":memory:":
         raise BadInput("Judgeboard needs a database file, not an in-memory database. Use --db PATH.")
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder: use --db with the path of a database file")
     if not path.exists():
         if not create:
             raise MissingDatabase(_missing(url))
@@ -247,12 +250,13 @@ def current_revision(store: Store) -> str | None:
     """Return the revision of the schema, or None if there is none; raise BadInput if the database cannot be read."""
     try:
         with store.reading() as connection:
-            if not inspect(connection).has_table("alembic_version"):
-                # Only a schema on a server may be shared with another program.
-                if store.is_sqlite and inspect(connection).get_table_names():
-                    raise BadInput(f"{store.shown_url} has the tables of another program: use another file")
-                return None
-            return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+            revision = None
+            if inspect(connection).has_table("alembic_version"):
+                revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+            # Only a schema on a server may be shared with another program.
+            if revision is None and store.is_sqlite and inspect(connection).get_table_names():
+                raise BadInput(f"{store.shown_url} has the tables of another program: use another file")
+            return revision
     except Exception as error:
         if isinstance(error, JudgeboardError):
             raise
@@ -275,7 +279,7 @@ def upgrade(store: Store) -> str | None:
         with store.writing() as connection:
             run_upgrade(connection)
     except (OperationalError, ProgrammingError) as error:
-        raise BadInput(f"cannot migrate {store.shown_url}: {error.orig}") from error
+        raise BadInput(f"cannot migrate {store.shown_url}: {_reason(error)}") from error
     return before
 
 
@@ -317,6 +321,8 @@ def _missing(url: URL) -> str:
 
 def _mismatch(url: URL, revision: str) -> str:
     place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
+    if not _REVISION.fullmatch(revision):
+        return f"{place} belongs to another program (its schema revision is {revision!r}): use another database"
     if revision > HEAD:
         return (
             f"{place} has schema revision {revision}, but this program supports revisions up to {HEAD}: "

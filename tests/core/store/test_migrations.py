@@ -13,7 +13,7 @@ import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, make_url, select, text
 
-from judgeboard.errors import MissingDatabase, SchemaMismatch
+from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
 from judgeboard.store import engine
 from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
@@ -91,6 +91,35 @@ def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path: Pa
     with pytest.raises(SchemaMismatch, match="a newer Judgeboard created this database") as refused:
         open_store(path)
     assert "migrate" not in str(refused.value)
+
+
+@pytest.mark.parametrize("revision", ["ae1027a6acf", None])
+def test_a_database_of_another_program_is_called_that(tmp_path: Path, revision: str | None) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript("CREATE TABLE alembic_version (version_num TEXT); CREATE TABLE other (id INTEGER)")
+        if revision is not None:
+            connection.execute("INSERT INTO alembic_version VALUES (?)", [revision])
+    for refusing in (lambda path: open_store(path, create=True), bring_up):
+        with pytest.raises((SchemaMismatch, BadInput), match=r"other\.db .* another program.*: use another"):
+            refusing(path)
+
+
+def test_a_folder_is_not_a_database(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=f"{tmp_path} is a folder"):
+        open_store(tmp_path, create=True)
+
+
+def test_a_locked_database_is_not_upgraded_and_the_advice_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
+    path = tmp_path / "locked.db"
+    open_store(path, create=True).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(BadInput, match=r"cannot migrate .*database is locked \(another process writes to it"):
+            bring_up(path)
 
 
 def test_a_missing_database_is_not_made(tmp_path: Path) -> None:
