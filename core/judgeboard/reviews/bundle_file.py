@@ -9,8 +9,8 @@ from typing import Any
 
 from judgeboard.domain import Decision, DimensionScore, Grade, Label, Rejected, checked_groundedness, checked_quality
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import ByteSource, Row, Unreadable, write_whole
-from judgeboard.formats.jsonl import json_kind, read
+from judgeboard.formats.files import ByteSource, Row, Unreadable, find_format, write_whole
+from judgeboard.formats.jsonl import json_kind
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.reviews.checks import LONGEST_KEY, LONGEST_LOOK, checked_seconds
 from judgeboard.reviews.leases import LeasedItem, split_token
@@ -106,7 +106,7 @@ def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
     """Return a bundle that was filled in, every line checked; errors name file, line and field."""
     with ByteSource(file) as source:
         try:
-            rows = list(read(source))
+            rows = list(find_format(source, "jsonl").read(source))
         except Unreadable as error:
             raise BadInput(f"{source.name}: {error}") from error
         name = source.name
@@ -156,18 +156,26 @@ def _values(row: Row | Rejected) -> dict[str, Any]:
 
 
 def _head(line: int, values: dict[str, Any]) -> BundleHead:
-    if values.get("judgeboard_bundle") != FORMAT:
+    version = values.get("judgeboard_bundle")
+    if type(version) is not int:
         raise UnusableLine(line, "judgeboard_bundle", "this file does not come from `judgeboard queue export`")
+    if version != FORMAT:
+        reason = f"version {version} is not supported, only {FORMAT}: use the Judgeboard version that exported it"
+        raise UnusableLine(line, "judgeboard_bundle", reason)
     for name in ("bundle", "queue", "subject"):
         if not isinstance(values.get(name), str):
             raise UnusableLine(line, name, "is missing or not a text")
     who = values.get("reviewer")
     if not isinstance(who, dict) or not all(isinstance(who.get(key), str) for key in ("origin", "name")):
         raise UnusableLine(line, "reviewer", "is missing or has no origin and name")
+    texts = [("bundle", values["bundle"]), ("queue", values["queue"])]
+    for name, text in (*texts, ("reviewer", who["origin"]), ("reviewer", who["name"])):
+        if fault := unstorable(text):
+            raise UnusableLine(line, name, f"cannot be stored: {fault}")
     if values["subject"] not in _TEXTS:
         raise UnusableLine(line, "subject", "must be answers or pairs")
     items = values.get("items")
-    if items is not None and type(items) is not int:
+    if items is not None and (type(items) is not int or items < 0):
         raise UnusableLine(line, "items", "differs from the exported file")
     return BundleHead(values["bundle"], values["queue"], values["subject"], who["origin"], who["name"], items)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import QueueOrder, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.reviews.bundle_file import read_bundle
 from judgeboard.reviews.bundles import MergedBundle, export_bundle, merge_bundle
 from judgeboard.reviews.leases import take_item
 from judgeboard.reviews.queues import close_queue
@@ -284,6 +285,38 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path) -> N
         merged(case, file)
     with pytest.raises(BadInput, match="exists already"):
         exported(case, file)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"queue": "q\ud800"}, "queue: cannot be stored: lone surrogate U.D800 at character 2"),
+        ({"reviewer": {"origin": "page", "name": "a\0"}}, "reviewer: cannot be stored: NUL at character 2"),
+        ({"judgeboard_bundle": 2}, "judgeboard_bundle: version 2 is not supported, only 1"),
+        ({"judgeboard_bundle": True}, "judgeboard_bundle: this file does not come from"),
+        ({"judgeboard_bundle": 1.0}, "judgeboard_bundle: this file does not come from"),
+        ({"items": -5}, "items: differs from the exported file"),
+    ],
+)
+def test_a_first_line_that_cannot_be_used_names_its_field(changes: dict[str, Any], said: str, case, tmp_path) -> None:
+    case.flagged(0.1)
+    case.queue()
+    file = tmp_path / "b.jsonl"
+    exported(case, file)
+    head, *lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join([json.dumps(json.loads(head) | changes), *lines]), encoding="utf-8")
+    with pytest.raises(BadInput, match=f"b.jsonl, line 1, {said}"):
+        merged(case, file)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [("{}".encode("utf-16"), "Save it as UTF-8"), (b"PK\x03\x04" + bytes(40), "ZIP")]
+)
+def test_a_file_of_another_format_is_not_taken_for_a_bundle(content: bytes, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "b.jsonl"
+    file.write_bytes(content)
+    with pytest.raises(BadInput, match=rf"b\.jsonl is not JSON lines.*{said}"):
+        read_bundle(file)
 
 
 def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path) -> None:
