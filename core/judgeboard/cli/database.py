@@ -83,9 +83,12 @@ def migrate_command() -> None:
 
 @click.command(epilog=options.example("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config"))
 @options.database
-def config_command() -> None:
-    """Show every setting with its origin, and the database in use. Secrets are masked."""
-    from judgeboard.errors import JudgeboardError
+def config_command() -> int:
+    """Show every setting with its origin, and the database in use. Secrets are masked.
+
+    Exit code 2: the database exists but cannot be opened.
+    """
+    from judgeboard.errors import JudgeboardError, MissingDatabase
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings import config_lines, load_settings
     from judgeboard.store.settings import setting_origins
@@ -96,11 +99,12 @@ def config_command() -> None:
         store = options.open_store()
     except JudgeboardError as error:
         click.echo(f"database: {error}")
-        return
+        return 0 if isinstance(error, MissingDatabase) else error.exit_code  # before the first import, there is none
     click.echo(f"database: {store.shown_url}")
     with store.reading() as connection:
         for setting in setting_origins(connection):
             click.echo(f"  {setting.key} = {setting.value} ({setting.origin})")
+    return 0
 
 
 @click.command(

@@ -118,6 +118,11 @@ def test_config_says_which_settings_come_from_where(
     assert "OPENAI_API_KEY is not set" in out
 
 
+def test_config_fails_where_the_database_cannot_be_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "--db", str(tmp_path)]) == 2
+    assert "is a folder" in capsys.readouterr().out
+
+
 def test_config_without_a_database_still_shows_the_environment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
