@@ -155,7 +155,7 @@ def test_a_slice_without_a_value_stays_with_its_reason() -> None:
         intervals.Slice("a very long name of a query type", 4, Estimate(None, n=4, reason="too few (n = 4)")),
     ]
     spec = specification(intervals.whisker_chart(slices, "kappa"))
-    assert rows(spec, "label") == ["All · 40", "a very long name … · 4"]
+    assert rows(spec, "label") == ["All · 40", "a very long name… · 4"]
     assert rows(spec, "reason") == ["", "too few (n = 4)"]
 
 

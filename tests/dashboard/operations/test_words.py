@@ -29,7 +29,6 @@ def job(**changes: object) -> JobProgress:
         "created_at": START,
         "started_at": START,
         "finished_at": None,
-        "estimate": {},
         "selected": 61,
         "ok": 36,
         "unparsable": 1,
