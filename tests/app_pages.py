@@ -22,8 +22,8 @@ def plain(markup: str) -> str:
 def bodies(app: AppTest) -> list[str]:
     """Return the markup of our own elements, without styles and scripts."""
     assert not app.exception, app.exception
-    found = [str(element.proto.body) for element in app.get("html")]
-    return [body for body in found if not body.startswith(("<style", "<script"))]
+    markups = [str(element.proto.body) for element in app.get("html")]
+    return [body for body in markups if not body.startswith(("<style", "<script"))]
 
 
 def markup(app: AppTest) -> str:
@@ -33,9 +33,9 @@ def markup(app: AppTest) -> str:
 
 def texts(app: AppTest, cls: str = "") -> list[str]:
     """Return the texts of our own elements of one class, without tags; without a class, those of all elements."""
-    found = [plain(body) for body in bodies(app) if f'class="{cls}' in body or not cls]
-    assert not any("Something went wrong" in text for text in found), found
-    return found
+    shown_texts = [plain(body) for body in bodies(app) if f'class="{cls}' in body or not cls]
+    assert not any("Something went wrong" in text for text in shown_texts), shown_texts
+    return shown_texts
 
 
 def shown(app: AppTest) -> str:

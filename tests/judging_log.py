@@ -41,9 +41,9 @@ def store_answers(store: Store, count: int, *, first: int = 0, **fields: Any) ->
 def number_in(request: Mapping[str, Any], after: str = "number-") -> int:
     """Return the number of the answer or case that a request is about: what stands after ``after``."""
     words = " ".join(message["content"] for message in request["messages"] if message["role"] == "user")
-    found = re.search(rf"{after}(\d+)", words)
-    assert found is not None
-    return int(found[1])
+    match = re.search(rf"{after}(\d+)", words)
+    assert match is not None
+    return int(match[1])
 
 
 def by_number(

@@ -46,9 +46,9 @@ def said(verdict: str, *aspects: str) -> ScriptedReply:
 
 def asked_of(request: dict[str, Any]) -> tuple[int, str]:
     """Return which pair a request is about, and in which order it shows the answers."""
-    found = re.search(r"(left|right)-(\d+)", request["messages"][1]["content"])
-    assert found is not None
-    return int(found[2]), "ab" if found[1] == "left" else "ba"
+    match = re.search(r"(left|right)-(\d+)", request["messages"][1]["content"])
+    assert match is not None
+    return int(match[2]), "ab" if match[1] == "left" else "ba"
 
 
 def asked(endpoint: RecordingEndpoint) -> Counter[tuple[int, str]]:

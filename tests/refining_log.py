@@ -52,9 +52,9 @@ def is_judging(request: dict[str, Any]) -> bool:
 
 def judged(request: dict[str, Any]) -> str:
     """The answer that a request asks to judge."""
-    found = ANSWER.search(request["messages"][1]["content"])
-    assert found is not None
-    return found[1]
+    match = ANSWER.search(request["messages"][1]["content"])
+    assert match is not None
+    return match[1]
 
 
 def both(write: Writer, read: Reader) -> Script:

@@ -50,16 +50,16 @@ class Solver:
         self.references: set[str] = set()
 
     def __call__(self, request: dict[str, Any], _number: int) -> ScriptedReply:
-        said = request["messages"][1]["content"]
-        found = re.search(r"Question-(\d+)", said)
-        assert found is not None
-        number = int(found[1])
+        prompt = request["messages"][1]["content"]
+        match = re.search(r"Question-(\d+)", prompt)
+        assert match is not None
+        number = int(match[1])
         if request["response_format"]["json_schema"]["name"] == "solution":
             return self._solved(number, request)
-        shown = re.search(r"BEGIN CORRECT ANSWER \w+\]\n(.*)\n", said)
+        shown = re.search(r"BEGIN CORRECT ANSWER \w+\]\n(.*)\n", prompt)
         if shown:
             self.references.add(shown[1])
-        left_first = said.index("left-") < said.index("right-")
+        left_first = prompt.index("left-") < prompt.index("right-")
         self.compared[number, "ab" if left_first else "ba", shown is not None] += 1
         entry = {"reasoning": "So it is.", "verdict": "first" if left_first else "second"}
         return completion(json.dumps({"overall": entry}))

@@ -220,15 +220,15 @@ class Runner(Generic[T, S]):
                 self._on_progress(self.tally)
 
     async def _store(self, batch: list[S]) -> None:
-        for pause in WRITE_AGAIN_SECONDS:
+        for pause in (*WRITE_AGAIN_SECONDS, None):
             try:
-                return await asyncio.to_thread(self._write, batch)
+                await asyncio.to_thread(self._write, batch)
             except OperationalError as error:
+                if pause is None:
+                    self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")
+                    raise
                 self._room.clear()  # nothing further is asked meanwhile
                 _log.warning("%s; trying again", error.orig)
                 await asyncio.sleep(pause)
-        try:
-            await asyncio.to_thread(self._write, batch)
-        except OperationalError:
-            self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")
-            raise
+            else:
+                return

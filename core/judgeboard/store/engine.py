@@ -128,7 +128,7 @@ class Store:
         """A transaction that only reads; it never waits for a writer on SQLite (WAL).
 
         Raises:
-            BadInput: A value is none that the database can hold, for example an id of 2**63.
+            BadInput: The database cannot hold a value, for example an id of 2**63.
         """
         with _values_that_fit(), self.engine.connect() as connection:
             yield connection
@@ -141,12 +141,16 @@ class Store:
         On SQLite it starts at once (BEGIN IMMEDIATE), and a thread must not open a second one inside.
 
         Raises:
-            BadInput: The database file is read-only, or a value is none that the database can hold.
+            BadInput: The database file is read-only, or the database cannot hold a value.
         """
         turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
         try:
-            write = self.engine.connect().execution_options(judgeboard_write=True)
-            with turn, _values_that_fit(), write as connection, connection.begin():
+            with (
+                turn,  # before a connection is taken: the pool has fewer than there may be writers
+                _values_that_fit(),
+                self.engine.connect().execution_options(judgeboard_write=True) as connection,
+                connection.begin(),
+            ):
                 yield connection
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:

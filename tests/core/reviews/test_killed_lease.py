@@ -1,4 +1,4 @@
-"""A server killed in the middle of ten reviewers' work has lost nothing that it said was stored."""
+"""A server killed in the middle of ten reviewers' work has lost nothing that it acknowledged as stored."""
 
 import subprocess
 import sys
@@ -19,27 +19,27 @@ SCRIPT = Path(__file__).parents[2] / "queue_race.py"
 def acknowledged(database: str, until: int) -> dict[int, int]:
     """Let ten reviewers work and kill their process after so many acknowledged reviews; return them with their item."""
     command = [sys.executable, str(SCRIPT), database, "race", str(REVIEWERS), "acknowledge"]
-    said: dict[int, int] = {}
+    decided: dict[int, int] = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line.endswith("\n"):
                 review, item = line.split()
-                said[int(review)] = int(item)
-            if len(said) == until:
+                decided[int(review)] = int(item)
+            if len(decided) == until:
                 process.kill()
-    return said
+    return decided
 
 
 def test_no_acknowledged_decision_is_lost_and_the_rest_goes_on(store: Store) -> None:
     race_case(store, ITEMS)
-    said = acknowledged(address(store), until=40) | acknowledged(address(store), until=60)
-    assert len(said) >= 100
+    decided = acknowledged(address(store), until=40) | acknowledged(address(store), until=60)
+    assert len(decided) >= 100
     review, lease = REVIEW, LEASE
     with store.reading() as connection:
         stored = dict(tuple(row) for row in connection.execute(select(review.c.id, review.c.queue_item_id)))
         used = dict(tuple(row) for row in connection.execute(select(lease.c.review_id, lease.c.queue_item_id)))
-    assert said.items() <= stored.items()
+    assert decided.items() <= stored.items()
     used.pop(None)
     assert used == stored  # none half-written
     with store.writing() as connection:

@@ -45,3 +45,18 @@ def test_one_ask_answered_by_several_is_stored_once_with_one_flag(case) -> None:
     open_flags = [flag for flag in case.rows(FLAG) if flag["state"] == "open"]
     assert len({(flag["response_id"], flag["rule"]) for flag in open_flags}) == len(open_flags)
     assert all(len([row for row in case.current(id_) if row["is_current"]]) == 2 for id_ in ids)
+
+
+def test_writers_that_wait_for_their_turn_keep_no_connection(case) -> None:
+    pool = case.store.engine.pool
+
+    def write(number: int) -> int:
+        with case.store.writing() as connection:
+            store_responses(connection, [logged(number)])
+            return pool.checkedout()
+
+    with ThreadPoolExecutor(40) as threads:
+        most = max(threads.map(write, range(40)))
+    if case.store.is_sqlite:
+        assert most == 1
+    assert len(case.rows(RESPONSE)) == 40
