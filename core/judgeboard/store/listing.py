@@ -166,8 +166,8 @@ class KeyedList:
         ahead = rows[0].ahead if start is not None else total if backwards else 0
         return in_order, total, ahead - len(in_order) if backwards else ahead
 
-    def _rank(self, start: ListPosition) -> tuple[float, int]:
-        value, id_ = start.value, start.id
+    def _rank(self, position: ListPosition) -> tuple[float, int]:
+        value, id_ = position.value, position.id
         return (-value if self.order.descending else value, -id_ if self.order.id_descending else id_)
 
     def _gathered(self) -> CTE | None:
