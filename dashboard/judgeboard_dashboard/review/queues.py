@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import QueueOrder, QueueState, Role
+from judgeboard.domain import QueueOrder, QueueState
 from judgeboard.errors import BadInput, JudgeboardError, NotAllowed
 from judgeboard.people.permissions import SIGNED_IN, Action, may, role_of, why_not
 from judgeboard.people.roster import people_named
@@ -186,7 +186,7 @@ def known_people() -> list[str]:
     """Return the names of those who sign in and may review, and of those who gave a name in this dashboard."""
     with reading() as connection:
         people = [person for origin in (SIGNED_IN, ORIGIN) for person in reviewers_of(connection, origin)]
-    return sorted({person.name for person in people if person.role is not Role.NONE or person.origin != SIGNED_IN})
+    return sorted({person.name for person in people if may(person, Action.REVIEW)})
 
 
 def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
