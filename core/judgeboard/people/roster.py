@@ -22,12 +22,12 @@ from judgeboard.people.permissions import (
     is_first_admin,
     role_of,
 )
-from judgeboard.settings import load_settings
+from judgeboard.settings import load_settings, variable_of
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
 from judgeboard.store.reviewers import Reviewer, checked_name, find_reviewer, reviewers_of, set_role, store_reviewer
-from judgeboard.store.settings import primary_judge, set_setting
+from judgeboard.store.settings import check_query_types, primary_judge, set_setting
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
@@ -309,11 +309,13 @@ def raise_flags(
     ``progress`` is called with the number of responses done and the total.
 
     Raises:
-        BadInput: The environment sets a threshold outside its range.
+        BadInput: The environment sets a threshold outside its range, or names a query type that no answer has.
     """
     summary = FlagSummary()
     with store.reading() as connection:
         total = connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one()
+        if total:
+            check_query_types(connection, variable_of("always_review"), load_settings().always_review or ())
     last = 0
     while True:
         with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:
