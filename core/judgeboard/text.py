@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -47,6 +48,13 @@ def unstorable(text: str) -> str | None:
         return None
     name = "NUL" if match[0] == "\x00" else f"lone surrogate U+{ord(match[0]):04X}"
     return f"{name} at character {match.start() + 1}"
+
+
+def some_of(names: Iterable[str], most: int = 20) -> str:
+    """Return the first names, sorted, for a message about a name that does not exist."""
+    ordered = sorted(set(names))
+    more = " and others" if len(ordered) > most else ""
+    return f"{', '.join(ordered[:most])}{more}" or "none yet"
 
 
 def number_words(value: Any) -> str:

@@ -10,7 +10,8 @@ from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import reviewer_name
 from judgeboard_dashboard.theme import dress
 
-# File in views/, also the address -> name in the navigation. The first page has the address "/".
+# File in views/, also the address -> name in the navigation. The first page has the address "/"; the address with
+# its name leads there.
 PAGES: dict[str, str] = {
     "overview": "Overview",
     "queue": "Queue",
@@ -49,12 +50,12 @@ def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
     """
     first = next(iter(PAGES))
     menus = {"": PAGES, "Methods": METHOD_PAGES}
-    return {
+    listed_pages = {
         menu: [
             st.Page(
                 VIEWS / f"{name}.py",
                 title=title,
-                url_path=None if name == first else ADDRESSES.get(name, name),
+                url_path="first" if name == first else ADDRESSES.get(name, name),
                 default=name == first,
                 visibility="visible" if everything or name not in NEEDED or permitted(NEEDED[name]) else "hidden",
             )
@@ -63,6 +64,13 @@ def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
         for menu, listed in menus.items()
         if listed
     }
+
+    def open_first() -> None:
+        query = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page(listed_pages[""][1], query_params=query)
+
+    listed_pages[""].insert(0, st.Page(open_first, title=PAGES[first], url_path=first, visibility="hidden"))
+    return listed_pages
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
    M goes into the note, T into the comment for others, and Esc leaves them. A held key counts once. On the item page presses reach the server one after
    the other, each sent when the one before was taken: Streamlit loses a press that arrives while another is just being
    taken. The head line says how many were taken (data-taken); one that is missing when the page stands still is sent
-   again. The reviewer's name is kept in a cookie of the browser's session, so that a reload or a link asks no more. */
+   again. It also shows how many presses wait (data-waits), and the key of one that was never taken (data-lost).
+   Whether two presses of a key are one is measured here, where they are made: a busy server gets them late and close
+   together. The reviewer's name is kept in a cookie of the browser's session, so that a reload or a link asks no more. */
 (() => {
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
@@ -15,9 +17,13 @@
   const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
   const TRIES = 3;
   const LOOK = 15; // ms between two looks at the page
+  const DOUBLE = 250; // ms; two presses of one key within them count as one, here and on the server
+  const SHOWN = 600; // ms after which a press that waits is shown
   const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
   const waiting = [];
+  const pressed = new Map(); // when each key was last pressed
   let sent = null; // the press that is on its way: {press, taken, tries}
+  let last = { code: null, at: 0 }; // the last press that was taken, and when that was seen
   let moved = 0; // when the page was last seen to be drawn, or a press was made
   let looked = 0; // when the last look was
 
@@ -48,6 +54,19 @@
     return labels.some((one) => document.querySelector(`button:not(:disabled) kbd[aria-label="Shortcut ${one}"]`));
   };
 
+  /* Levels of a rubric: one key may be meant for two dimensions, one after the other. */
+  const each = ({ keys }) =>
+    /^(Digit|Numpad|KeyK)/.test(keys.code) && document.querySelector('[class*="st-key-rubric_group"]');
+
+  const tooSoon = (press) => press.keys.code === last.code && now() - last.at <= DOUBLE && !each(press);
+
+  const say = () => {
+    const { dataset } = head();
+    const oldest = sent?.press ?? waiting[0];
+    if (oldest && now() - oldest.at > SHOWN) dataset.waits = waiting.length + (sent ? 1 : 0);
+    else delete dataset.waits;
+  };
+
   const onItsWay = (press, tries) => {
     sent = { press, tries, taken: head().dataset.taken };
     moved = now();
@@ -63,12 +82,16 @@
   const followUp = (stood) => {
     const { press, tries, taken } = sent;
     const silent = stood > SILENT;
-    if (head().dataset.taken !== taken || (stood > NOBODY && !taker(press))) {
+    if (head().dataset.taken !== taken) {
+      last = { code: press.keys.code, at: now() };
+      sent = null;
+    } else if (stood > NOBODY && !taker(press)) {
       sent = null;
     } else if (silent && tries < TRIES && meant(press)) {
       onItsWay(press, tries + 1);
       dispatch(press);
     } else if (silent) {
+      head().dataset.lost = press.keys.key.toUpperCase();
       sent = null;
     }
   };
@@ -77,7 +100,7 @@
     while (!sent && waiting.length) {
       const [press] = waiting;
       const takes = meant(press) && taker(press);
-      if (meant(press) && !takes && stood <= NOBODY) return;
+      if (meant(press) && (takes ? tooSoon(press) : stood <= NOBODY)) return;
       waiting.shift();
       if (takes) {
         onItsWay(press, 1);
@@ -97,6 +120,7 @@
     const stood = looked - moved;
     if (sent) followUp(stood);
     sendNext(stood);
+    say();
     if (sent || waiting.length) setTimeout(look, LOOK);
   };
 
@@ -124,8 +148,15 @@
     if (!head() || !(saves || (plain && OURS.test(event.code)))) return;
     const { key, code, shiftKey, ctrlKey, metaKey } = event;
     const press = { keys: { key, code, shiftKey, ctrlKey, metaKey }, at: now(), row: head().dataset.row };
+    const before = pressed.get(code) ?? -DOUBLE;
+    pressed.set(code, event.timeStamp);
+    if (event.timeStamp - before < DOUBLE && !each(press)) {
+      swallow(event);
+      return;
+    }
+    delete head().dataset.lost;
     const idle = !sent && !waiting.length;
-    if (idle && taker(press)) {
+    if (idle && taker(press) && !tooSoon(press)) {
       onItsWay(press, 1);
     } else {
       swallow(event);

@@ -75,3 +75,46 @@ def test_a_press_made_on_another_row_is_not_taken(bare: Page) -> None:
     bare.keyboard.press("j")
     expect(bare.locator(".jb-head")).to_have_attribute("data-taken", "1")
     assert bare.evaluate("heard") == ["J"]
+
+
+SLOW = """() => {
+  const server = { times: {}, done: [] };
+  window.server = server;
+  const button = document.createElement("button");
+  button.innerHTML = '<kbd aria-label="Shortcut G">G</kbd>';
+  document.body.append(button);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "g") return;
+    setTimeout(() => {
+      const now = performance.now();
+      if (!(now - server.times.g < 250)) server.done.push(now);
+      server.times.g = now;
+      head.dataset.taken = 1 + Number(head.dataset.taken);
+    }, server.done.length ? 0 : 600);
+  });
+}"""
+
+
+def test_presses_that_a_slow_server_gets_late_are_not_taken_for_one(bare: Page) -> None:
+    bare.evaluate(SLOW)
+    for _ in range(3):
+        bare.keyboard.press("g")
+        bare.wait_for_timeout(300)
+    expect(bare.locator(".jb-head")).to_have_attribute("data-taken", "3")
+    assert len(bare.evaluate("server.done")) == 3
+
+
+def test_a_double_press_is_one_also_for_a_slow_server(bare: Page) -> None:
+    bare.evaluate(SLOW)
+    bare.keyboard.press("g")
+    bare.keyboard.press("g")
+    bare.wait_for_timeout(1200)
+    assert len(bare.evaluate("server.done")) == 1
+
+
+def test_a_press_that_waits_is_shown_and_one_that_is_never_taken_is_said(bare: Page) -> None:
+    bare.evaluate("draw('J'); document.addEventListener('keydown', () => { head.dataset.taken = 0; })")
+    bare.keyboard.press("j")
+    expect(bare.locator(".jb-head[data-waits='1']")).to_have_count(1)
+    expect(bare.locator(".jb-head[data-lost='J']")).to_have_count(1)
+    expect(bare.locator(".jb-head[data-waits]")).to_have_count(0)

@@ -23,8 +23,9 @@ def test_a_file_is_tried_mended_and_imported(reviewer, site, tmp_path: Path) -> 
     page.goto("/import")
     page.locator("input[type=file]").set_input_files(log)
     card = page.locator(".st-key-import_card")
-    expect(card).to_contain_text("None of 5 rows can be imported.")
+    expect(card).to_contain_text("Some values are not clear")
     page.get_by_text("Thumbs", exact=True).click()
+    expect(card).to_contain_text("4 carry user feedback")
     expect(card).to_contain_text("4 of 5 rows can be imported.")
     with page.expect_download() as download:
         page.get_by_role("button", name="1 rejected row").click()

@@ -1,6 +1,6 @@
 """The page of conflicts."""
 
-from app_pages import texts
+from app_pages import press, texts
 from judgeboard_dashboard.review import conflicts
 from queue_case import CONFIRM, DISMISS, queue_case
 
@@ -17,3 +17,34 @@ def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, sq
     assert "You and others differ on more than 1 item." in texts(open_page("queue", show="Conflicts"))
     monkeypatch.setattr(conflicts, "MOST", 2)
     assert "You and others differ on 2 items." in texts(open_page("queue", show="Conflicts"))
+
+
+def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_back(
+    open_page, sqlite_store, monkeypatch
+) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1, 0.2)
+    case.queue(needed=2)
+    for _ in range(2):
+        case.review(case.mara, CONFIRM)
+        case.review(case.jon, DISMISS)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    first, second = (str(item["id"]) for item in case.items())
+
+    def adjudicated(page):
+        [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
+        note.set_value("why")
+        return press(page, "confirm_")
+
+    page = adjudicated(open_page("queue", reviewer="Lead", show="Conflicts", conflict=first))
+    assert page.query_params["conflict"] in {second, (second,)}
+    assert "is adjudicated" in texts(page, "jb-head")[0]
+    page = adjudicated(page)
+    assert "conflict" not in page.query_params
+    assert case.item_states() == ["adjudicated", "adjudicated"]
+    page = press(page, "undo")
+    assert page.query_params["conflict"] in {second, (second,)}
+    assert "is in conflict again" in texts(page, "jb-head")[0]
+    assert case.item_states() == ["adjudicated", "conflict"]
+    [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
+    assert note.value == "why"

@@ -47,6 +47,23 @@ def test_every_state_is_said(page_rows, open_page, name: str, says: str) -> None
     assert says in shown(page)
 
 
+@pytest.mark.parametrize("name", ["response", "id"])
+def test_an_answer_opens_by_the_id_of_its_log_and_a_number_is_the_own_id_first(
+    page_rows, open_page, sqlite_store: Store, name: str
+) -> None:
+    ids = page_rows.responses
+    assert head(open_page("item", **{name: "good"})).startswith("good · ")
+    assert "No answer with this id: nobody" in shown(open_page("item", **{name: "nobody"}))
+    with sqlite_store.writing() as connection:
+        number = str(ids["good"])
+        newest = [Response("second", "good", "q?", "an answer"), Response("second", number, "q?", "an answer")]
+        store_responses(connection, newest)
+    assert head(open_page("item", **{name: number})).startswith("good · ")
+    page = open_page("item", **{name: "good"})
+    assert head(page).startswith("2 sources have the id good. This is the newest answer, from second.")
+    assert page.query_params["response"] not in {number, (number,)}
+
+
 def test_every_key_is_on_one_button(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     keys = [button.proto.shortcut for button in page.button if button.proto.shortcut]

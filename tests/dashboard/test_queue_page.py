@@ -3,11 +3,12 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup
-from judgeboard.domain import Response
+from app_pages import markup, press
+from judgeboard.domain import QueueOrder, Response
 from judgeboard.reports.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
+from queue_case import queue_case
 
 
 def ids(page: AppTest) -> list[str]:
@@ -87,3 +88,14 @@ def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, op
 def test_a_spreadsheet_gets_texts_not_formulas() -> None:
     rows = Table((Column("a"), Column("b", "number")), (("=1+1", 0.5), ("+cmd", None), ("plain", 1.0)))
     assert to_csv(rows).splitlines() == ["a,b", "'=1+1,0.5", "'+cmd,", "plain,1.0"]
+
+
+def test_the_list_of_keys_opens_after_the_reveal_too(open_page, sqlite_store, monkeypatch) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    case.queue(blind_judge=True, blind_people=True, order=QueueOrder.OLDEST)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    page = press(open_page("item", queue="q"), "confirm_")
+    assert "You and the judge" in markup(page)
+    assert "jb-keys" not in markup(page)
+    assert "jb-keys" in markup(press(page, "keys_"))

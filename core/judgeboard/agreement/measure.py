@@ -1,7 +1,8 @@
 """Agreement of people, judges and repeats: the one way from the store to every figure."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 from sqlalchemy import Connection
@@ -27,7 +28,6 @@ from judgeboard.agreement.result import (
     AgreementSlice,
     Note,
     Statistics,
-    headline_name,
     measured,
     measured_versions,
     of_raters,
@@ -196,7 +196,6 @@ def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> 
     result = of_raters(choice, rated.ratings)
     slices = tuple(_slices_of_raters(connection, choice, rated))
     one_judge = int((rated.ratings.per_item == 1).sum())
-    with_people = {each.title: headline for each in versions if (headline := _headline(source, each)) is not None}
     return replace(
         result,
         aspect=source.aspect,
@@ -205,7 +204,7 @@ def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> 
         sentence=people_sentence(result, choice.things, "judge versions"),
         left_out={"one_judge": one_judge} if one_judge else {},
         slices=slices,
-        notes=(*correlated_judges(result.rater_pairs, with_people, source.scale), *_luck(choice, slices)),
+        notes=(*_correlated(choice, source, combinations(versions, 2)), *_luck(choice, slices)),
     )
 
 
@@ -220,7 +219,7 @@ def _slices_of_raters(connection: Connection, choice: AgreementChoice, rated: It
 def _judge(
     connection: Connection, choice: AgreementChoice, source: Source, of_slices: Collection[str] | None
 ) -> AgreementResult:
-    version, others = _judge_version(connection, choice, source)
+    version = _judge_version(connection, choice, source)
     result, statistics = _judge_figures(connection, choice, source, version, None, of_slices)
     answers = isinstance(source, AnswerRatings)
     caveats = notes(
@@ -231,7 +230,7 @@ def _judge(
         cut_at=source.source.cut if isinstance(source, AnswerRatings) else None,
         picked=source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
-        others=[(each.title, source.compared(each).pairs) for each in others if choice.human != "each"],
+        correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
         luck=_luck(choice, result.slices),
     )
     return replace(
@@ -316,10 +315,8 @@ def _pairs_by_slice(
         yield from ((name, pairs.at(inside)) for name, inside in source.slices(choice.by, pairs))
 
 
-def _judge_version(
-    connection: Connection, choice: AgreementChoice, source: Source
-) -> tuple[StoredVersion, list[StoredVersion]]:
-    """Return the chosen or default judge version, and the unrelated ones that can be compared with people."""
+def _judge_version(connection: Connection, choice: AgreementChoice, source: Source) -> StoredVersion:
+    """Return the chosen or default judge version."""
     known = list(source.versions)
     if choice.judge_versions:
         named = choice.judge_versions[0]
@@ -333,19 +330,16 @@ def _judge_version(
     else:
         why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
         raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
-    return version, [each for each in known if not are_related(each, version)]
+    return version
 
 
-def _headline(source: Source, version: StoredVersion) -> Estimate | None:
-    """Return the headline statistic of a judge version and people, None with too few rating pairs."""
-    try:
-        pairs = source.compared(version).pairs
-    except NotFound:
-        return None
-    if pairs.n < MIN_PAIRS:
-        return None
-    name = headline_name(source.scale)
-    return measured(pairs, source.unit, source.human, only=(name,)).estimates[name]
+def _correlated(
+    choice: AgreementChoice, source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]
+) -> Iterator[Note]:
+    """Yield the note on unrelated judge versions that agree more with each other than with people."""
+    known = {each.id: (each.title, source.compared(each).pairs) for each in source.versions}
+    judges = ((known[a.id], known[b.id]) for a, b in versions if {a.id, b.id} <= known.keys() and not are_related(a, b))
+    return correlated_judges(judges, source.unit, source.human, choice.things)
 
 
 def _judge_sentence(choice: AgreementChoice, statistics: PairStatistics) -> str:

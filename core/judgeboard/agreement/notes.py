@@ -1,14 +1,14 @@
 """The sentences above figures of agreement, and the caveats beside them, the most serious first."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 
 import numpy as np
 
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
-from judgeboard.agreement.ratings import ItemRatings
-from judgeboard.agreement.result import AgreementResult, Note, headline_name, headline_value, headline_words
+from judgeboard.agreement.choice import Unit
+from judgeboard.agreement.ratings import ItemRatings, grouping_of
+from judgeboard.agreement.result import AgreementResult, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.arrays import AnyArray, IntArray, among
@@ -22,11 +22,12 @@ from judgeboard.stats.estimates import (
     one_in,
     percent,
     percent_words,
+    surely_above,
     too_few,
     two_decimals,
 )
 from judgeboard.stats.pair_statistics import PairStatistics
-from judgeboard.stats.rater_agreement import RaterPair
+from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import Human, Kind, Scale
 from judgeboard.store.grades import AGAIN, GradedReviews
 
@@ -175,13 +176,13 @@ def notes(
     cut_at: float | None,
     picked: IntArray,
     judged_again: Collection[int],
-    others: Sequence[tuple[str, AnswerPairs]],
+    correlated: Iterable[Note],
     luck: Iterable[Note],
 ) -> tuple[Note, ...]:
     """Return the caveats of a judge version (``title``) compared with people, the most serious first.
 
     Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked`` are ids, ascending,
-    of answers that were graded on a flag of a selective rule. ``others`` are unrelated judge versions on this grade.
+    of answers that were graded on a flag of a selective rule.
     """
     if statistics.n < MIN_PAIRS:
         return ()
@@ -191,7 +192,7 @@ def notes(
         *_selection(pairs.response_ids, picked, things),
         *_skewed(pairs.people, pairs.scale, statistics.estimates, "kappa", things),
         *_few_of_rarer(pairs.people, pairs.scale, things),
-        *_correlated(title, statistics.estimates[headline_name(pairs.scale)], pairs, others),
+        *correlated,
         *luck,
         *_judged_again(pairs, judged_again),
         *_cut(title, pairs, cut_at),
@@ -312,29 +313,6 @@ def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]
     yield Note("few_of_rarer", f"{start} All figures on that category depend on {'it' if n == 1 else 'them'}.")
 
 
-def _correlated(
-    title: str, with_people: Estimate, pairs: AnswerPairs, others: Sequence[tuple[str, AnswerPairs]]
-) -> Iterator[Note]:
-    """Yield the judge that agrees most with this one, if that is beyond the interval of the agreement with people."""
-    if with_people.value is None or with_people.high is None:
-        return
-    values = [(value, name) for name, other in others if (value := _value_between(pairs, other)) is not None]
-    value, name = max(values, default=(-1.0, ""))
-    if value > with_people.high:
-        measure = headline_words(pairs.scale)
-        yield Note(
-            "correlated_judges",
-            f"{title} agrees more with {name} ({measure} {two_decimals(value)}) than with people "
-            f"({two_decimals(with_people.value)}): they may share the same errors.",
-        )
-
-
-def _value_between(pairs: AnswerPairs, other: AnswerPairs) -> float | None:
-    """Return the headline statistic of two judges on the answers that both and people graded."""
-    _, mine, theirs = np.intersect1d(pairs.response_ids, other.response_ids, assume_unique=True, return_indices=True)
-    return headline_value(replace(pairs.at(mine), people=other.judge[theirs]))
-
-
 def luck(slices: int, sliced_by: str) -> Iterator[Note]:
     """Yield how likely a difference between many slices is by chance."""
     if slices >= _MANY_SLICES:
@@ -342,25 +320,28 @@ def luck(slices: int, sliced_by: str) -> Iterator[Note]:
         yield Note("slices", f"With {slices} {sliced_by}, the probability that one differs by chance is {chance}.")
 
 
-def correlated_judges(pairs: Sequence[RaterPair], with_people: Mapping[str, Estimate], scale: Scale) -> Iterator[Note]:
-    """Yield the two judges that agree with each other most beyond their agreement with people.
+def correlated_judges(
+    judges: Iterable[tuple[tuple[str, AnswerPairs], tuple[str, AnswerPairs]]], unit: Unit, human: Human, things: str
+) -> Iterator[Note]:
+    """Yield the two ``judges`` (titles with rating pairs) that agree with each other most beyond people, if surely.
 
-    ``with_people`` is each judge's headline statistic, by title.
+    All figures are those of the answers that both judges and people graded.
     """
-    name = headline_name(scale)
     excesses: list[tuple[float, str]] = []
-    for pair in pairs:
-        between = pair.statistics[name].value
-        people = [with_people[title] for title in (pair.first, pair.second) if title in with_people]
-        highs = [each.high for each in people if each.high is not None]
-        values = [each.value for each in people if each.value is not None]
-        if between is not None and len(highs) == len(values) == 2 and between > max(highs):
+    for (first, of_first), (second, of_second) in judges:
+        # Both have their rows in one order, also where people are stacked.
+        one = of_first.at(np.isin(of_first.response_ids, of_second.response_ids))
+        other = of_second.at(np.isin(of_second.response_ids, of_first.response_ids))
+        groups = grouping_of(one, unit, human)
+        shared = judges_and_people(one.judge, other.judge, one.people, one.scale, groups)
+        if shared is not None and shared.excess.value is not None and surely_above(shared.excess, 0):
+            people = " and ".join(map(two_decimals, shared.with_people))
             text = (
-                f"{pair.first} and {pair.second} agree more with each other ({headline_words(scale)} "
-                f"{two_decimals(between)}) than with people ({two_decimals(max(values))} at most): they may share the "
-                "same errors."
+                f"On the {len(np.unique(one.response_ids)):,} {things} that both judges and people graded, {first} and "
+                f"{second} agree more with each other ({headline_words(one.scale)} {two_decimals(shared.between)}) "
+                f"than with people ({people}): they may share the same errors."
             )
-            excesses.append((between - max(values), text))
+            excesses.append((shared.excess.value, text))
     if excesses:
         yield Note("correlated_judges", max(excesses, key=itemgetter(0))[1])
 

@@ -23,7 +23,7 @@ from judgeboard.agreement.result import (
     with_accuracy,
 )
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import among
+from judgeboard.stats.arrays import IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
@@ -156,21 +156,25 @@ def agreement_page(
 def same_answers(
     ratings: AnswerRatings, versions: Sequence[StoredVersion], known: AgreementResult | None = None
 ) -> SameAnswers:
-    """Return judge versions on the answers that all of them judged: the first one, then those with the most pairs.
+    """Return judge versions on the answers that all of them judged: the first one, then those that share most with it.
 
-    A version that would leave fewer than ten answers, or fewer than half of those that the others share, is left out.
-    ``known`` is a result measured already.
+    A version with few verdicts must not take the answers of all others away: it is left out if the others have more
+    verdicts in total without it, or if it would leave fewer than ten answers. ``known`` is a result measured already.
     """
     pairs = {version.id: ratings.compared(version).pairs for version in versions}
     by_name = attrgetter("name", "number")
+    ids = [np.unique(pairs[version.id].response_ids) for version in versions]
     kept: list[StoredVersion] = []
     common = np.empty(0, dtype=np.int64)
-    for version in [*versions[:1], *sorted(versions[1:], key=lambda each: -pairs[each.id].n)]:
-        ids = pairs[version.id].response_ids
-        shared = np.intersect1d(common, ids) if kept else np.unique(ids)
-        if len(shared) >= max(MIN_PAIRS, len(common) / 2):
-            kept.append(version)
-            common = shared
+    sets: list[tuple[list[StoredVersion], IntArray]] = [(kept, common)]
+    order = sorted(range(len(versions)), key=lambda at: -len(np.intersect1d(ids[0], ids[at])))
+    for at in order:
+        shared = np.intersect1d(common, ids[at]) if kept else ids[at]
+        if len(shared) >= MIN_PAIRS:
+            kept, common = [*kept, versions[at]], shared
+            sets.append((kept, common))
+    # One version alone is no comparison.
+    kept, common = max(sets[2:] or sets, key=lambda each: len(each[0]) * len(each[1]))
     compared, shared_pairs = [], []
     for version in sorted(kept, key=by_name):
         shown = pairs[version.id].at(among(pairs[version.id].response_ids, common))

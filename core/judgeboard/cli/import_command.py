@@ -189,7 +189,12 @@ def _columns(summary: "ImportSummary") -> list[str]:
         lines += _unread(summary)
     if summary.id_from_content and summary.new and summary.not_read:
         lines.append("  no id column: ids are derived from the content, so another --map would import these rows again")
-    return [*lines, *(f"  not sure: {use.theirs!r}: {use.how}" for use in summary.columns if not use.sure)]
+    return [*lines, *(_unsure(use.theirs, use.how) for use in summary.columns if not use.sure)]
+
+
+def _unsure(column: str | None, how: str) -> str:
+    choices = " or ".join(f"--map {f'{column}={scale}'!r}" for scale in ("thumbs", "stars"))
+    return f"  not sure: {column!r}: {how} Use {choices}"
 
 
 def _unread(summary: "ImportSummary") -> list[str]:

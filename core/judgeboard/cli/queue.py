@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     "--assign",
     "assigned",
     metavar="NAMES",
-    help="People who may review, separated by commas (default: everybody).",
+    help="People who may review, separated by commas (default: everybody). `queue assign` also takes new names.",
 )
 @click.option(
     "--grades",
@@ -129,7 +129,9 @@ def create(
         **rules,
     )
     store = options.open_store()
-    people = people_named(store, options.listed(assigned or ""))
+    if assigned:
+        options.reviewer(store)  # people may assign a queue to themselves
+    people = people_named(store, options.listed(assigned or ""), new=False)
     created = create_queue(store, queue_rules, by=options.actor(), assigned=people)
     with store.reading() as connection:
         warnings = unknown_values(connection, queue_rules)
@@ -153,7 +155,7 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
             "This queue is open to everybody: an item is hidden from its reviewer only during the lease. "
             "Use --assign to hide it from the start."
         )
-    others = people and options.actor() not in {person.name for person in people}
+    others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
     yield f"judgeboard queue {'show' if others else 'next'} {shlex.quote(queue.name)}"
 
 

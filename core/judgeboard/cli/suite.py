@@ -69,8 +69,9 @@ def run_command(
     """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers.
 
     examples/suite.yaml shows all fields of a suite and a rubric. The same command continues an interrupted run; without
-    one, it starts a new run. A comparison with a baseline needs at least 20 common cases. Exit codes: 0 pass; 1 the
-    average is below the threshold, or worse than the baseline; 2 not measured, or stopped; 130 Ctrl-C.
+    one, it starts a new run. A comparison with a baseline needs at least 20 common cases. Exit codes: 0 pass; 1 a
+    case fails a check, or the average is below the threshold or worse than the baseline; 2 not measured, or stopped;
+    130 Ctrl-C.
     """
     from judgeboard.errors import BadInput
     from judgeboard.methods.suite_file import read_suite

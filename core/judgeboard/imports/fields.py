@@ -195,7 +195,7 @@ class Columns:
                 continue
             if column.example is None:
                 column.example = value if not isinstance(value, str) else value[:200]
-            if column.use == "feedback" and str(value) in {"0", "1"}:
+            if column.use == "feedback" and may_be_either(value):
                 column.unsure.add(int(value))
 
 
@@ -212,7 +212,7 @@ def _line(ours: str | None, theirs: str, column: _Column) -> ColumnUse:
     if not column.unsure:
         return ColumnUse(ours, theirs, column.how, column.example)
     values = " and ".join(str(value) for value in sorted(column.unsure, reverse=True))
-    how = f"not sure: {'values' if len(column.unsure) > 1 else 'value'} {values}. Thumbs or stars?"
+    how = f"{'values' if len(column.unsure) > 1 else 'value'} {values} left out: thumbs or stars?"
     return ColumnUse(ours, theirs, how, column.example, sure=False)
 
 
@@ -364,6 +364,12 @@ def spelled_number(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
+
+
+def may_be_either(value: Any) -> bool:
+    """Whether a number without a scale may be thumbs or stars: 0 or 1."""
+    number = spelled_number(value) if isinstance(value, str) else value
+    return type(number) in {int, float} and number in {0, 1}
 
 
 def parsed_json(field: str, text: str) -> Any:

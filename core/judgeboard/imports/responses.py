@@ -21,6 +21,7 @@ from judgeboard.imports.fields import (
     ColumnNames,
     Unusable,
     checked,
+    may_be_either,
     metadata_in,
     parsed_json,
 )
@@ -246,8 +247,9 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
     """Return the feedback of a row, from columns that name their scale and from one that does not.
 
     Words (up, down, 👍, true, …) are thumbs; numbers follow the column's scale. In a column that names none, 2 to 5
-    are stars, and 1 or 0 cannot be told. An object names its scale: ``{"thumbs": "up"}``, ``{"stars": 4}``, or
-    ``{"kind": "stars", "value": 4}``, with ``user`` and ``at`` beside; a list holds several.
+    are stars. 1 and 0 may be either: they are left out, and `Columns` reports them. An object names its scale:
+    ``{"thumbs": "up"}``, ``{"stars": 4}``, or ``{"kind": "stars", "value": 4}``, with ``user`` and ``at`` beside; a
+    list holds several.
     """
     feedback: list[Feedback] = []
     for field, scale in _FIELDS:
@@ -259,7 +261,7 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
             if not all(isinstance(item, dict) for item in items):
                 raise Unusable(field, "a list of feedback may contain only objects")
             feedback += [_from_object(field, item) for item in items]
-        elif value is not None:
+        elif value is not None and (scale is not None or not may_be_either(value)):
             feedback.append(_from_value(field, value, scale))
     return tuple(feedback)
 
@@ -288,10 +290,4 @@ def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
         return Feedback(FeedbackKind.THUMBS, float(word in _UP))
     if not isinstance(value, int | float):
         raise Unusable(field, f"expected thumbs or stars, found {json_kind(value)}")
-    if scale is None:
-        if value in {0, 1}:
-            raise Unusable(
-                field, f"{value:g} may be thumbs or stars: choose one with --map, for example --map rating=stars"
-            )
-        scale = FeedbackKind.STARS
-    return checked(field, lambda number: Feedback(scale, float(number)), value)
+    return checked(field, lambda number: Feedback(scale or FeedbackKind.STARS, float(number)), value)

@@ -394,6 +394,7 @@ def gate(
     *,
     cases: int,
     unmeasured: int,
+    failing_checks: int,
     average: float | None,
     baseline: Baseline | None,
     threshold: float,
@@ -402,7 +403,8 @@ def gate(
 ) -> Gate:
     """Return the gate of a run; "not measured" takes precedence over "fail".
 
-    ``average`` is the mean score of the measured cases; the other arguments are fields of `Suite` and the run.
+    ``average`` is the mean score of the measured cases, ``failing_checks`` the number of cases that fail a check; the
+    other arguments are fields of `Suite` and the run.
     """
     unknown = []
     if average is None:
@@ -415,6 +417,8 @@ def gate(
     if unknown or average is None:
         return Gate.of(NOT_MEASURED, unknown)
     faults = []
+    if failing_checks:
+        faults.append(f"{failing_checks:,} of {cases:,} cases fail a check")
     if not reaches(average, threshold):
         faults.append(f"the average {two_decimals(average)} is below the threshold {threshold:g}")
     if baseline is not None and baseline.average_fell:

@@ -78,8 +78,8 @@ class SuiteResult(SuiteRun):
     """The result of a suite run.
 
     ``above_threshold`` counts cases with a score at or above the threshold, ``passing`` those that also pass every
-    check. ``passed`` is whether the average reaches the threshold; None if nothing was measured. ``dimensions`` are
-    means. ``failures`` are the measured cases that do not pass, the lowest score first.
+    check. ``passed`` is whether the average reaches the threshold and no case fails a check; None if nothing was
+    measured. ``dimensions`` are means. ``failures`` are the measured cases that do not pass, the lowest score first.
     """
 
     account: RunAccount
@@ -137,11 +137,13 @@ def suite_result(
         _case(named, by_position.get(position), queries.get(named.key), run.threshold)
         for position, named in enumerate(run.cases)
     )
+    failing_checks = sum(any(not check.passed for check in case.checks) for case in cases)
     average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
     done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
     verdict = suite_file.gate(
         cases=listed.total_cases,
         unmeasured=listed.unmeasured,
+        failing_checks=failing_checks,
         average=average,
         baseline=compared,
         threshold=run.threshold,
@@ -160,7 +162,7 @@ def suite_result(
         pass_rate=share_intervals(passing, listed.measured)[0],
         above_threshold=sum(case.score is not None and suite_file.reaches(case.score, run.threshold) for case in cases),
         passing=passing,
-        passed=None if average is None else suite_file.reaches(average, run.threshold),
+        passed=None if average is None else suite_file.reaches(average, run.threshold) and not failing_checks,
         gate=verdict,
         dimensions={name: _dimension_mean(cases, name) for name in run.weights},
         baseline=compared,

@@ -22,15 +22,24 @@ from judgeboard.people.permissions import (
     is_first_admin,
     role_of,
 )
-from judgeboard.settings import load_settings
+from judgeboard.settings import load_settings, variable_of
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
-from judgeboard.store.reviewers import Reviewer, checked_name, find_reviewer, reviewers_of, set_role, store_reviewer
-from judgeboard.store.settings import primary_judge, set_setting
+from judgeboard.store.reviewers import (
+    Reviewer,
+    checked_name,
+    find_reviewer,
+    lock_names,
+    reviewers_of,
+    set_role,
+    store_reviewer,
+)
+from judgeboard.store.settings import check_query_types, primary_judge, set_setting
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
+from judgeboard.text import some_of
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
@@ -180,6 +189,8 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
 def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     """Return the reviewer of this name, stored if it is new; equal names of two origins are two reviewers.
 
+    A name in upper or lower case is the same person; if several are stored, an exact match comes first.
+
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
     Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.
     """
@@ -191,32 +202,37 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     if origin == SIGNED_IN:
         raise BadInput(f"{tidy} is not a person here: an admin can add them (`judgeboard people add`)")
     with store.writing() as connection:
-        if find_reviewer(connection, origin, tidy) is None:
+        lock_names(connection)
+        known = find_reviewer(connection, origin, tidy)
+        if known is None:
             record_event(connection, "first_seen", tidy, details={"origin": origin})
-        return store_reviewer(connection, origin, tidy)
+            known = store_reviewer(connection, origin, tidy)
+    return known
 
 
-def people_named(store: Store, names: Sequence[str]) -> list[Reviewer]:
-    """Return the people of these names, each once; a new name that is typed on a page or in a terminal is stored.
+def people_named(store: Store, names: Sequence[str], *, new: bool = True) -> list[Reviewer]:
+    """Return the people of these names, each once; ``new`` names without sign-in are stored.
 
     Raises:
-        NotFound: No admin added a person with this address.
+        NotFound: No admin added a person with this address, or, without ``new``, nobody has this name.
         BadInput: A name is empty, longer than 80 characters or not printable.
     """
-    return list(dict.fromkeys(_person(store, checked_name(name)) for name in names))
+    return list(dict.fromkeys(_person(store, checked_name(name), new) for name in names))
 
 
-def _person(store: Store, name: str) -> Reviewer:
-    if name.startswith("cli:"):
-        return ensure_reviewer(store, "cli", name)
+def _person(store: Store, name: str, new: bool) -> Reviewer:
+    origins = ("cli",) if name.casefold().startswith("cli:") else (SIGNED_IN, "page")
     with store.reading() as connection:
-        for origin in (SIGNED_IN, "page"):
+        for origin in origins:
             known = find_reviewer(connection, origin, name)
             if known is not None:
                 return known
-    if "@" in name:
+        people = [] if new else [line.person.name for line in list_people(connection) if line.role is not Role.NONE]
+    if "@" in name and "cli" not in origins:
         raise NotFound(f"{name} is not a person here: an admin can add them (`judgeboard people add`)")
-    return ensure_reviewer(store, "page", name)
+    if not new:
+        raise NotFound(f"nobody is named {name!r}; there is: {some_of(people)}")
+    return ensure_reviewer(store, origins[-1], name)
 
 
 def turn_away(store: Store) -> None:
@@ -309,11 +325,13 @@ def raise_flags(
     ``progress`` is called with the number of responses done and the total.
 
     Raises:
-        BadInput: The environment sets a threshold outside its range.
+        BadInput: The environment sets a threshold outside its range, or names a query type that no answer has.
     """
     summary = FlagSummary()
     with store.reading() as connection:
         total = connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one()
+        if total:
+            check_query_types(connection, variable_of("always_review"), load_settings().always_review or ())
     last = 0
     while True:
         with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:

@@ -22,14 +22,18 @@ def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimat
     """Return Spearman's rank correlation (average ranks of values rounded to 1e-9); undefined if a side is constant."""
     if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
+    return correlation_estimate(*rank_correlation(judge, people), groups)
+
+
+def rank_correlation(judge: FloatArray, people: FloatArray) -> tuple[float, FloatArray]:
+    """Return Spearman's rank correlation of two sides that are not constant, and the influence of each row on it."""
     x, y = mid_ranks(judge), mid_ranks(people)
     u, v = x.shares, y.shares  # a row moves their correlation by its own u v, and by moving every rank above it
     covariance, spread_u, spread_v = (float(np.mean(product)) - 0.25 for product in (u * v, u * u, v * v))
     value = covariance / np.sqrt(spread_u * spread_v)
     moves_covariance = u * v + x.mean_above(v) + y.mean_above(u)
     moves_spreads = (u * u + 2 * x.mean_above(u)) / spread_u + (v * v + 2 * y.mean_above(v)) / spread_v
-    influence = moves_covariance / np.sqrt(spread_u * spread_v) - value / 2 * moves_spreads
-    return correlation_estimate(float(value), influence, groups)
+    return float(value), moves_covariance / np.sqrt(spread_u * spread_v) - value / 2 * moves_spreads
 
 
 def mean_absolute_difference(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:

@@ -3,15 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from operator import itemgetter
 
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, FloatArray, same_length
+from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, same_length
 from judgeboard.stats.chance_corrected import few_ratings
+from judgeboard.stats.confusion import kappa
+from judgeboard.stats.correlation import constant_side, rank_correlation
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
+from judgeboard.stats.intervals import WithoutOne, bootstrapped, influence_estimate, patterns, resampled
 from judgeboard.stats.pair_statistics import STATISTICS, SYMMETRIC, NamedEstimates, Pairs, estimates
-from judgeboard.stats.ratings import Ratings, Scale
+from judgeboard.stats.ratings import Ratings, Scale, positions
 
 PAIR_RESAMPLES = 1_000
 """Resamples of each pair of raters, of which there may be very many."""
@@ -44,6 +48,19 @@ class RaterAgainstGold:
     n: int
     left_out: int
     statistics: dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesAndPeople:
+    """Two judges and people on the same items: kappa (weighted for levels) or rank correlation of each two of them.
+
+    ``with_people`` has one value per judge. ``excess`` is how far ``between`` exceeds the higher one; its interval
+    resamples the three together.
+    """
+
+    between: float
+    with_people: tuple[float, float]
+    excess: Estimate
 
 
 def overall_agreement(ratings: Ratings) -> OverallAgreement:
@@ -104,6 +121,46 @@ def against_gold(
         )
         results.append(RaterAgainstGold(name, pairs.n, int(rated.sum()) - pairs.n, estimates(pairs)))
     return tuple(results)
+
+
+def judges_and_people(
+    first: AnyArray, second: AnyArray, people: AnyArray, scale: Scale, groups: Grouping
+) -> JudgesAndPeople | None:
+    """Return how far two judges agree with each other and with people on the same items, one row per item.
+
+    None under ten rows, or if one of the three statistics is undefined.
+    """
+    sides = [positions(side, scale) for side in (first, second, people)]
+    n = same_length(*sides)
+    if n < MIN_PAIRS:
+        return None
+    if scale.categories is None:
+        if any(constant_side(*two) for two in combinations(sides, 2)):
+            return None
+        ranks = [rank_correlation(*two) for two in combinations(sides, 2)]
+        (between, influence), (nearer, of_nearer) = ranks[0], max(ranks[1:], key=itemgetter(0))
+        excess = influence_estimate(between - nearer, influence - of_nearer, groups)
+        return JudgesAndPeople(between, (ranks[1][0], ranks[2][0]), excess)
+    k = len(scale.categories)
+    cells, codes = np.unique(np.ravel_multi_index([side.astype(int) for side in sides], (k,) * 3), return_inverse=True)
+    in_table = [np.eye(k * k)[a * k + b] for a, b in combinations(np.unravel_index(cells, (k,) * 3), 2)]
+
+    def kappas(counts: FloatArray) -> list[FloatArray]:
+        weights = scale.weights or "nominal"
+        return [kappa((counts @ each).reshape(*counts.shape[:-1], k, k), weights) for each in in_table]
+
+    def beyond_people(counts: FloatArray) -> FloatArray:
+        of_judges, with_first, with_second = kappas(counts)
+        return of_judges - np.maximum(with_first, with_second)
+
+    total, by_group = np.bincount(codes).astype(np.float64), patterns(codes, len(cells), groups)
+    between, with_first, with_second = (float(each) for each in kappas(total))
+    value = float(beyond_people(total))
+    if np.isnan(value):
+        return None
+    without = WithoutOne(beyond_people(total - by_group.counts), by_group.shared_by)
+    excess = bootstrapped(value, n, beyond_people(resampled(by_group)), groups, without=without)
+    return JudgesAndPeople(between, (with_first, with_second), excess)
 
 
 def _pair(ratings: Ratings, first: int, second: int, resamples: int) -> RaterPair:

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, insert, select
 
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
 from judgeboard.store.statements import columns_of, record_of
-from judgeboard.store.tables import EVENT, RESPONSE
+from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER
 
 NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
 
@@ -63,7 +63,7 @@ def event_page(
     connection: Connection, where: EventFilter, *, after: str | None = None, before: str | None = None, limit: int = 50
 ) -> LinePage[StoredEvent]:
     """Return a page of events, newest first (`KeyedList.page`); raise BadInput if a key is invalid."""
-    listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(where))
+    listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(connection, where))
     return listed.page(after, before, limit, lambda ids: _events(connection, EVENT.c.id.in_(ids)))
 
 
@@ -72,7 +72,7 @@ def latest_events(
 ) -> tuple[StoredEvent, ...]:
     """Return up to ``limit`` events with ids below ``before_id``, newest first."""
     older = [] if before_id is None else [EVENT.c.id < before_id]
-    return _events(connection, *_conditions(where), *older, limit=limit)
+    return _events(connection, *_conditions(connection, where), *older, limit=limit)
 
 
 def event_kinds(connection: Connection) -> tuple[str, ...]:
@@ -85,18 +85,26 @@ def event_actors(connection: Connection) -> tuple[str, ...]:
     return occurring_values(connection, EVENT.c.actor)
 
 
-def _conditions(where: EventFilter) -> list[ColumnElement[bool]]:
+def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if where.kind is not None:
         conditions.append(EVENT.c.kind == where.kind)
     if where.actor is not None:
-        conditions.append(EVENT.c.actor == where.actor)
+        conditions.append(EVENT.c.actor == _actor(connection, where.actor))
     if where.response is not None:
         named = select(RESPONSE.c.id).where(RESPONSE.c.external_id == where.response)
         conditions.append(EVENT.c.response_id.in_(named))
     if where.since is not None:
         conditions.append(EVENT.c.at >= where.since)
     return conditions
+
+
+def _actor(connection: Connection, name: str) -> str:
+    """Return an actor as stored: an exact match first, then a name that differs only by case."""
+    if connection.execute(select(EVENT.c.id).where(EVENT.c.actor == name).limit(1)).first() is not None:
+        return name
+    stored = (*event_actors(connection), *connection.execute(select(REVIEWER.c.name)).scalars())
+    return next((each for each in stored if each.casefold() == name.casefold()), name)
 
 
 def _events(

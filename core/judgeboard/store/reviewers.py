@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, Connection, select, update
+from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
@@ -14,6 +14,7 @@ from judgeboard.store.statements import columns_of, insert_or_skip, record_of
 from judgeboard.store.tables import REVIEW, REVIEWER
 
 LONGEST_NAME = 80
+_NAMES = 7_216_418_206  # PostgreSQL's number of the lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,19 @@ class Reviewer:
 
 
 def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | None:
-    """Return a reviewer, None if nobody of this name has this origin."""
-    return next(iter(_people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)), None)
+    """Return a reviewer, or None; without an exact match, the first person whose name differs only by case."""
+    exact = _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)
+    if exact:
+        return exact[0]
+    # In Python, because SQLite folds ASCII only. Not casefold for addresses: straße@ and strasse@ are two mailboxes.
+    fold = str.lower if origin == "oidc" else str.casefold
+    return next((each for each in reviewers_of(connection, origin) if fold(each.name) == fold(name)), None)
+
+
+def lock_names(connection: Connection) -> None:
+    """Let nobody else store a person until the transaction ends; SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_NAMES)))
 
 
 def reviewer_by_id(connection: Connection, reviewer_id: int) -> Reviewer | None:

@@ -1,6 +1,6 @@
 """Thresholds and the primary judge: stored values, and the values in force."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -13,9 +13,11 @@ from judgeboard.flags.rule import THRESHOLDS, Thresholds
 from judgeboard.settings import load_settings, variable_of
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
+from judgeboard.store.listing import occurring_values
 from judgeboard.store.row_filter import with_hidden_rows
+from judgeboard.store.statements import LOGGED
 from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
-from judgeboard.text import unstorable
+from judgeboard.text import some_of, unstorable
 
 PRIMARY_JUDGE = "primary_judge"
 LONGEST_SEED = 200  # characters
@@ -88,6 +90,8 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
             raise BadInput(str(error)) from error
         if isinstance(value, str):
             _check_text(key, value)
+        if key == "always_review":
+            check_query_types(connection, key, value)
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
     connection.execute(insert(SETTING), row | {"at": now or datetime.now(UTC)})
     record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)
@@ -102,6 +106,14 @@ def _check_judge(connection: Connection, name: str) -> None:
             f"every version of {name} is retired" if name in {each.name for each in versions} else f"no judge {name!r}"
         )
         raise BadInput(f"{gone}; there is: {', '.join(in_use) or 'none, no judge has judged yet'}")
+
+
+def check_query_types(connection: Connection, setting: str, types: Collection[str]) -> None:
+    """Raise BadInput if no logged answer has one of these query types."""
+    for each in types:
+        if connection.execute(select(1).where(LOGGED, RESPONSE.c.query_type == each).limit(1)).first() is None:
+            there_is = some_of(occurring_values(connection, RESPONSE.c.query_type, LOGGED))
+            raise BadInput(f"{setting}: no answer has the query type {each!r}; there is: {there_is}")
 
 
 def _check_text(key: str, value: str) -> None:

@@ -1,6 +1,5 @@
 """What the keys of the review screen do: grade, mark, decide, undo and move on, for every subject."""
 
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -382,27 +381,29 @@ class ConflictActions(Actions):
     conflict: Conflict
     queue: str | None
 
-    def undo(self) -> None:
-        """Undo one's own adjudication of this item."""
-        safely(self.session, self.reviewer, self._undo)
-
     def next(self) -> None:
         """Go to the next conflict; after the last comes the first."""
-        with self.store.reading() as connection:
+        self.go(self._next())
+
+    def _next(self) -> Rows:
+        """Return the address of the next open conflict, of the list where there is none."""
+        with Seen(self.store, None if self.reviewer is None else self.reviewer.id).reading() as connection:
             lines = open_conflicts(connection, self.queue, after=self.conflict.item.id, limit=1).lines
             lines = lines or open_conflicts(connection, self.queue, limit=1).lines
         others = [line.item.item_id for line in lines if line.item.item_id != self.conflict.item.id]
-        self.go(conflict_rows(self.queue, others[0] if others else None))
+        return conflict_rows(self.queue, others[0] if others else None)
 
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
-        """Adjudicate the item. It stays on the screen: its new state is seen, and Z undoes it."""
+        """Adjudicate the item; then the next open conflict follows, or the list."""
         grades = self.grade_for(decision)
         if grades.note is None:
             self.session.say(NO_REASON, refused=True)
             return
 
+        draft = self.draft.copied()
+
         def write() -> str:
-            adjudicate(
+            adjudicated = adjudicate(
                 self.store,
                 self.conflict.item.id,
                 by=reviewer,
@@ -411,21 +412,28 @@ class ConflictActions(Actions):
                 seconds=self.seconds(),
                 request_key=self.request_key,
             )
+            self.session.adjudicated.append(
+                Done(adjudicated.review_id, self.subject, draft, item_id=self.conflict.item.id)
+            )
             what = "" if isinstance(decision, Preference) else f": {SAVED[decision]}"
             return f"Saved: {self.name} is adjudicated{what}"
 
-        self.stored(write)
+        if self.stored(write):
+            self.session.goal = self._next()
 
-    def _undo(self, lead: Reviewer) -> None:
-        adjudication = self.conflict.adjudication
-        if adjudication is None:
-            return
-        if not undone(self.store, self.session, lead, adjudication.id, secrets.token_urlsafe(12)):
-            return
-        self.session.say(f"Undone: {self.name} is in conflict again.")
-        draft = self.draft
-        draft.note = adjudication.note or ""
-        self.session.put_draft(self.subject, draft)
+
+def undo_adjudication(store: Store, session: ReviewSession, lead: Reviewer, queue: str | None, done: Done) -> None:
+    """Undo an adjudication and go to its item, with the draft it was made from."""
+    request_key = session.request_key(f"undo{done.review_id}")
+
+    def act(known: Reviewer) -> None:
+        if undone(store, session, known, done.review_id, request_key):
+            session.say("Undone: this item is in conflict again.")
+            session.put_draft(done.subject, done.draft.copied())
+        session.adjudicated = [other for other in session.adjudicated if other.review_id != done.review_id]
+        session.goal = conflict_rows(queue, done.item_id)
+
+    safely(session, lead, act, request_key)
 
 
 def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:

@@ -15,12 +15,13 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows
-from judgeboard_dashboard.review.drafts import review_session
+from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
+from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, review_session
 from judgeboard_dashboard.review.fields import queue_grades
 from judgeboard_dashboard.review.queues import QueueAddress
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
+    Choice,
     appear,
     bar,
     decision_choices,
@@ -65,6 +66,7 @@ def conflicts(address: QueueAddress) -> None:
         _one_conflict(address.conflict, address.of, reviewer)
         return
     if may(reviewer, Action.ADJUDICATE):
+        _adjudicated(address.of, reviewer)
         _open_conflicts(address.of)
     with reading() as connection:
         page = own_conflicts(connection, reviewer.id, limit=MOST)
@@ -73,6 +75,23 @@ def conflicts(address: QueueAddress) -> None:
         sentence(f"You and others differ on {more}{count(len(page.lines), 'item')}.")
         _table(page, key=f"own_conflicts_{page.lines[0].item.item_id}_{len(page.lines)}", queue=None)
         caption("Reviews of others are shown once a lead has adjudicated.")
+
+
+def _adjudicated(queue: str | None, lead: Reviewer) -> None:
+    """Show what this session adjudicated last, with the button that undoes it."""
+    session = review_session()
+    take_input(session)
+    if session.adjudicated:
+        with st.container(key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"):
+            if session.message:
+                show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
+            _undo_choice(session, lead, queue, session.adjudicated[-1]).draw("end", quiet=True)
+
+
+def _undo_choice(session: ReviewSession, lead: Reviewer, queue: str | None, done: Done | None) -> Choice:
+    if done is None:
+        return undo_choice(None, None)
+    return undo_choice(done.review_id, partial(undo_adjudication, store(), session, lead, queue, done))
 
 
 def _open_conflicts(queue: str | None) -> None:
@@ -138,7 +157,9 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         conflict=conflict,
         queue=queue,
     )
-    own = adjudication is not None and adjudication.reviewer_id == reviewer.id
+    done = session.adjudicated[-1] if session.adjudicated else None
+    if adjudication is not None and adjudication.reviewer_id == reviewer.id:
+        done = Done(adjudication.id, actions.subject, Draft(note=adjudication.note or ""), item_id=item_id)
     state = "Adjudicated" if conflict.item.state is ItemState.ADJUDICATED else "Conflict"
     head_line(
         actions,
@@ -146,7 +167,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [item.query_type if item is not None else None if pair is None else pair.query_type],
         [
-            undo_choice(None, actions.undo if own else None),
+            _undo_choice(session, reviewer, queue, done),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
         ],

@@ -118,6 +118,7 @@ class ReviewSession:
     drafts: dict[int, Draft] = field(default_factory=dict)
     comments: dict[int, CommentDraft] = field(default_factory=dict)
     done: list[Done] = field(default_factory=list)
+    adjudicated: list[Done] = field(default_factory=list)
     message: str = ""
     refused: bool = False
     keys_shown: bool = False

@@ -342,7 +342,7 @@ def queue_pane(
         if own is not None or judged is not None
     ]
     both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
-    return tag("div", both, signals, cls="jb-both")
+    return tag("div", keys, both, signals, cls="jb-both")
 
 
 def _blind_queue(queue: Queue) -> Html | None:

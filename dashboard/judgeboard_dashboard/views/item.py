@@ -9,7 +9,7 @@ import streamlit as st
 from judgeboard.domain import FlagState, ResponseKind
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.items import Item, ItemFlag, load_item, response_of_flag
+from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
 from judgeboard.store.open_flags import Neighbours, neighbours, queue_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
@@ -78,10 +78,17 @@ def review_item() -> None:
     if session.goal is not None:
         _set_address(session.goal)
         session.goal = None  # only now: a run that is cut off before would lose the way
-    flag_id, response_id = number_in_address("flag", "flag"), number_in_address("response", "answer")
-    from_list = flag_id is not None or response_id is None
-    reviewer_id = None if reviewer is None else reviewer.id
+    flag_id, name = number_in_address("flag", "flag"), st.query_params.get("response") or st.query_params.get("id")
+    from_list = flag_id is not None or not name
+    reviewer_id, response_id = None if reviewer is None else reviewer.id, 0
     with reading() as connection:
+        if not from_list and name:
+            (response_id, source), *others = find_responses(connection, name)
+            if others:
+                number = len(others) + 1
+                session.say(f"{number} sources have the id {name}. This is the newest answer, from {source}.")
+            if name != str(response_id):
+                st.query_params["response"] = str(response_id)
         if from_list and flag_id is None:
             first = queue_page(connection, listing.where, listing.sort, limit=1, reviewer_id=reviewer_id)
             if not first.lines:
@@ -89,7 +96,7 @@ def review_item() -> None:
                 return
             flag_id = first.lines[0].flag_id
             _set_address(flagged(flag_id))
-        item = load_item(connection, response_id or 0 if flag_id is None else response_of_flag(connection, flag_id))
+        item = load_item(connection, response_id if flag_id is None else response_of_flag(connection, flag_id))
         near = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
         threshold = thresholds(connection).low_groundedness
     flag = item.flag if flag_id is None else next((flag for flag in item.flags if flag.id == flag_id), None)
@@ -223,7 +230,7 @@ def _to_flag(actions: ItemActions, name: str, key: str, flag_id: int | None) -> 
 
 
 def _set_address(goal: Rows) -> None:
-    for name in ("flag", "response", EDIT):
+    for name in ("flag", "response", "id", EDIT):
         if name in goal.query:
             st.query_params[name] = goal.query[name]
         else:

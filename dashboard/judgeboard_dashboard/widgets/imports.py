@@ -194,10 +194,9 @@ def dry_details(summary: ImportSummary) -> str:
     )
     parts = [f"{number:,} {singular if number == 1 else plural}" for number, singular, plural in numbers if number]
     others = f"{', '.join(parts)}. " if parts else ""
-    if has_news(summary):
-        return f"{others}Nothing is stored until you press Import."
-    unclear = any(not use.sure for use in summary.columns)
-    return f"{others}Some columns are not clear: choose what they contain." if unclear and malformed else others.strip()
+    if any(not use.sure for use in summary.columns):
+        others += "Some values are not clear and are left out: choose what their column contains. "
+    return f"{others}Nothing is stored until you press Import." if has_news(summary) else others.strip()
 
 
 def not_read_words(summary: ImportSummary) -> str:

@@ -95,6 +95,15 @@ def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
     assert same.left_out == ("nli v1",)
 
 
+def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> None:
+    ids = log.answers(60)
+    for name, judged_ids in (("rag", ids), ("wide", ids), *((f"narrow-{letter}", ids[:24]) for letter in "abcd")):
+        judged(log, log.version(name), judged_ids, wrong=4)
+    judged(log, log.version("tiny"), ids[:10], wrong=1)
+    same = page(log).same_answers
+    assert (same.n, len(same.versions), same.left_out) == (24, 6, ("tiny v1",))
+
+
 def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
     version = log.version()
     judged(log, version, log.answers(20, query_type="simple"), wrong=1)
@@ -198,7 +207,25 @@ def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog)
     judged(log, rag, ids, wrong=25)
     judged(log, nli, ids, wrong=25)
     note = text(page(log), "correlated_judges")
-    assert note.startswith("rag v1 agrees more with nli v1 (kappa 1.00) than with people (0.17)")
+    assert note == (
+        "On the 60 answers that both judges and people graded, rag v1 and nli v1 agree more with each other (kappa "
+        "1.00) than with people (0.17 and 0.17): they may share the same errors."
+    )
+
+
+def test_judges_are_compared_with_people_on_the_answers_of_both(log: GradedLog) -> None:
+    ids = log.answers(90)
+    rag, nli = log.version("rag"), log.version("nli")
+    judged(log, rag, ids, wrong=30)
+    judged(log, nli, ids[60:], wrong=0)  # both agree with people there
+    assert not [version for version in (rag, nli) if "correlated_judges" in codes(page(log, version_id=version.id))]
+
+
+def test_judges_that_agree_more_with_each_other_by_chance_are_not_told(log: GradedLog) -> None:
+    ids = log.answers(20)
+    judged(log, log.version("rag"), ids, wrong=2)
+    judged(log, log.version("nli"), ids, wrong=3)
+    assert "correlated_judges" not in codes(page(log))
 
 
 def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> None:

@@ -1,6 +1,7 @@
 """Agreement of seven recorded detectors with people, against other people's implementations and a plain loop."""
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.measure import every_judge, measure_agreement
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import AgreementResult, shown_statistics
 from judgeboard.domain import Estimate
+from judgeboard.imports.importing import import_file
 from judgeboard.reports.stats import stats
-from judgeboard.store.engine import Store
+from judgeboard.stats.estimates import two_decimals
+from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import count_labels, count_responses
 from recordings import DETECTORS, records
@@ -167,6 +170,35 @@ def same_interval(estimate: Estimate, known: Graded, statistic: Callable[[np.nda
     assert estimate.high is not None
     assert abs(estimate.low - low) < 0.07 * (high - low)
     assert abs(estimate.high - high) < 0.07 * (high - low)
+
+
+def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tmp_path: Path, shared: Path) -> None:
+    """The eighth judge is right where no other was asked, and repeats one of them elsewhere."""
+    shutil.copyfile(ragtruth_file, tmp_path / "ragtruth.db")
+    people, verdicts = (records(shared / "data" / f"ragtruth.{part}.jsonl.gz") for part in ("human", "judgements"))
+    labels = {row["response_id"]: row["label"] for row in people}
+    labels |= {row["response_id"]: row["label"] for row in verdicts if row["judge"] == DETECTORS[0]}
+    rows = [{"response_id": each, "judge": "eighth", "label": label} for each, label in labels.items()]
+    (tmp_path / "eighth.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    store = open_store(tmp_path / "ragtruth.db")
+    import_file(store, tmp_path / "eighth.jsonl", kind="verdicts")
+    with store.reading() as connection:
+        eighth = next(each for each in list_versions(connection) if each.name == "eighth")
+        page = agreement_page(connection, version_id=eighth.id)
+    results = [measure_agreement(store, judge_versions=["eighth"]), measure_agreement(store, of="judges")]
+    store.close()
+    assert page.result is not None
+    assert (page.result.title, page.result.n) == ("eighth v1", 2912)
+    assert (page.same_answers.n, page.same_answers.left_out) == (1344, ())
+    assert {each.name: each.n for each in page.same_answers.versions} == {
+        f"{name} v1": 1344 for name in (*DETECTORS, "eighth")
+    }
+    kappa = {each.name: two_decimals(each.statistics["kappa"].value or 0) for each in page.same_answers.versions}
+    assert kappa["eighth v1"] == kappa[f"{DETECTORS[0]} v1"] == "0.56"
+    for notes in (page.notes, *(each.notes for each in results)):
+        (note,) = [each.text for each in notes if each.code == "correlated_judges"]
+        assert note.startswith("On the 1,344 answers that both judges and people graded, ")
+        assert note.endswith(" (kappa 1.00) than with people (0.56 and 0.56): they may share the same errors.")
 
 
 def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:

@@ -148,3 +148,12 @@ def test_every_field_that_a_known_id_brings_otherwise_is_named(lines) -> None:
     ):
         printed = lines([whole | {column: value}])
         assert f"  line 1: id: 'a1' is stored with other content: {field} differs" in printed
+
+
+def test_a_rating_of_ones_and_noughts_is_left_out_until_a_mapping_names_its_scale(lines) -> None:
+    rows = [{"id": str(n), "query": "why?", "answer": "so", "rating": n % 2} for n in range(4)]
+    printed = lines(rows)
+    assert "4 new, 0 unchanged, 0 rejected" in printed[0]
+    how = "values 1 and 0 left out: thumbs or stars? Use --map 'rating=thumbs' or --map 'rating=stars'"
+    assert [line for line in printed if "thumbs" in line] == [f"  not sure: 'rating': {how}"]
+    assert "4 unchanged, 0 rejected (0 differing), 4 feedback added" in lines(rows, "--map", "rating=thumbs")[0]

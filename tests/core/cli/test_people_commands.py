@@ -38,7 +38,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     assert "their reviews are kept" in capsys.readouterr().out
     assert run(["people", "list", *db]) == 0
     assert "bob@example.org\toidc\tnone" in capsys.readouterr().out
-    assert run(["events", "--actor", "cli:root", "--json", *db]) == 0
+    assert run(["events", "--actor", "CLI:Root", "--json", *db]) == 0
     events = json.loads(capsys.readouterr().out)["events"]
     assert [event["kind"] for event in events] == ["remove_person", "change_role", "add_person", "add_person"]
 

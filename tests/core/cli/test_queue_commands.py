@@ -102,9 +102,12 @@ def test_what_is_skipped_or_given_back_is_said(case: QueueCase, typed: Typed) ->
 
 def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1)
-    typed("lead", "queue", "create", "q", "--assign", "Mara, cli:ann")
+    refused = typed("lead", "queue", "create", "q", "--assign", "Marra", code=2)
+    assert "nobody is named 'Marra'; there is: Ada, Jon, Lead, Mara, cli:lead" in refused
+    typed("ann", "queue", "create", "other", "--assign", "cli:ann")
+    typed("lead", "queue", "create", "q", "--assign", "mara, cli:ann")
     assert "assigned to others" in typed("bob", "queue", "next", "q", code=2)
-    assert typed("lead", "queue", "assign", "q", "cli:bob", "--remove", "Mara", "--json") == {
+    assert typed("lead", "queue", "assign", "q", "cli:bob", "--remove", "MARA", "--json") == {
         "queue": "q",
         "assigned_to": ["cli:ann", "cli:bob"],
     }
@@ -239,7 +242,8 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(case: QueueCase, typ
 
 def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1)
-    typed("lead", "queue", "create", "q", "--blind-people", "--assign", "cli:ann,cli:bob", "--needed", "2")
+    typed("lead", "queue", "create", "q", "--blind-people", "--needed", "2")
+    typed("lead", "queue", "assign", "q", "cli:ann,cli:bob")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
     assert "must review this item blind first" in typed("bob", "adjudicate", item, code=2)

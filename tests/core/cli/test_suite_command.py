@@ -257,7 +257,20 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
     fresh = str(tmp_path / "fresh" / "suite.db")
     with RecordingEndpoint(playing()) as endpoint:
         code = run(["suite", "run", str(suite), "--model", "judge", "--base-url", endpoint.base_url, "--db", fresh])
-    assert code == 0
+    assert code == 1
     out = capsys.readouterr().out
+    assert "gate: fail: 1 of 24 cases fail a check" in out
     assert "23 of 24 pass (96 %)" in out
     assert "failed, 4.00: 24: What is number-23? (equals: the answer is a different text)" in out
+
+
+def test_a_check_that_every_case_fails_fails_command_json_and_junit_file(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, report = tmp_path / "suite.yaml", tmp_path / "junit.xml"
+    file.write_text(f"name: house\n{RUBRIC}cases:\n" + "- {query: 'number-1', checks: {equals: x}}\n")
+    assert ran(sqlite_store, playing(), file, "--candidate", "model:candidate", "--junit", str(report), "--json") == 1
+    result = said(capsys)
+    assert (result["passed"], result["gate"]["state"], result["cases"][0]["passed"]) == (False, "fail", False)
+    names = [one.get("name") for one in ET.fromstring(report.read_bytes())[0] if one.find("failure") is not None]
+    assert names == ["1: number-1", "gate"]

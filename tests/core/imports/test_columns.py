@@ -119,7 +119,7 @@ def test_the_report_names_what_is_missing_and_what_is_not_sure(reading):
     rows = [{"query": "q", "answer": "a", "rating": value} for value in (1, 0, 1, None)]
     report = lines(reading("\n".join(map(json.dumps, rows)).encode()))
     assert (report["asked_at"].theirs, report["asked_at"].how) == (None, "not in the file")
-    assert report["rating"].how == "not sure: values 1 and 0. Thumbs or stars?"
+    assert report["rating"].how == "values 1 and 0 left out: thumbs or stars?"
     assert not report["rating"].sure
     assert (report["query"].example, report["query"].sure) == ("q", True)
 

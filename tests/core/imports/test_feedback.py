@@ -44,7 +44,6 @@ def test_feedback_is_read(one, column, value, expected):
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        *(("feedback", 1), ("feedback", 0), ("rating", 1), ("rating", 1.0), ("user_feedback", 0)),
         *(("thumbs", 2), ("thumbs", 0.5), ("stars", 0), ("stars", 6), ("stars", "up"), ("stars", True)),
         *(("feedback", "so-so"), ("feedback", "4"), ("feedback", {"score": 1}), ("feedback", [1])),
         *(("feedback", {"thumbs": 1, "stars": 5}), ("feedback", {"stars": "4"}), ("feedback", -1), ("feedback", "")),
@@ -55,6 +54,14 @@ def test_what_is_no_feedback_rejects_its_row(one, column, value):
     item = one({"query": "q", "answer": "a", column: value})
     assert isinstance(item, Rejected)
     assert item.field == column.removeprefix("user_").replace("rating", "feedback")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("feedback", 1), ("feedback", 0), ("rating", 1), ("rating", 1.0), ("user_feedback", 0)]
+)
+def test_a_bare_one_or_nought_is_left_out_and_its_row_is_read(one, column, value):
+    response = one({"query": "q", "answer": "a", column: value})
+    assert (response.answer, response.feedback, response.metadata) == ("a", (), {})
 
 
 @pytest.mark.parametrize(("scale", "expected"), [("thumbs", UP), ("stars", stars(1))])

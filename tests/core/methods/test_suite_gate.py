@@ -24,7 +24,7 @@ def compared(before: list[StoredCase], after: list[StoredCase], threshold: float
 
 
 def gated(cases: int, unmeasured: int, average: float | None, baseline: Baseline | None = None, **more: Any) -> Gate:
-    limits = {"threshold": 3.5, "max_unmeasured": 0.05, "max_drop": 0.05} | more
+    limits = {"failing_checks": 0, "threshold": 3.5, "max_unmeasured": 0.05, "max_drop": 0.05} | more
     return gate(cases=cases, unmeasured=unmeasured, average=average, baseline=baseline, **limits)
 
 
@@ -44,6 +44,11 @@ def test_the_share_without_a_score_goes_before_the_average(
     cases: int, unmeasured: int, average: float | None, code: int
 ) -> None:
     assert gated(cases, unmeasured, average).code == code
+
+
+def test_a_failing_check_fails_the_gate_whatever_the_average() -> None:
+    assert gated(20, 0, 5.0, failing_checks=1).code == 1
+    assert gated(20, 2, 5.0, failing_checks=20).code == 2
 
 
 def test_nothing_measured_is_never_a_pass_however_much_is_allowed() -> None:

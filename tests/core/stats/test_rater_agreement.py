@@ -2,8 +2,14 @@ import numpy as np
 import pytest
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.pair_statistics import SYMMETRIC
-from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
+from judgeboard.stats.pair_statistics import SYMMETRIC, pair_statistics
+from judgeboard.stats.rater_agreement import (
+    against_gold,
+    judges_and_people,
+    overall_agreement,
+    pairs_of_raters,
+    self_agreement,
+)
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings, Scale
 from rating_tables import made_ratings
 
@@ -104,3 +110,36 @@ def test_pairs_of_unordered_categories_have_no_weights():
     ratings, _ = made_ratings(k=3)
     (first, *_) = pairs_of_raters(Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300)))
     assert set(first.statistics) == {"agreement", "kappa", "alpha_nominal", "ac1"}
+
+
+@pytest.mark.parametrize(("scale", "name"), [(QUALITY, "weighted_kappa"), (GROUNDEDNESS, "spearman")])
+def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval(
+    scale, name, agrees_with_plain_bootstrap
+):
+    rng = np.random.default_rng(11)
+    groups = np.repeat(np.arange(120), 2)
+    people, shared = rng.normal(2.5, 1, 240), np.repeat(rng.normal(0, 0.9, 120), 2)
+    first, second = (people + shared + rng.normal(0, 0.4, 240) for _ in range(2))
+    sides = [np.clip(each.round(), 1, 4) if scale is QUALITY else each for each in (first, second, people)]
+
+    def of_two(one, other):
+        return pair_statistics(one, other, scale, resamples=2, only=(name,)).estimates[name].value
+
+    def excess(one, other, people):
+        return of_two(one, other) - max(of_two(one, people), of_two(other, people))
+
+    judges = judges_and_people(*sides, scale, grouping(groups, 240))
+    assert judges.between == pytest.approx(of_two(*sides[:2]), abs=1e-12)
+    assert judges.with_people == pytest.approx([of_two(each, sides[2]) for each in sides[:2]], abs=1e-12)
+    assert judges.excess.value == pytest.approx(excess(*sides), abs=1e-9)
+    agrees_with_plain_bootstrap(judges.excess, excess, sides, groups, extra=0.02)
+
+
+def test_judges_and_people_need_ten_items_and_two_values():
+    labels = np.array(["grounded", "hallucinated"] * 5)
+    one_label = np.array(["grounded"] * 10)
+    assert judges_and_people(labels, labels, labels, LABEL, grouping(None, 10)).between == 1
+    assert judges_and_people(one_label, one_label, labels, LABEL, grouping(None, 10)) is None
+    assert judges_and_people(labels[:9], labels[:9], labels[:9], LABEL, grouping(None, 9)) is None
+    same = np.full(10, 0.5)
+    assert judges_and_people(same, np.arange(10) / 10, same, GROUNDEDNESS, grouping(None, 10)) is None

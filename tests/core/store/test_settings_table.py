@@ -6,6 +6,7 @@ import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import Thresholds
+from judgeboard.people.roster import raise_flags
 from judgeboard.store.settings import primary_judge, set_setting, setting_origins, thresholds
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -26,11 +27,14 @@ def test_the_defaults_are_those_of_the_method(store) -> None:
     assert {line.origin for line in read(store, setting_origins)} == {"default"}
 
 
-def test_the_latest_stored_value_counts_and_says_who(store) -> None:
+def test_the_latest_stored_value_counts_and_says_who(case) -> None:
+    store = case.store
+    case.answer("a", query_type="sql")
+    case.answer("b", query_type="complex")
     put(store, "low_groundedness", 0.6)
     put(store, "low_groundedness", 0.7)
     put(store, "always_review", ["sql", "complex"])
-    assert read(store, thresholds) == Thresholds(low_groundedness=0.7, always_review=("sql", "complex"))
+    assert read(store, thresholds) == Thresholds(low_groundedness=0.7, random_share=0, always_review=("sql", "complex"))
     [line] = [line for line in read(store, setting_origins) if line.key == "low_groundedness"]
     assert (line.value, line.origin, line.by, line.at) == (0.7, "stored", "Mara", NOW)
 
@@ -68,6 +72,24 @@ def test_what_cannot_be_meant_is_refused_and_not_stored(store, key: str, value, 
     with pytest.raises(BadInput, match=message):
         put(store, key, value)
     assert {line.origin for line in read(store, setting_origins)} == {"default"}
+
+
+def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(
+    case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BadInput, match="always_review: no answer has the query type 'sql'; there is: none yet"):
+        case.set("always_review", ["sql"])
+    for number in range(21):
+        case.answer(f"a{number}", query_type=f"type {number:02}")
+    refused = r"no answer has the query type 'sql'; there is: type 00, .*type 19 and others$"
+    with pytest.raises(BadInput, match=refused):
+        case.set("always_review", ["type 01", "sql"])
+    assert read(case.store, thresholds).always_review == ()
+    monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", "type 01,sql")
+    with pytest.raises(BadInput, match=f"JUDGEBOARD_ALWAYS_REVIEW: {refused}"):
+        raise_flags(case.store)
+    monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", "type 01")
+    assert raise_flags(case.store).raised_by_rule["always_review"] == 1
 
 
 def test_an_environment_outside_the_range_is_named(store, monkeypatch: pytest.MonkeyPatch) -> None:

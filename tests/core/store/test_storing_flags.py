@@ -172,6 +172,7 @@ def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primar
 
 
 def test_a_flag_survives_hostile_names(case) -> None:
+    case.answer("first", query_type="<script>alert(1)</script>")
     case.set("always_review", ["<script>alert(1)</script>"])
     [response] = case.add(Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")).new
     assert case.flags(response) == [("always_review", "open")]

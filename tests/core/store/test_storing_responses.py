@@ -100,6 +100,7 @@ def test_more_than_one_statement_can_hold_is_stored_whole(case) -> None:
 
 
 def test_drawn_rules_flag_a_response_when_it_is_stored(case) -> None:
+    case.add(logged("first", query_type="sql"))
     case.set("random_share", 1)
     case.set("always_review", ["sql"])
     case.add(logged("a", query_type="sql"), logged("b"), logged("c", kind=ResponseKind.CONTROL, query_type="sql"))

@@ -88,12 +88,13 @@ def test_other_content_under_a_known_id_differs(upload, sqlite_store: Store) -> 
 
 def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
     page = upload([{**row, "rating": number % 2} for number, row in enumerate(LOG)])
-    assert "None of 4 rows can be imported." in markup(page)
-    assert "Some columns are not clear" in markup(page)
-    assert "not sure: values 1 and 0. Thumbs or stars?" in page.dataframe[0].value["How"].tolist()
+    assert "4 of 4 rows can be imported." in markup(page)
+    assert "Some values are not clear and are left out: choose what their column contains." in markup(page)
+    assert "--map" not in markup(page)
+    assert "values 1 and 0 left out: thumbs or stars?" in page.dataframe[0].value["How"].tolist()
     scale = next(one for one in page.get("button_group") if one.label == "User feedback is in rating as")
     scale.set_value("thumbs").run()
-    assert "4 of 4 rows can be imported." in markup(page)
+    assert "4 carry user feedback. Nothing is stored" in markup(page)
     assert page.dataframe[1].value["User"].tolist() == ["thumbs down", "thumbs up"] * 2
     page.button(key="import_start").click().run()
     assert "4 answers were imported. 4 with user feedback." in markup(page)
