@@ -64,7 +64,7 @@ def test_a_database_keeps_its_rows_when_it_is_brought_up_again(empty: Store) -> 
             assert list(connection.execute(found).scalars()) == [1, 2]
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004"])
+@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005"])
 def test_an_older_database_is_refused_with_how_to_move_its_rows(tmp_path: Path, revision: str) -> None:
     path = tmp_path / "old.db"
     open_store(path, create=True).close()
@@ -236,14 +236,14 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(
         connection.execute(insert(RESPONSE), [a_response("a")])
     folder = tmp_path / "migrations"
     shutil.copytree(Path(run.__file__).parent, folder)
-    (folder / "versions" / "0006_language.py").write_text(NEXT_REVISION)
+    (folder / "versions" / "0007_language.py").write_text(NEXT_REVISION)
     monkeypatch.setattr(run, "__file__", str(folder / "run.py"))
-    monkeypatch.setattr(engine, "HEAD", "0006")
+    monkeypatch.setattr(engine, "HEAD", "0007")
 
     with pytest.raises(SchemaMismatch, match="run `judgeboard migrate --db "):
         open_store(empty.engine.url.render_as_string(hide_password=False))
-    assert upgrade(empty) == "0005"
-    assert current_revision(empty) == "0006"
+    assert upgrade(empty) == "0006"
+    assert current_revision(empty) == "0007"
     with empty.reading() as connection:
         rows = connection.execute(text("SELECT external_id, language FROM response")).all()
     assert [tuple(row) for row in rows] == [("a", None)]
@@ -253,7 +253,7 @@ NEXT_REVISION = """
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision = "0006", "0005"
+revision, down_revision = "0007", "0006"
 
 
 def upgrade():
