@@ -14,6 +14,7 @@ from judgeboard.cli.asking import (
     judge_options,
     run_options,
     stopped_lines,
+    temperature_option,
 )
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 )
 @options.judge_name("Name of the judge (default: refine).")
 @endpoint_options
+@temperature_option
 @click.option(
     "--prompts",
     type=options.FILE,

@@ -149,7 +149,10 @@ _BLANK: dict[str, Any] = {
     "domain": DEFAULT_DOMAIN,
     "max_output": DEFAULT_MAX_OUTPUT,
     "claims": False,
+    "temperature": 0.0,
+    "dialogue": "last",
 }
+DIALOGUES = {"last": "Its last answer", "whole": "The whole dialogue"}
 
 
 class KnownJudge(NamedTuple):
@@ -211,9 +214,31 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
         "claims": bool(st.session_state[_key("claims")]),
     }
+    if temperature := st.session_state[_key("temperature")]:
+        spec["temperature"] = temperature
+    if (dialogue := st.session_state[_key("dialogue")]) != "last":
+        spec["dialogue"] = dialogue
+    chosen = known.get(st.session_state[_key("version")])
+    spec |= {name: chosen.spec[name] for name in ("prompt", "logprobs") if chosen and name in chosen.spec}
     with st.popover("More", icon=":material/tune:", width="stretch"):
         st.text_input("Expert of", key=_key("domain"), help="Field of expertise in the judge's prompt.")
         st.number_input("Maximum tokens per verdict", 1, 100_000, key=_key("max_output"), step=64)
+        st.number_input(
+            "Temperature",
+            0.0,
+            2.0,
+            key=_key("temperature"),
+            step=0.1,
+            help="0 gives the most stable verdicts. Some models refuse another temperature: they are asked without it, "
+            "and the raw call says so.",
+        )
+        st.selectbox(
+            "Of a dialogue, judge",
+            list(DIALOGUES),
+            format_func=DIALOGUES.__getitem__,
+            key=_key("dialogue"),
+            help="The judge always reads the earlier turns.",
+        )
         st.toggle("Judge each claim, with quotes", key=_key("claims"))
         st.text_input(
             "Name",
@@ -342,7 +367,10 @@ def _judge() -> JobJudge | None:
     # Most likely: the newest version of the primary judge, then the newest of the others.
     specs.sort(key=lambda version_spec: (version_spec[0].name != primary, -version_spec[0].id))
     known = {
-        version.id: KnownJudge(" · ".join(filter(None, (version.title, version.model))), spec)
+        version.id: KnownJudge(
+            " · ".join(filter(None, (version.title, version.model, "earlier prompt" if "prompt" in spec else None))),
+            spec,
+        )
         for version, spec in specs
         if spec is not None
     }
