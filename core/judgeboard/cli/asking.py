@@ -1,6 +1,6 @@
 """Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,6 +149,14 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             "on_progress": show,
             "on_stop": stopping,
         }
+
+
+def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
+    """Print warnings to stderr, before the first call; return them for the JSON output."""
+    known = [warning for warning in warnings if warning]
+    for warning in known:
+        click.echo(f"warning: {warning}", err=True)
+    return {"warnings": known}
 
 
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import model_options, run_options
+from judgeboard.cli.asking import model_options, run_options, warned
 from judgeboard.text import money
 
 if TYPE_CHECKING:
@@ -74,10 +74,12 @@ def run_command(
     130 Ctrl-C.
     """
     from judgeboard.errors import BadInput
+    from judgeboard.health.family import family_warning, selection_warning
     from judgeboard.methods.suite_file import read_suite
     from judgeboard.methods.suite_results import require_writable
     from judgeboard.methods.suite_run import make_candidate, run_suite
     from judgeboard.runs.judging import make_judge
+    from judgeboard.store.filters import RowFilter
 
     if junit is not None:
         require_writable(junit)  # before any call costs money
@@ -96,9 +98,17 @@ def run_command(
     judge = make_judge("rubric", name=name, rubric=suite.rubric, **chosen)
     # A suite needs no log: in a build server's fresh checkout there is no database yet.
     store = options.open_store(create=True)
+    model = judge.version.model
+    if answering.source is not None:
+        warning = selection_warning(store, model, RowFilter(sources=(answering.source,)))
+    else:
+        warning = family_warning(
+            model, {None if answering.generator is None else answering.generator.endpoint.model: 0}
+        )
+    warnings = warned([warning])
     with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
-    return _show(result, junit)
+    return _show(result, junit, warnings)
 
 
 @suite_command.command("list")
@@ -134,12 +144,13 @@ def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
     return _show(result, junit)
 
 
-def _show(result: "SuiteResult", junit: Path | None) -> int:
+def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]] | None = None) -> int:
     from judgeboard.methods.suite_results import write_junit
+    from judgeboard.reports.output import to_plain
 
     if junit is not None:
         write_junit(result, junit)
-    options.show(result, summary_lines(result))
+    options.show(to_plain(result) | (warnings or {}), summary_lines(result))
     return result.exit_code
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
+from judgeboard.health.family import selection_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.openai_provider import OPENAI
@@ -295,6 +296,8 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         return address
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
+    if warning := selection_warning(seen(), estimate.model, selected.where):
+        show(tag("div", warning, cls="jb-cap"))
     reviewer = ask_reviewer("Your name is stored with the job.")
     pressed = st.button(
         f"Rejudge {count(estimate.calls, 'answer')}",
