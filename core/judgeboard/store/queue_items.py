@@ -13,6 +13,7 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    literal,
     select,
     type_coerce,
     update,
@@ -118,11 +119,10 @@ def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set
 
 def flags_to_decide(connection: Connection, item: QueueItem) -> tuple[int, ...]:
     """Return the flags that a review of an item decides: the item's, and all other open flags of its answer."""
-    query = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item.id)
-    if item.repeat_for is None:
-        is_open = FLAG.c.response_id == item.response_id, FLAG.c.state == FlagState.OPEN.value
-        query = query.union(select(FLAG.c.id).where(*is_open))
-    return tuple(sorted(connection.execute(query).scalars()))
+    of_item = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item.id)
+    is_open = FLAG.c.response_id == item.response_id, FLAG.c.state == FlagState.OPEN.value
+    others = select(FLAG.c.id).where(*is_open, literal(item.repeat_for is None))
+    return tuple(sorted(connection.execute(of_item.union(others)).scalars()))
 
 
 def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
