@@ -39,6 +39,7 @@ COMMANDS: dict[str, str] = {
     "export": "database",
     "forget": "database",
     "migrate": "database",
+    "index": "database",
     "config": "database",
     "doctor": "database",
 }
