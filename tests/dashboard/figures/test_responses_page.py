@@ -129,9 +129,9 @@ def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page: OpenPage, s
     app.selectbox(key="responses_sort").select("metadata.n").run()
     assert list(app.dataframe[0].value["n"])[:4] == ["1", "2", "4", "5"], "over the whole list"
     app.selectbox(key="responses_metadata_field").select("n").run()
-    app.selectbox(key="responses_metadata_value").set_value(">=118").run()
-    assert count_in(app) == 2
-    assert app.query_params["metadata.n>"] == [">=118".removeprefix(">=")]
+    app.selectbox(key="responses_metadata_value").select("118").run()
+    assert count_in(app) == 1
+    assert app.query_params["metadata.n"] == ["118"]
     app.button(key="responses_chip_metadata.tenant").click().run()
-    app.button(key="responses_chip_metadata.n>").click().run()
+    app.button(key="responses_chip_metadata.n").click().run()
     assert count_in(app) == 120
