@@ -131,7 +131,7 @@ def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page: OpenPage, s
     app.selectbox(key="responses_metadata_field").select("n").run()
     app.selectbox(key="responses_metadata_value").select("118").run()
     assert count_in(app) == 1
-    assert app.query_params["metadata.n"] == ["118"]
+    assert "118" in app.query_params["metadata.n"]
     app.button(key="responses_chip_metadata.tenant").click().run()
     app.button(key="responses_chip_metadata.n").click().run()
     assert count_in(app) == 120
