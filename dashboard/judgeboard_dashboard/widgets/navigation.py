@@ -9,7 +9,6 @@ import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
-from judgeboard.agreement.choice import By
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.stats.ratings import Human
@@ -224,7 +223,7 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
         fields.get("scored"),
         None if reviewer is None else int(reviewer),
         cast("Human", fields.get("human", "gold")),
-        cast("By | None", fields.get("sliced")),
+        fields.get("sliced"),
         fields.get("slice"),
     )
     with reading() as connection:
