@@ -25,6 +25,7 @@ from judgeboard_dashboard.review.claims import (
     shown_claims,
     statements_of,
 )
+from judgeboard_dashboard.review.raw_calls import raw_calls_pane
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
@@ -82,10 +83,14 @@ def answer_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool, lin
         "div",
         question_block(item, whole=whole),
         tag("div", cls="jb-rule"),
-        tag("div", "Answer", link, cls="jb-label"),
+        tag("div", "Answer", _refusal(item), link, cls="jb-label"),
         _evidence(item, item.answer, claims, whole=whole, cls="jb-evidence jb-answer"),
         cls="jb-pane",
     )
+
+
+def _refusal(item: Item) -> Html | None:
+    return tag("span", "Refusal: nothing was retrieved", cls="jb-mark") if item.right_refusal else None
 
 
 def question_block(item: Item, *, whole: bool) -> Html:
@@ -241,7 +246,13 @@ def sentence_pane(
         "div",
         question_block(item, whole=whole),
         tag("div", cls="jb-rule"),
-        tag("div", join(("Answer", *((" ", link) if link else ()))), tag("span", summary), cls="jb-label"),
+        tag(
+            "div",
+            join(("Answer", *((" ", link) if link else ()))),
+            _refusal(item),
+            tag("span", summary),
+            cls="jb-label",
+        ),
         tag("div", *rows),
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),
@@ -298,18 +309,23 @@ def answer_panes(
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
-    Only the claims of the judgment of ``actions`` are marked. ``side`` returns the pane on the right, from the claims
-    as marked in the texts; ``under_side`` shows fields under it. ``saved`` are the reviewer's own stored marks.
+    Only the claims of one judgment are marked (`Item.with_claims`). ``side`` returns the pane on the right, from the
+    claims as marked in the texts; ``under_side`` shows fields under it. ``saved`` are the reviewer's own stored marks.
     ``link`` leads from the answer to more about it.
     """
     session = actions.session
-    claims = () if actions.judgment is None else actions.judgment.claims or ()
-    statements = statements_of(item.answer, claims, actions.judgment_id)
+    judgment = item.with_claims
+    claims = () if judgment is None else judgment.claims or ()
+    statements = statements_of(item.answer, claims, None if judgment is None else judgment.id)
     marks = MarkActions(session, item.response_id, statements, saved)
     shown = shown_claims(claims, statements, marks.shown, marks.at)
     _tools_line(actions, marks)
     whole = item.response_id in session.whole
-    if session.by_sentence:
+    show_calls = session.raw_calls and bool(item.judgments)
+    if show_calls:
+        parts = [("calls", raw_calls_pane(item))]
+        widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
+    elif session.by_sentence:
         aligned = align(item.answer or "", item.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
         widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
@@ -319,8 +335,8 @@ def answer_panes(
             ("passages", tag("div", passage_list(item, shown, whole=whole), cls="jb-pane")),
         ]
         widths = list(WIDTHS.values())
-    more = 0 if whole else unsent([item.query, item.answer], item.passages)
-    with st.container(key="panes_two" if session.by_sentence else "panes"):
+    more = 0 if whole or show_calls else unsent([item.query, item.answer], item.passages)
+    with st.container(key="panes_two" if len(parts) == 1 else "panes"):
         for column, (name, markup) in zip(
             st.columns(widths, gap="small"), [*parts, ("judge", side(shown))], strict=True
         ):
@@ -330,6 +346,9 @@ def answer_panes(
                 if more and name != "judge":
                     label = f"Show all ({size(more)})"
                     key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}")
+                if name == "judge" and item.judgments:
+                    label = "Back to the texts" if show_calls else "Raw calls"
+                    key_button(label, actions.raw_calls, key=f"calls_{actions.row}", shortcut="F2", quiet=True)
                 if name == "judge" and under_side is not None:
                     under_side()
 
