@@ -281,3 +281,42 @@ def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
     press(page, "calls_")
     assert [body for body in bodies(page) if "jb-answer" in body]
     assert "calls_" not in str([button.key for button in open_page("item", response="not-judged").button])
+
+
+def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passages(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    details = [{"rank": 1, "metadata": {"url": "http://crag.example/a?b=<c>"}, "score": 0.8312345678}, {}]
+    turns = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"text": "Which <rock>?"}]})
+    with sqlite_store.writing() as connection:
+        answer = Response(
+            "log",
+            "told",
+            "Which is older?",
+            "**Granite** is.",
+            ("| rock | age |\n|---|---|\n| granite | 300 |", "Basalt."),
+            messages=turns,
+            reference="Granite is older.",
+            generator_model="writer-2",
+            metadata={"tags": ["rock", "age"], "tenant": {"name": "acme"}, "context_details": details},
+        )
+        store_responses(connection, [answer])
+    page = open_page("item", response="told")
+    words = shown(page)
+    assert "Context of the answer: 2 messages, reference, 3 facts of the log" in words
+    for part in ("Granite is older.", "UserHi", "AssistantWhich <rock>?", "modelwriter-2", "tagsrock, age"):
+        assert part in words
+    assert "tenant.nameacme" in words
+    assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
+    [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
+    assert "<a" not in pane
+    assert "<td>granite</td>" in pane
+    [text] = [body for body in bodies(page) if "jb-answer" in body]
+    assert "<strong>Granite</strong> is." in text
+    assert '<details class="jb-block jb-context" open="">' in text
+    press(page, "stored_")
+    assert "**Granite** is." in shown(page)
+    assert "| granite | 300 |" in shown(page)
+    press(press(page, "stored_"), "statement_")
+    assert "**Granite** is." in shown(page), "marks are shown in the text as stored"
+    assert "stored_" not in str([button.key for button in open_page("item", response="good").button])
