@@ -71,7 +71,8 @@ def next_(name: str) -> None:
         shows_judge = item.response_id is not None and not item.queue.blind_judge
         judges = judges_on(connection, item.response_id or 0, who.id) if shows_judge else None
     leased = {"item": item.item_id, "token": item.token, "until": item.until, "queue": item.queue.name}
-    asked = {"guidelines": item.queue.guidelines, "grades": item.queue.grades, "texts": text}
+    grades = {"grades": item.queue.grades, "optional_grades": item.queue.optional_grades}
+    asked = {"guidelines": item.queue.guidelines, **grades, "texts": text}
     options.show(leased | asked | _judges_json(judges), _item_lines(item, text, judges))
 
 
@@ -95,7 +96,7 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     """Store your review of a leased item.
 
     For an answer: `confirm` that it is bad, `dismiss` the flag, or `unsure`. For a pair: the side of the better
-    answer. TOKEN is printed by `queue next`.
+    answer. TOKEN is printed by `queue next`. `confirm` and `dismiss` need every grade that the queue requires.
     """
     from judgeboard.reviews.queue_decisions import decide_item, preference_at
 
@@ -211,14 +212,19 @@ def _item_lines(item: "LeasedItem", text: "ItemText", judges: "Judges | None") -
         if text.passages is None:
             parts.append(("", NO_PASSAGES))
         parts.append((f"ANSWER {readable(text.external_id)}", text.answer))
+        required = (_usage(grade) for grade in item.queue.grades)
         usage = " ".join(
-            ("confirm|dismiss|unsure", *(_USAGE.get(grade, f"--score '{grade}=1..5'") for grade in item.queue.grades))
+            ("confirm|dismiss|unsure", *required, *(f"[{_usage(grade)}]" for grade in item.queue.optional_grades))
         )
     for title, part in parts:
         yield from ("", title, readable(part)) if title else ("", NO_PASSAGES)
     judge_lines = [] if judges is None else _judge_lines(judges)
     yield from ("", *judge_lines, "") if judge_lines else ("",)
     yield f"judgeboard queue decide {item.token} {usage}"
+
+
+def _usage(grade: str) -> str:
+    return _USAGE.get(grade, f"--score '{grade}=1..5'")
 
 
 def _judge_lines(judges: "Judges") -> list[str]:

@@ -37,6 +37,7 @@ class Queue:
 
     ``overlap`` is the share of items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate`` is
     the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again.
+    A review must give the ``grades``, unless it is unsure; it may give the ``optional_grades``.
     """
 
     id: int
@@ -52,6 +53,7 @@ class Queue:
     blind_judge: bool
     reveal: bool
     grades: tuple[str, ...]
+    optional_grades: tuple[str, ...]
     sampling_rate: float
     repeat_rate: float
     lease_seconds: int
@@ -63,6 +65,11 @@ class Queue:
     def blind(self) -> bool:
         """Whether it hides anything from the reviewer of an item."""
         return self.blind_people or self.blind_judge
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The grades that a review can give, the required ones first."""
+        return (*self.grades, *self.optional_grades)
 
 
 def insert_queue(connection: Connection, row: dict[str, Any]) -> int | None:
