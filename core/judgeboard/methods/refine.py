@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
+from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.rating import KIND, Rated, Rating, RatingJudge
 from judgeboard.llm.asking import Generated
 from judgeboard.llm.chat import Chat, call
@@ -196,8 +197,10 @@ class Refiner:
         judge = self._rating_judge()
         evidence = None if passages is None else tuple(passages)
 
+        item = JudgeInput(0, generation.request_text(checked), "", evidence, turns=earlier_turns(checked))
+
         async def rate(answer: str, _number: int) -> Rated:
-            return await judge.rate(JudgeInput(0, generation.request_text(checked), answer, evidence))
+            return await judge.rate(replace(item, answer=answer))
 
         try:
             attempts = await attempt_until_good(self._answer, rate, checked, self._rule)
@@ -301,6 +304,5 @@ def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:
     """Return the same judge version with replies from a file (JSONL of response_id and raw)."""
     version = judge.version
     chat = RecordedChat(read_replies(replies), attempt_replies)
-    return RatingJudge(
-        ModelEndpoint(chat, version.model or "recorded"), name=version.name, max_output=version.params["max_output"]
-    )
+    endpoint = ModelEndpoint(chat, version.model or "recorded")
+    return RatingJudge(endpoint, name=version.name, max_output=version.params["max_output"], asking=judge.asking)
