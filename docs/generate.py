@@ -347,7 +347,7 @@ EXAMPLES: Mapping[str, str] = {
     "queue next": "queue next {open}",
     "queue skip": "queue skip {token}",
     "queue release": "queue release {token}",
-    "queue decide": "queue decide {token} confirm --quality 1 --groundedness 0.1",
+    "queue decide": "queue decide {token} confirm --label hallucinated --groundedness 0.1",
     "queue reveal": "queue reveal {review}",
     "queue export": "queue export two {folder}/bundle.jsonl --reviewer Mara",
     "queue merge": "queue merge {folder}/bundle.jsonl",

@@ -67,10 +67,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--grades",
-    default="groundedness,quality",
+    default="label,groundedness",
     show_default=True,
-    help="Grades that reviewers are asked for: label, groundedness, quality, or names of rubric dimensions (1 to 5).",
+    help="Grades that a review must give: label, groundedness, quality, or names of rubric dimensions (1 to 5).",
 )
+@click.option("--optional-grades", default="quality", show_default=True, help="Grades that a review may give.")
 @click.option(
     "--schema",
     metavar="FILE|NAME",
@@ -126,13 +127,14 @@ def create(
     from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
 
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
-    reveal, grades = not rules.pop("no_reveal"), tuple(options.listed(rules.pop("grades")))
+    reveal = not rules.pop("no_reveal")
+    for grades in ("grades", "optional_grades"):
+        rules[grades] = tuple(options.listed(rules[grades]))
     queue_rules = QueueRules(
         name,
         where,
         order=QueueOrder(order or orders_of(blind=blind)[0]),
         reveal=reveal,
-        grades=grades,
         guidelines=None if guidelines is None else _text(guidelines),
         lease_seconds=round(lease_minutes * 60),
         **rules,

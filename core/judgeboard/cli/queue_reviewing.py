@@ -74,7 +74,8 @@ def next_(name: str) -> None:
         judges = judges_on(connection, item.response_id or 0, who.id) if shows_judge else None
     schema = schema_of_item(store, item.item_id)
     leased = {"item": item.item_id, "token": item.token, "until": item.until, "queue": item.queue.name}
-    asked = {"guidelines": item.queue.guidelines, "grades": item.queue.grades, "texts": text}
+    grades = {"grades": item.queue.grades, "optional_grades": item.queue.optional_grades}
+    asked = {"guidelines": item.queue.guidelines, **grades, "texts": text}
     fields = {} if schema is None else {"schema": schema.as_json()}
     options.show(leased | asked | fields | _judges_json(judges), _item_lines(item, text, judges, schema))
 
@@ -99,7 +100,7 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     """Store your review of a leased item.
 
     For an answer: `confirm` that it is bad, `dismiss` the flag, or `unsure`. For a pair: the side of the better
-    answer. TOKEN is printed by `queue next`.
+    answer. TOKEN is printed by `queue next`. `confirm` and `dismiss` need every grade that the queue requires.
     """
     from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.leases import split_token
@@ -226,9 +227,10 @@ def _item_lines(
         if text.passages is None:
             parts.append(("", NO_PASSAGES))
         parts.append((f"ANSWER {readable(text.external_id)}", text.answer))
-        asked = [_USAGE.get(grade, f"--score '{grade}=1..5'") for grade in item.queue.grades]
-        asked += [] if schema is None else [_field_usage(field) for field in schema.own]
-        usage = " ".join(("confirm|dismiss|unsure", *asked))
+        required = (_usage(grade) for grade in item.queue.grades)
+        optional = (f"[{_usage(grade)}]" for grade in item.queue.optional_grades)
+        fields = () if schema is None else (_field_usage(field) for field in schema.own)
+        usage = " ".join(("confirm|dismiss|unsure", *required, *optional, *fields))
     for title, part in parts:
         yield from ("", title, readable(part)) if title else ("", NO_PASSAGES)
     judge_lines = [] if judges is None else _judge_lines(judges)
@@ -236,12 +238,17 @@ def _item_lines(
     yield f"judgeboard queue decide {item.token} {usage}"
 
 
+def _usage(grade: str) -> str:
+    return _USAGE.get(grade, f"--score '{grade}=1..5'")
+
+
 def _field_usage(field: "SchemaField") -> str:
     """Return the option that gives a field: "--field 'verdict=correct|wrong'"."""
     values = "yes|no" if field.type == "yes_no" else "|".join(map(str, field.values)) or field.type.value.upper()
     if field.type == "spans":
         values = f'[{{"type": "{field.values[0]}", "start": 0, "end": 9}}]'
-    return f"--field '{field.name}={values}'"
+    option = f"--field '{field.name}={values}'"
+    return option if field.required else f"[{option}]"
 
 
 def _judge_lines(judges: "Judges") -> list[str]:

@@ -13,6 +13,7 @@ from judgeboard.reviews.checks import NOTHING, check_same, checked_request
 from judgeboard.reviews.decisions import keep_draft, new_review, store_review
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.outcome import update_item_state
+from judgeboard.reviews.queues import check_required
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -101,6 +102,7 @@ def decide_item(
     ``request_key`` again stores nothing.
 
     Raises:
+        MissingGrades: The queue requires a grade that is missing, and the decision is not unsure.
         DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is
             stored as a review without a decision.
         BadInput: The grade, the judgment or the request key cannot be used, nothing is given, or the decision does
@@ -139,6 +141,7 @@ def decide_item(
         details = _details(item, queue, review)
         refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
         if lease is not None and refusal is None:
+            check_required(queue, decision, grade)
             review_id = store_review(connection, "decide_item", review, reviewer, **details)
             use_lease(connection, lease.id, review_id)
             state = update_item_state(connection, item.id, request.at)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import FlagState, ItemState, QueueOrder, QueueState
+from judgeboard.domain import Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -72,7 +72,8 @@ class QueueRules:
     ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to 1) is the share of
     items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0 to below 1) is the share of randomly
     sampled answers. ``repeat_rate`` (0 to below 1) is the probability that reviewers get one of their own items again
-    after a week. ``grades`` are asked of reviewers: label, groundedness, quality, or the name of a rubric's dimension.
+    after a week. A review must give the ``grades``, unless it is unsure, and may give the ``optional_grades``: label,
+    groundedness, quality, or the name of a rubric's dimension.
     ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. Raises BadInput if a value is
     outside its range, or the queue hides the judge and its order is made from scores.
     """
@@ -85,7 +86,8 @@ class QueueRules:
     blind_people: bool = False
     blind_judge: bool = False
     reveal: bool = True
-    grades: tuple[str, ...] = ("groundedness", "quality")
+    grades: tuple[str, ...] = ("label", "groundedness")
+    optional_grades: tuple[str, ...] = ("quality",)
     sampling_rate: float = 0.0
     repeat_rate: float = 0.0
     guidelines: str | None = None
@@ -119,10 +121,12 @@ class QueueRules:
                 f"the order {self.order.value} ({ORDER_LABELS[self.order]}) uses judges' scores, which this "
                 "queue hides: order by oldest or random"
             )
+        optional = tuple(grade for grade in dict.fromkeys(self.optional_grades) if grade not in self.grades)
+        object.__setattr__(self, "optional_grades", optional)
         self._check_texts()
 
     def _check_texts(self) -> None:
-        for grade in self.grades:
+        for grade in (*self.grades, *self.optional_grades):
             if not grade.strip() or len(grade) > LONGEST_KEY or not grade.isprintable():
                 raise BadInput("a grade must be label, groundedness, quality or the name of a rubric's dimension")
         if self.guidelines is not None and len(self.guidelines) > LONGEST_GUIDELINES:
@@ -139,6 +143,7 @@ class QueueRules:
             "sort": self.order.value,
             "reviews_needed": self.needed,
             "grades": list(self.grades),
+            "optional_grades": list(self.optional_grades),
         }
 
 
@@ -281,6 +286,26 @@ def check_open(queue: Queue) -> None:
         raise BadInput(f"the queue {queue.name!r} is closed")
 
 
+class MissingGrades(BadInput):
+    """A review lacks grades that its queue requires."""
+
+
+def missing_grades(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
+    """Return the required grades that a review lacks; an unsure review and one of a pair need none."""
+    if queue.subject == PAIRS or decision is Decision.UNSURE:
+        return ()
+    given = {name for name in ASKED if getattr(grade, name) is not None}
+    given |= {score.dimension for score in grade.scores if score.value is not None}
+    return tuple(name for name in queue.grades if name not in given)
+
+
+def check_required(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> None:
+    """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
+    if missing := missing_grades(queue, decision, grade):
+        required = ", ".join(queue.grades)
+        raise MissingGrades(f"the queue {queue.name!r} requires {required}; missing: {', '.join(missing)}")
+
+
 def queue_progress(
     connection: Connection, queue: str | Queue, *, with_people: bool = True, now: datetime | None = None
 ) -> QueueProgress:
@@ -340,8 +365,10 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     ]
     if queue.label_schema is not None:
         phrases.append(f"label schema {queue.label_schema}")
-    elif queue.subject != PAIRS and queue.grades:
-        phrases.append(f"asks for {', '.join(queue.grades)}")
+    if queue.subject != PAIRS and queue.grades:
+        phrases.append(f"requires {', '.join(queue.grades)}")
+    if queue.subject != PAIRS and queue.optional_grades:
+        phrases.append(f"optional: {', '.join(queue.optional_grades)}")
     if queue.sampling_rate:
         phrases.append(f"{percent(queue.sampling_rate)} randomly sampled")
     if queue.repeat_rate and for_lead:
@@ -370,7 +397,7 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
         *(f"no {noun} has the source {value!r}" for value in sources),
     ]
     if not of_pairs:
-        dimensions = [grade for grade in rules.grades if grade not in ASKED]
+        dimensions = [grade for grade in (*rules.grades, *rules.optional_grades) if grade not in ASKED]
         sentences += [
             f"nothing is scored on {dimension!r} yet: reviewers score it as a dimension of a rubric, 1 to 5"
             for dimension in dimensions_without_scores(connection, dimensions)
@@ -382,7 +409,12 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
     if rules.subject == PAIRS:
         raise BadInput("a queue of pairs has no label schema")
     stored = schema_named(connection, title)
-    return {"label_schema_id": stored.id, "grades": [f.name for f in stored.schema.fields if f.name in ASKED]}
+    graded = [field for field in stored.schema.fields if field.name in ASKED]
+    return {
+        "label_schema_id": stored.id,
+        "grades": [field.name for field in graded if field.required],
+        "optional_grades": [field.name for field in graded if not field.required],
+    }
 
 
 def _check_flags(connection: Connection, where: RowFilter) -> None:

@@ -49,7 +49,8 @@ class Queue:
 
     ``overlap`` is the share of items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate`` is
     the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again.
-    ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), None for the grades alone.
+    A review must give the ``grades``, unless it is unsure; it may give the ``optional_grades``. ``label_schema`` is the
+    title of the schema that reviewers fill in ("support v2"), None for the grades alone.
     """
 
     id: int
@@ -65,6 +66,7 @@ class Queue:
     blind_judge: bool
     reveal: bool
     grades: tuple[str, ...]
+    optional_grades: tuple[str, ...]
     sampling_rate: float
     repeat_rate: float
     lease_seconds: int
@@ -78,6 +80,11 @@ class Queue:
     def blind(self) -> bool:
         """Whether it hides anything from the reviewer of an item."""
         return self.blind_people or self.blind_judge
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The grades that a review can give, the required ones first."""
+        return (*self.grades, *self.optional_grades)
 
 
 _QUEUES = select(QUEUE, LABEL_SCHEMA_TITLE).outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == QUEUE.c.label_schema_id)

@@ -77,7 +77,7 @@ def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: Queue
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"label": "grounded"}, "required: verdict"),
+        ({"label": "grounded"}, "verdict"),
         ({"verdict": "wrong", "errors": [{"type": "fact", "start": 0, "end": 99}]}, "0 to 99"),
         ({"verdict": "wrong", "best": [2]}, "there is no passage 2"),
     ],
