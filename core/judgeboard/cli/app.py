@@ -41,6 +41,7 @@ COMMANDS: dict[str, str] = {
     "export": "database",
     "forget": "database",
     "migrate": "database",
+    "index": "database",
     "config": "database",
     "doctor": "database",
 }
