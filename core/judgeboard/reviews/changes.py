@@ -158,6 +158,7 @@ def edit(
             queue_item_id=item_id,
             stage=review.stage,
             replaces=review_id,
+            label_schema_id=review.label_schema_id,
             **request._asdict(),
         )
         details = {"edited": review_id, "flags": review.flag_ids, "decision": decision}

@@ -34,6 +34,7 @@ from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.responses import response_of
 from judgeboard.store.reviews import flags_decided
@@ -48,11 +49,13 @@ from judgeboard.store.tables import (
     JUDGMENT,
     JUDGMENT_REVIEW,
     JUDGMENT_SCORE,
+    LABEL_SCHEMA,
     PAIR,
     PREFERENCE_SCORE,
     REFINEMENT,
     RESPONSE,
     REVIEW,
+    REVIEW_SCORE,
     SAMPLE,
     VERSION,
 )
@@ -157,19 +160,18 @@ def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
     return query
 
 
-def _exported(query: Select[Any], parts: _Parts | None = None) -> ExportTable:
+def _exported(query: Select[Any], *parts: _Parts) -> ExportTable:
     """The export of a query; source and external id come first."""
     columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != _KEY]
-    if parts is not None:
-        columns.append(Column(parts.name, ColumnType.JSON))
+    columns += [Column(part.name, ColumnType.JSON) for part in parts]
 
     def rows(connection: Connection) -> Iterator[dict[str, Any]]:
         for chunk in _chunks(connection, query):
-            gathered = {} if parts is None else parts.read(connection, [row[_KEY] for row in chunk])
+            gathered = [(part, part.read(connection, [row[_KEY] for row in chunk])) for part in parts]
             for row in chunk:
-                if parts is not None:
-                    belonging = gathered.get(row[_KEY])
-                    row[parts.name] = belonging and parts.value(belonging)
+                for part, rows_by_id in gathered:
+                    belonging = rows_by_id.get(row[_KEY])
+                    row[part.name] = belonging and part.value(belonging)
                 yield row
 
     return ExportTable(tuple(sorted(columns, key=lambda column: column.name not in _NAMED)), rows)
@@ -205,7 +207,7 @@ def _preferences() -> Select[Any]:
     """Every review of a pair, without the columns of reviews of answers."""
     of_answers = (
         "response_id judgment_seen_id label label_implied groundedness quality spans corrected_answer why_differs "
-        "claim_marks"
+        "claim_marks label_schema_id choices texts in_suite"
     )
     query = _query(REVIEW, f"{of_answers} comparison_seen_id stage seen decision", review="preference")
     return query.add_columns(
@@ -385,6 +387,32 @@ def _human(preferences: Sequence[CurrentPreference]) -> list[dict[str, Any]] | N
     return people or None
 
 
+def _reviews() -> ExportTable:
+    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` those of a rubric."""
+    query = _query(REVIEW, "pair_id comparison_seen_id shown label_schema_id")
+    query = (
+        query.add_columns(LABEL_SCHEMA_TITLE)
+        .outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == REVIEW.c.label_schema_id)
+        .where(REVIEW.c.response_id.is_not(None))
+    )
+    flags = _Parts("flags", flags_decided, lambda flags: [_fields(flag, "id", "rule") for flag in flags])
+    plain = _exported(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags)
+    named = [column for column in plain.columns if column.name not in {"choices", "texts", "scores"}]
+
+    def rows(connection: Connection) -> Iterator[dict[str, Any]]:
+        for row in plain.rows(connection):
+            scores = row.pop("scores") or ()
+            values = {score.dimension: score.value for score in scores} or None
+            fields = {**(row.pop("choices") or {}), **(row.pop("texts") or {})}
+            if row["label_schema"] is not None:
+                yield row | {"fields": {**fields, **(values or {})} or None, "aspects": None, "scale": None}
+            else:
+                yield row | {"fields": None, "aspects": values, "scale": scores[0].scale if scores else None}
+
+    more = (Column("fields", ColumnType.JSON), Column("aspects", ColumnType.JSON), Column("scale"))
+    return ExportTable((*named, *more), rows)
+
+
 EXPORTS: Mapping[str, ExportTable] = {
     "responses": ExportTable(RESPONSE_COLUMNS, _responses),
     "judgments": _exported(
@@ -402,10 +430,8 @@ EXPORTS: Mapping[str, ExportTable] = {
             judge_name="judge",
         )
     ),
-    "reviews": _exported(
-        _query(REVIEW, "pair_id comparison_seen_id shown").where(REVIEW.c.response_id.is_not(None)),
-        _Parts("flags", flags_decided, lambda flags: [_fields(flag, "id", "rule") for flag in flags]),
-    ),
+    "reviews": _reviews(),
+    "label_schemas": _exported(_query(LABEL_SCHEMA, "hash")),
     "comments": _exported(_query(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None))),
     "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs),
     "comparisons": _exported(
