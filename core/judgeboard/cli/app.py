@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "suite": "suite",
     "flag": "database",
     "queue": "queue",
+    "schema": "schema",
     "adjudicate": "adjudicate",
     "serve": "serve",
     "worker": "serve",
