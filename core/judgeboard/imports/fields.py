@@ -113,13 +113,8 @@ def nested_names(values: Mapping[str, Any]) -> list[str]:
     names = []
     while waiting and len(names) < MAX_NESTED:
         path, value = waiting.pop(0)
-        inner = (
-            list(value.items())
-            if isinstance(value, dict)
-            else list(enumerate(value[:1]))
-            if isinstance(value, list)
-            else []
-        )
+        first = enumerate(value[:1]) if isinstance(value, list) else ()
+        inner = value.items() if isinstance(value, dict) else first
         if len(path) > 1 and value is not None:
             names.append(metadata_field(path))
         if len(path) < NESTED_DEPTH:
@@ -149,8 +144,9 @@ class Columns:
     """Decides which column of a file is which field, for every set of columns that its rows have.
 
     ``fields`` are the fields of this kind of file and their other names. ``mapping``, ``{theirs: ours}``, comes before
-    all names; a name with dots that is no column names a value inside one. ``left_over`` says how a column that is no field is handled. ``reads_left_over`` says whether such a
-    column is read all the same, given the fields with a column.
+    all names; a name with dots that is no column names a value inside one. ``left_over`` says how a column that is no
+    field is handled. ``reads_left_over`` says whether such a column is read all the same, given the fields with a
+    column.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ def test_a_row_without_the_value_is_rejected_with_line_and_field(tmp_path: Path)
     rows = [
         ROW,
         {**ROW, "input": {"question": {"text": "q"}}, "run": {"id": "r2"}},
-        {**ROW, "input": "q", "run": {"id": "r3"}},
+        {**ROW, "input": {"text": "q"}, "run": {"id": "r3"}},
     ]
     _, wrong, absent = read_records(written(tmp_path, *rows), mapping=MAPPING)
     assert isinstance(wrong, Rejected)
