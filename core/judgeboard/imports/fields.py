@@ -110,7 +110,7 @@ MAX_NESTED = 200
 def nested_names(values: Mapping[str, Any]) -> list[str]:
     """Return the names of the values inside objects and lists, of which the first item counts: ``input.question``."""
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((name,), value) for name, value in values.items() if name]
-    names = []
+    names: list[str] = []
     while waiting and len(names) < MAX_NESTED:
         path, value = waiting.pop(0)
         first = enumerate(value[:1]) if isinstance(value, list) else ()
