@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from judgeboard.text import number_words
 
@@ -231,9 +231,16 @@ class Response:
     derived_from: int | None = None
 
 
+class Turn(NamedTuple):
+    """A message of a dialogue: the role (user or assistant) and its text."""
+
+    role: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeInput:
-    """The part of a stored response that a judge sees."""
+    """The part of a stored response that a judge sees; ``turns`` came before the question, see `earlier_turns`."""
 
     response_id: int
     query: str
@@ -242,6 +249,7 @@ class JudgeInput:
     query_type: str = "unspecified"
     reference: str | None = None
     external_id: str = ""
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

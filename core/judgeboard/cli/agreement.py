@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.next_step import suggest
 from judgeboard.errors import BadInput
 
 
@@ -100,3 +101,5 @@ def agreement_command(alt_test: bool, epsilon: float | None, report: Path | None
         write_whole(report, lambda file: file.write(page))
         lines.append(f"written to {report}")
     options.show(result, lines)
+    if report is None:
+        suggest("agreement", "--report", "agreement.html")

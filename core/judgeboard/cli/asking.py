@@ -1,6 +1,6 @@
 """Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,11 +80,23 @@ few_shot_options: Callable[[F], F] = decorator(
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
+temperature_option: Callable[[F], F] = click.option(
+    "--temperature",
+    type=FiniteRange(0, 2),
+    help="Sampling temperature of the judge, from 0 to 2 (default: 0). Part of the judge version.",
+)
 judge_options: Callable[[F], F] = decorator(
     judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers."),
     model_options,
     click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."),
     click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages."),
+    click.option(
+        "--dialogue",
+        type=click.Choice(["last", "whole"]),
+        help="What of a dialogue to judge: its last answer, with the earlier turns as context, or the whole (default: "
+        "last).",
+    ),
+    temperature_option,
 )
 stored_judge_options: Callable[[F], F] = decorator(
     judge_options,
@@ -137,6 +149,14 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             "on_progress": show,
             "on_stop": stopping,
         }
+
+
+def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
+    """Print warnings to stderr, before the first call; return them for the JSON output."""
+    known = [warning for warning in warnings if warning]
+    for warning in known:
+        click.echo(f"warning: {warning}", err=True)
+    return {"warnings": known}
 
 
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
