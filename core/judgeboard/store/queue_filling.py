@@ -332,7 +332,7 @@ def _draw(connection: Connection, queue: Queue, now: datetime) -> AddedItems:
     query = select(*columns).where(*_answer_conditions(connection, queue.filter))
     first: list[tuple[float, int, Matching]] = []
     for rows in connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions():
-        answers = [Matching(*row, severity=0.0, flag_ids=()) for row in rows]
+        answers = [Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows]
         position_of = positions(connection, queue, answers)
         first += [(position_of[answer.response_id], answer.response_id, answer) for answer in answers]
         first = nsmallest(queue.max_items or 0, first)

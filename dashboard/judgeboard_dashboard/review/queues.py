@@ -513,7 +513,7 @@ def _use_preset() -> None:
     if chosen is None:
         return
     rules = {name: getattr(_DEFAULTS, name) for name in ("flagged_only", "max_items", "needed", "order")}
-    rules |= {"blind_judge": False, "blind_people": False} | PRESETS[chosen].rules
+    rules |= {"blind_judge": False, "blind_people": False, **PRESETS[chosen].rules}
     st.session_state["nq_subject"] = FLAGGED if rules["flagged_only"] else EVERY
     st.session_state[_SIZE] = rules["max_items"]
     for name in ("needed", "blind_judge", "blind_people"):
