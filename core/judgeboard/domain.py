@@ -379,8 +379,9 @@ class ClaimMark:
 class Grade:
     """A person's grade of an answer; every part can be missing.
 
-    ``scores`` are on the dimensions of a rubric, ``claim_marks`` on single statements; ``why_differs`` is the reason
-    for another grade than the judge's.
+    ``scores`` are on the dimensions of a rubric or the scales of a label schema, ``claim_marks`` on single statements;
+    ``why_differs`` is the reason for another grade than the judge's. ``choices`` and ``texts`` are values of a label
+    schema by field, its spans are in ``spans``. ``in_suite``: the corrected answer becomes a case of a suite.
     """
 
     label: Label | None = None
@@ -392,6 +393,9 @@ class Grade:
     scores: tuple[DimensionScore, ...] = ()
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: WhyDiffers | None = None
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    in_suite: bool = False
 
     def __post_init__(self) -> None:
         checked_groundedness(self.groundedness)
@@ -400,7 +404,10 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class ImportedGrade:
-    """A person's grade from a file, with the external id of its response; ``scores`` are on their own scales."""
+    """A person's grade from a file, with the external id of its response; ``scores`` are on their own scales.
+
+    ``fields`` are values of the label schema with the title ``schema``.
+    """
 
     response_id: str
     annotator: str
@@ -408,6 +415,8 @@ class ImportedGrade:
     source: str | None = None
     at: datetime | None = None
     scores: tuple[DimensionScore, ...] = ()
+    schema: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ from judgeboard.errors import BadInput
 )
 @click.option(
     "--by",
-    type=click.Choice(["query_type", "judge_version", "generator", "source", "time", "length", "rule"]),
+    metavar="query_type|judge_version|generator|source|time|length|rule|metadata.KEY",
     help="Also measure each slice separately, if it has at least 10 answers.",
 )
 @click.option("--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?")

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "suite": "suite",
     "flag": "database",
     "queue": "queue",
+    "schema": "schema",
     "adjudicate": "adjudicate",
     "serve": "serve",
     "worker": "serve",
@@ -40,6 +41,7 @@ COMMANDS: dict[str, str] = {
     "export": "database",
     "forget": "database",
     "migrate": "database",
+    "index": "database",
     "config": "database",
     "doctor": "database",
 }

@@ -14,6 +14,7 @@ from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
+    from judgeboard.formats.label_schema import LabelSchema
     from judgeboard.llm.asking import Generator
     from judgeboard.runs.method import RunAccount, RunOptions
     from judgeboard.runs.runner import Tally
@@ -64,6 +65,14 @@ grade_options: Callable[[F], F] = decorator(
         multiple=True,
         metavar="DIMENSION=N",
         help="Grade on a dimension of a rubric (1 to 5). Repeat for more dimensions.",
+    ),
+    click.option(
+        "--field",
+        "fields",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Value of a field of the queue's label schema. Repeat for more fields; several values, spans and rankings "
+        "are written as JSON.",
     ),
 )
 few_shot_options: Callable[[F], F] = decorator(
@@ -198,8 +207,8 @@ def nobody_asked(context: click.Context, *own: str) -> None:
         raise BadInput(f"--recorded makes no model calls: remove {', '.join(needless)}")
 
 
-def given_grade(options: Mapping[str, Any]) -> "Grade":
-    """Return the grade that the options describe; raises BadInput if ``--score`` is not DIMENSION=N."""
+def given_grade(options: Mapping[str, Any], schema: "LabelSchema | None" = None) -> "Grade":
+    """Return the grade that the options describe, with the fields of a label schema; raises BadInput."""
     from judgeboard.domain import DimensionScore, Grade, Label
     from judgeboard.judges.rubric_file import SCALE
 
@@ -210,13 +219,25 @@ def given_grade(options: Mapping[str, Any]) -> "Grade":
             raise BadInput(f"--score {text!r} is not DIMENSION=N, for example relevance=4")
         scores.append(DimensionScore(name.strip(), int(value), SCALE))
     label = options["label"]
-    return Grade(
+    grade = Grade(
         label=None if label is None else Label(label),
         groundedness=options["groundedness"],
         quality=options["quality"],
         note=options.get("note"),
         scores=tuple(scores),
     )
+    if schema is None:
+        if options["fields"]:
+            raise BadInput("--field needs a queue with a label schema")
+        return grade
+    known = {field.name: field for field in schema.fields}
+    values = schema.values(grade)
+    for text in options["fields"]:
+        name, equals, value = text.partition("=")
+        if not equals or name not in known:
+            raise BadInput(f"--field {text!r} is not NAME=VALUE; the names are {', '.join(known)}")
+        values[name] = known[name].from_text(value)
+    return schema.grade(values, grade)
 
 
 def reviewed_examples(kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,6 +91,12 @@ if TYPE_CHECKING:
 )
 @click.option("--optional-grades", default="quality", show_default=True, help="Grades that a review may give.")
 @click.option(
+    "--schema",
+    metavar="FILE|NAME",
+    help="Label schema whose fields reviewers fill in, in place of --grades: a YAML file, which is stored, or the name "
+    "of a stored schema.",
+)
+@click.option(
     "--sampling-rate",
     type=options.FiniteRange(0, 1, max_open=True),
     default=0.0,
@@ -127,6 +133,7 @@ def create(
     assigned: str | None,
     guidelines: Path | None,
     lease_minutes: float,
+    schema: str | None,
     **rules: Any,
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
@@ -134,7 +141,9 @@ def create(
     The queue contains the open flags that match --where. Answers that are flagged later are added automatically,
     unless the queue has a --limit.
     """
+    from judgeboard.formats.label_schema import read_schema
     from judgeboard.people.roster import people_named
+    from judgeboard.reviews.label_schemas import add_schema
     from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
 
     if preset is not None:
@@ -160,7 +169,9 @@ def create(
     if assigned:
         options.reviewer(store)  # people may assign a queue to themselves
     people = people_named(store, options.listed(assigned or ""), new=False)
-    created = create_queue(store, queue_rules, by=options.actor(), assigned=people)
+    if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
+        schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
+    created = create_queue(store, queue_rules, by=options.actor(), assigned=people, schema=schema)
     with store.reading() as connection:
         warnings = unknown_values(connection, queue_rules)
     for sentence in warnings:

@@ -160,6 +160,7 @@ def edit(
             queue_item_id=item_id,
             stage=review.stage,
             replaces=review_id,
+            label_schema_id=review.label_schema_id,
             **request._asdict(),
         )
         details = {"edited": review_id, "flag": review.flag_id, "decision": decision}

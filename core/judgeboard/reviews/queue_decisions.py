@@ -135,6 +135,7 @@ def decide_item(
             None if blind else judgment_seen_id,
             stage=Stage.BLIND if blind else None,
             seen=seen,
+            label_schema_id=queue.label_schema_id,
             **request._asdict(),
         )
         details = _details(item, queue, review)
@@ -239,6 +240,7 @@ def answer_reveal(
             queue_item_id=item.id,
             stage=Stage.REVEALED,
             seen=(JUDGE,),
+            label_schema_id=blind.label_schema_id,
             replaces=None if earlier is None else earlier.id,
             **request._asdict(),
         )
@@ -279,6 +281,7 @@ def adjudicate(
             return Adjudicated(stored.id, item_id, repeated=True)
         if item.state is not ItemState.CONFLICT:
             raise DecisionRefused(NOT_IN_CONFLICT[item.state])
+        queue = queue_by_id(connection, item.queue_id)
         name = "this pair" if response is None else response.external_id
         check_not_blind(connection, by, item.response_id, item.pair_id, name)
         review = _item_review(
@@ -289,12 +292,13 @@ def adjudicate(
             grade,
             stage=Stage.ADJUDICATION,
             seen=(JUDGE, PEOPLE),
+            label_schema_id=queue.label_schema_id,
             **request._asdict(),
         )
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
-        details = _details(item, queue_by_id(connection, item.queue_id), review)
+        details = _details(item, queue, review)
         review_id = store_review(connection, "adjudicate", review, by, **details)
         update_item_state(connection, item_id, request.at)
         return Adjudicated(review_id, item_id, repeated=False)

@@ -17,6 +17,7 @@ from judgeboard.stats.estimates import percent
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.leases import own_progress
 from judgeboard.store.queue_filling import (
     any_pairs,
@@ -237,11 +238,14 @@ def create_queue(
     *,
     by: Actor,
     assigned: Sequence[Reviewer] = (),
+    schema: str | None = None,
     now: datetime | None = None,
 ) -> CreatedQueue:
     """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
-    Raises BadInput if a queue has this name already, or no flag can ever match.
+    ``schema`` is the title of a label schema ("support v2", or a name for its newest version): reviewers fill in its
+    fields in place of the grades of ``rules``. Raises BadInput if a queue has this name already, or no flag can ever
+    match; NotFound if there is no such schema.
     """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
@@ -250,6 +254,8 @@ def create_queue(
             row["drawn_from"] = count_matching(
                 connection, rules.where, subject=rules.subject, flagged_only=rules.flagged_only
             )
+        if schema is not None:
+            row |= _schema_columns(connection, rules, schema)
         queue_id = insert_queue(connection, row)
         if queue_id is None:
             raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
@@ -408,6 +414,8 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         number = min(queue.max_items, queue.drawn_from)
         how = f" (seed {queue.seed!r})" if queue.sort is QueueOrder.RANDOM else ""
         phrases.insert(1, f"{number:,} of {queue.drawn_from:,} that matched{how}")
+    if queue.label_schema is not None:
+        phrases.append(f"label schema {queue.label_schema}")
     if queue.subject != PAIRS and queue.grades:
         phrases.append(f"requires {', '.join(queue.grades)}")
     if queue.subject != PAIRS and queue.optional_grades:
@@ -448,6 +456,18 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
             for dimension in dimensions_without_scores(connection, dimensions)
         ]
     return sentences
+
+
+def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> dict[str, Any]:
+    if rules.subject == PAIRS:
+        raise BadInput("a queue of pairs has no label schema")
+    stored = schema_named(connection, title)
+    graded = [field for field in stored.schema.fields if field.name in ASKED]
+    return {
+        "label_schema_id": stored.id,
+        "grades": [field.name for field in graded if field.required],
+        "optional_grades": [field.name for field in graded if not field.required],
+    }
 
 
 def _check_flags(connection: Connection, where: RowFilter, *, states: bool) -> None:

@@ -154,6 +154,8 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "question": {},
         "queue": queue,
         "queue_id": queue.id,
+        "schema_id": 1,
+        "title": "support",
         "queue_ids": (queue.id,),
         "repeats": 1,
         "request_key": "mark-review-",
