@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
 from judgeboard.stats.estimates import two_decimals
@@ -51,6 +52,11 @@ def capital(text: str) -> str:
 def count(number: int, noun: str) -> str:
     """Return "1 answer", "2,912 answers"."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def rules_words(rules: Iterable[str]) -> str:
+    """Return rules in words, each once: "Low groundedness · feedback gap"."""
+    return capital(" · ".join(dict.fromkeys(map(rule_words, rules))))
 
 
 def score(value: float | None) -> str:
