@@ -441,7 +441,7 @@ def _scales(queue: Queue) -> Html:
     }
     parts: list[Html] = []
     for grade, (question, steps) in scales.items():
-        if grade in queue.grades:
+        if grade in queue.asked:
             cells = [
                 part
                 for _, name, key, meaning in steps
