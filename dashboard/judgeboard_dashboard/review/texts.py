@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Literal
 
 import streamlit as st
@@ -217,14 +217,14 @@ def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]
     } or {0}
     parts: list[Html] = []
     begun = set[str]()
-    for is_open, group in groupby(enumerate(pieces), key=lambda piece: piece[0] in near):
-        members = [piece for _, piece in group]
-        start, end = members[0][0], members[-1][1]
+    changes = [0, *(at for at in range(1, len(pieces)) if (at in near) is not (at - 1 in near)), len(pieces)]
+    for first, behind in pairwise(changes):
+        start, end = edges[first], edges[behind]
         text = marked(sent, spans, here="q", there="a", part=(start, end), begun=begun)
-        if is_open or end - start < SHORTEST_FOLD:
+        if first in near or end - start < SHORTEST_FOLD:
             parts.append(text)
         else:
-            summary = tag("summary", data_n=f"{count(len(members), 'sentence')} ({size(end - start)})")
+            summary = tag("summary", data_n=f"{count(behind - first, 'sentence')} ({size(end - start)})")
             parts.append(tag("details", summary, text, cls="jb-fold"))
     return join(parts)
 
