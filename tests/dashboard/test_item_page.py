@@ -192,8 +192,8 @@ def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
 def test_the_last_one_says_so(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness")
     press(page, "confirm_")
-    assert "That was the last open flag for this filter." in shown(page)
-    assert "other flags are open." in shown(page)
+    assert "That was the last answer for this filter." in shown(page)
+    assert "other answers have open flags." in shown(page)
     press(page, "undo")
     assert head(page).startswith("Undone: claims is open again.")
 

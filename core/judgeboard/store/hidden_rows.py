@@ -60,6 +60,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "judgment_score": ("judgment_id", "judgment"),
     "judgment_review": ("judgment_id", "judgment"),
     "review_score": ("review_id", "review"),
+    "review_flag": ("review_id", "review"),
     "comparison_score": ("comparison_id", "comparison"),
     "preference_score": ("review_id", "review"),
 }

@@ -30,13 +30,12 @@ from judgeboard_dashboard.widgets.overview import (
 )
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import (
-    capital,
     caption,
     count,
     empty,
     heading,
     no_answers,
-    rule_words,
+    rules_words,
     sentence,
     when,
 )
@@ -81,14 +80,14 @@ def _cards(state: Overview) -> None:
     with st.container(horizontal=True, key="metrics", gap="small"):
         _card(
             "open_flags",
-            "Open flags",
-            f"{state.open_flags:,}",
+            "Answers with open flags",
+            f"{state.open_answers:,}",
             since_yesterday(state),
-            [day.open_flags for day in state.days],
+            [day.open_answers for day in state.days],
             after="since yesterday",
             colour="inverse",
             leads=("queue", "Open the queue", {}),
-            tip="Open flags now, and at the end of each of the last 7 days (UTC)",
+            tip="Answers with open flags now, and at the end of each of the last 7 days (UTC)",
         )
         _card(
             "decided",
@@ -98,7 +97,7 @@ def _cards(state: Overview) -> None:
             [day.decided for day in state.days],
             kind="bar",
             leads=("responses", "Open decided answers", {"state": ["confirmed", "dismissed"]}),
-            tip="Reviews of today (UTC) that confirm or dismiss a flag. Two people can decide one flag",
+            tip="Answers that people decided today (UTC), each counted once per person",
         )
         _card(
             "confirmed",
@@ -188,7 +187,7 @@ def _decisions(state: Overview) -> None:
         Table(
             tuple(map(Column, ("When", "Question", "Decision", "Flagged for", "Id"))),
             tuple(
-                (when(each.at), each.question, each.decision, capital(rule_words(each.rule)), each.external_id)
+                (when(each.at), each.question, each.decision, rules_words(each.rules), each.external_id)
                 for each in state.last_decisions
             ),
         ),

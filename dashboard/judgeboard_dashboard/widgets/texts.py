@@ -1,6 +1,7 @@
 """Sentences, headings, captions, numbers, times and names on all pages."""
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
 from judgeboard.stats.estimates import two_decimals
@@ -49,6 +50,11 @@ def capital(text: str) -> str:
 def count(number: int, noun: str) -> str:
     """Return "1 answer", "2,912 answers"."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def rules_words(rules: Iterable[str]) -> str:
+    """Return rules in words, each once: "Low groundedness · feedback gap"."""
+    return capital(" · ".join(dict.fromkeys(map(rule_words, rules))))
 
 
 def score(value: float | None) -> str:
