@@ -288,7 +288,7 @@ class DraftWriter:
             return read_draft(connection, reviewer_id, *_ids(subject)) or {}
 
     def flush(self) -> None:
-        """Store what waits now."""
+        """Store all drafts that are not stored yet."""
         with self._lock:
             waiting = dict(self._waiting)
         for (url, reviewer_id, subject), kept in waiting.items():
