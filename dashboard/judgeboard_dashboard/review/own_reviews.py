@@ -18,7 +18,15 @@ from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, QueueAddress, go
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
 from judgeboard_dashboard.widgets.navigation import Rows
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, current_page, one_line, show_rows, turning_foot
+from judgeboard_dashboard.widgets.tables import (
+    PAGE_SIZE,
+    all_lines,
+    current_page,
+    one_line,
+    show_rows,
+    sorts_by_header,
+    turning_foot,
+)
 from judgeboard_dashboard.widgets.texts import capital, count, empty, rules_words, sentence, when
 
 ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
@@ -74,7 +82,12 @@ def own_reviews(address: QueueAddress) -> None:
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
     key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
-    show_rows(_table(reviews, page.lines), key=key, targets=[reviews.rows(line) for line in page.lines])
+    show_rows(
+        _table(reviews, page.lines),
+        key=key,
+        targets=[reviews.rows(line) for line in page.lines],
+        sort=sorts_by_header(reviews.page, {}),
+    )
     turning_foot(reviews.page, page, reviews.noun, export, query={})
 
 

@@ -18,7 +18,15 @@ from judgeboard_dashboard.review.own_reviews import own_reviews
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, current_page, one_line, show_rows, turning_foot
+from judgeboard_dashboard.widgets.tables import (
+    PAGE_SIZE,
+    all_lines,
+    current_page,
+    one_line,
+    show_rows,
+    sorts_by_header,
+    turning_foot,
+)
 from judgeboard_dashboard.widgets.texts import SORTS, ago, count, nothing_waits, rules_words
 
 COLUMNS = (
@@ -87,6 +95,7 @@ def _open_flags() -> None:
         Table(COLUMNS, tuple(_row(line, now) for line in flags.lines)),
         key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
         targets=[_item_rows(line, chosen) for line in flags.lines],
+        sort=sorts_by_header("queue", {"Why": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}),
     )
     turning_foot("queue", flags, "answer", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen))
 
