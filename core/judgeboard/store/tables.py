@@ -466,6 +466,27 @@ REVIEW_SCORE = _table(
     comment="A reviewer's score on a dimension, with its scale.",
 )
 
+FAILURE_MODE = _table(
+    "failure_mode",
+    Column("name", String, nullable=False),
+    Column("description", String),
+    Column("key", String, comment="The letter that chooses it, together with Shift."),
+    Column("retired", Boolean, nullable=False, default=False),
+    Column("by", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    Index("ix_failure_mode_name", "name", "id"),
+    comment="A kind of failure that reviewers tag answers with; the latest row of a name counts.",
+)
+
+REVIEW_FAILURE_MODE = Table(
+    "review_failure_mode",
+    METADATA,
+    Column("review_id", BigId, ForeignKey("review.id"), primary_key=True),
+    Column("mode", String, primary_key=True),
+    Index("ix_review_failure_mode_mode", "mode", "review_id"),
+    comment="A failure mode that a review tags its answer with, by name.",
+)
+
 JOB = Table(
     "job",
     METADATA,
