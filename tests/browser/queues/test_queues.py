@@ -122,7 +122,7 @@ def decides_the_split(page: Page) -> str:
     return address
 
 
-def test_undo_in_a_queue_brings_the_item_back_with_its_grades(reviewer, site) -> None:
+def test_undo_in_a_queue_brings_the_item_back_with_its_grades_which_a_reload_keeps(reviewer, site) -> None:
     name = site.queue(3)
     page = reviewer("Mara")
     opened(page, name)
@@ -131,6 +131,17 @@ def test_undo_in_a_queue_brings_the_item_back_with_its_grades(reviewer, site) ->
     press(page, "z")
     expect(page.locator(".jb-head")).to_contain_text("Undone")
     expect(page).to_have_title("1 of 3 · Judgeboard")
+    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+    page.keyboard.press("m")
+    page.keyboard.type("half a")
+    page.keyboard.press("Enter")
+    page.keyboard.type(" note")
+    note = page.locator('[class*="st-key-note_"] input:visible')
+    expect(note).to_be_focused()
+    page.wait_for_timeout(2_500)  # what is typed is sent after a calm moment, without leaving the field
+    expect(note).to_be_focused()
+    page.reload()
+    expect(note).to_have_value("half a note")
     expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
 
 
