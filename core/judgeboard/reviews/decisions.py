@@ -14,6 +14,7 @@ from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checke
 from judgeboard.reviews.label_schemas import checked_fields
 from judgeboard.reviews.outcome import held_words, update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
+from judgeboard.store.drafts import delete_draft
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
@@ -256,8 +257,9 @@ def new_review(
 
 
 def store_review(connection: Connection, kind: str, review: NewReview, reviewer: Reviewer, **details: Any) -> int:
-    """Store a review with its event and return its id."""
+    """Store a review with its event, delete its draft, and return its id."""
     review_id = insert_review(connection, review)
+    delete_draft(connection, review.reviewer_id, review.response_id, review.pair_id)
     all_details = {"review": review_id, **details}
     record_event(connection, kind, reviewer.name, response_id=review.response_id, details=all_details, now=review.at)
     return review_id

@@ -797,6 +797,19 @@ SKIP = _table(
     comment="An item that somebody skipped, and why; it is leased to them again only if they ask for it.",
 )
 
+DRAFT = _table(
+    "draft",
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("pair_id", BigId, ForeignKey("pair.id")),
+    Column("content", JsonValue, nullable=False),
+    Column("at", Utc, nullable=False),
+    UniqueConstraint("response_id", "reviewer_id"),
+    UniqueConstraint("pair_id", "reviewer_id"),
+    CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
+    comment="Grades and texts that somebody has not stored yet; deleted with their review, never exported.",
+)
+
 COMMENT = _table(
     "comment",
     Column("response_id", BigId, ForeignKey("response.id")),

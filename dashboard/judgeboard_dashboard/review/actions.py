@@ -25,7 +25,6 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
-from judgeboard_dashboard.review.queues import CONFLICTS, MY_REVIEWS
 from judgeboard_dashboard.session import numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
@@ -238,7 +237,7 @@ class ItemActions(Actions):
         self.session.alone = None
         if self.edits is not None:
             self.session.editing = None
-            self.session.goal = Rows("queue", {"show": MY_REVIEWS})
+            self.session.goal = Rows("my_reviews", {})
         elif self.flag_id is not None and decision is not None and self.from_list and not self.alone:
             # at the end of the list what was passed over, else the end
             with Seen(self.store, reviewer.id).reading() as connection:
@@ -478,12 +477,12 @@ def undo_adjudication(store: Store, session: ReviewSession, lead: Reviewer, queu
 
 def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:
     """Return the address of one conflict, or of the list; ``queue`` limits both to one queue."""
-    query: dict[str, str | list[str]] = {"show": CONFLICTS}
+    query: dict[str, str | list[str]] = {}
     if item_id is not None:
         query["conflict"] = str(item_id)
     if queue is not None:
         query["of"] = queue
-    return Rows("queue", query)
+    return Rows("conflicts", query)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,7 +123,7 @@ def _opening(words: str, reasoning: str | None) -> Html | str:
     """Return words that open to a reason, if there is one."""
     if not reasoning:
         return words
-    return tag("details", tag("summary", words), tag("div", reasoning[:MOST_REASONING], cls="jb-comment"))
+    return tag("details", tag("summary", words), tag("div", reasoning[:MOST_REASONING], cls="jb-lines"))
 
 
 def _review(review: ItemReview) -> list[str | None]:

@@ -156,6 +156,7 @@ def _draw_item(
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
         implies=limits.implied_labels and low_groundedness.NAME in rules,
     )
+    keep_draft(session, store(), reviewer, item.response_id)
     with reading() as connection:
         sequences = attempt_sequences(connection, item.response_id)
         rubric = load_rubric_scores(connection, item.response_id)
@@ -321,7 +322,7 @@ def review_queue(name: str) -> None:
 def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSession, reviewer: Reviewer) -> None:
     item, pair, reveal = leased.item, leased.pair, work.reveal
     if reveal is None:
-        keep_draft(session, leased.subject, leased.lease.token)
+        keep_draft(session, store(), reviewer, leased.subject)
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
