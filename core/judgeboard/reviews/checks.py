@@ -87,12 +87,14 @@ def checked_grade(
     if note or corrected or grade.texts:
         check_not_forgotten(response)  # what was blanked would be written down again
     marks = _checked_marks(connection, grade.claim_marks, response)
+    implied = grade.label_implied and grade.label is not None
     return replace(
         grade,
         spans=spans or None,
         note=note,
         corrected_answer=corrected,
         claim_marks=marks,
+        label_implied=implied,
         modes=tuple(sorted(set(grade.modes))),
     )
 

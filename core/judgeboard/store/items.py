@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, func, select
 from judgeboard.domain import Attempt, Claim, ClaimMark, FlagState, ResponseKind
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
-from judgeboard.judges.words import is_right_refusal
+from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from
@@ -147,6 +147,7 @@ class ItemReview:
     scored: int = 0  # dimensions of a rubric
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: str | None = None
+    label_implied: bool = False
     modes: tuple[str, ...] = ()
 
 
@@ -188,8 +189,10 @@ class Item:
 
     @property
     def right_refusal(self) -> bool:
-        """Whether the answer only declines, and the search found nothing that it could have used."""
-        return self.answer is not None and is_right_refusal(self.answer, self.passages)
+        """Whether the answer only declines, and the search found nothing that fits the question."""
+        if self.query is None or self.answer is None:
+            return False
+        return is_right_refusal(self.query, self.answer, self.passages)
 
     @property
     def flag(self) -> ItemFlag | None:
@@ -225,7 +228,7 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
 
 
 def load_item(connection: Connection, response_id: int) -> Item:
-    """Return an answer with its feedback, judgments, flags and reviews, in ten statements at most.
+    """Return an answer with its feedback, judgments, flags and reviews, in eleven statements at most.
 
     A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts and nothing that is hidden.
     Raises NotFound if the response does not exist, or was made from an answer that the reader has to review blind.

@@ -51,6 +51,7 @@ class OwnReview:
     stage: str | None
     decision: str | None
     label: str | None
+    label_implied: bool
     groundedness: float | None
     quality: int | None
     note: str | None
