@@ -294,13 +294,14 @@ def answer_panes(
     *,
     saved: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
+    over_side: Callable[[], None] | None = None,
     under_side: Callable[[], None] | None = None,
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
     Only the claims of the judgment of ``actions`` are marked. ``side`` returns the pane on the right, from the claims
-    as marked in the texts; ``under_side`` shows fields under it. ``saved`` are the reviewer's own stored marks.
-    ``link`` leads from the answer to more about it.
+    as marked in the texts; ``over_side`` and ``under_side`` show fields over and under it. ``saved`` are the reviewer's
+    own stored marks. ``link`` leads from the answer to more about it.
     """
     session = actions.session
     claims = () if actions.judgment is None else actions.judgment.claims or ()
@@ -326,6 +327,8 @@ def answer_panes(
         ):
             # The id in the key mounts the pane anew, so that the next item starts at its top.
             with column, st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{item.response_id}"):
+                if name == "judge" and over_side is not None:
+                    over_side()
                 show(markup)
                 if more and name != "judge":
                     label = f"Show all ({size(more)})"

@@ -38,6 +38,7 @@ from judgeboard_dashboard.review.leases import (
     release_leases,
 )
 from judgeboard_dashboard.review.queues import QUEUES
+from judgeboard_dashboard.review.schema_form import schema_form
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -189,6 +190,7 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
+        over_side=partial(schema_form, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
@@ -286,6 +288,8 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         keep_draft(session, leased.subject, leased.lease.token)
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
+    if item is not None:
+        session.draft(leased.subject).schema = work.schema
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
     texts = () if item is None else item_texts(item)
     seconds = appear(row, texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ())))
@@ -325,6 +329,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             actions,
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
+            over_side=partial(schema_form, actions, item, quality="quality" in work.queue.asked),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
