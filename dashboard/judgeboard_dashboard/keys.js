@@ -10,7 +10,7 @@
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
 
-  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIO])$/;
+  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIO]|F[24])$/;
   const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input' };
   const STALE = 15000; // ms after which a press that could not be sent is forgotten
   const SILENT = 900; // ms of standstill after which a press counts as lost: well above what drawing takes

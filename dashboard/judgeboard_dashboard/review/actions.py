@@ -116,6 +116,14 @@ class Actions(DraftActions, ABC):
         """Show answers sentence by sentence, or whole again."""
         self.session.by_sentence = not self.session.by_sentence
 
+    def raw_calls(self) -> None:
+        """Show the raw calls of the judges in place of the texts, or the texts again."""
+        self.session.raw_calls = not self.session.raw_calls
+
+    def as_stored(self) -> None:
+        """Show texts as they are stored, or formatted and folded again."""
+        self.session.as_stored = not self.session.as_stored
+
     def keys(self) -> None:
         """Show or hide the list of keys."""
         self.session.keys_shown = not self.session.keys_shown
