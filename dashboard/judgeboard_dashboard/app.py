@@ -23,6 +23,7 @@ PAGES: dict[str, str] = {
     "rejudge": "Rejudge",
     "runs": "Runs",
     "imports": "Import",
+    "schemas": "Label schemas",
     "settings": "Settings",
 }
 # Pages in the menu Methods.

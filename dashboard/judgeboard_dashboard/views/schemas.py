@@ -1,4 +1,4 @@
-"""The page Label schemas: the stored versions, a text of YAML with its check and a preview, and each field's agreement."""
+"""The page Label schemas: the stored versions, a schema as YAML with its check and preview, and its agreement."""
 
 import streamlit as st
 
@@ -73,8 +73,16 @@ def _preview(text: str) -> None:
     except JudgeboardError as error:
         show(tag("div", str(error), cls="jb-wrong"))
         return
-    columns = (Column("Field", width=120), Column("Type", width=90), Column("Values", width=260), Column("Shown", width=160))
-    rows = tuple((f"{each.name}{' *' if each.required else ''}", _type(each), _values(each), _when(each)) for each in schema.fields)
+    columns = (
+        Column("Field", width=120),
+        Column("Type", width=90),
+        Column("Values", width=260),
+        Column("Shown", width=160),
+    )
+    rows = tuple(
+        (f"{each.name}{' *' if each.required else ''}", _type(each), _values(each), _when(each))
+        for each in schema.fields
+    )
     show_rows(Table(columns, rows), key="schema_fields", most=12)
     if any(field.required for field in schema.fields):
         caption("* required to confirm or dismiss")
