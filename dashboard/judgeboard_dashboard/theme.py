@@ -87,7 +87,7 @@ def dress(reviewer: str) -> None:
     """Send style sheet and script, and the reviewer's name for the script, which keeps it in a session cookie."""
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
-        st.html(f"<script>{_text('keys.js')}</script>", unsafe_allow_javascript=True)
+        st.html(f"<script>{_text('keys.js')}{_text('words.js')}</script>", unsafe_allow_javascript=True)
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
 
 

@@ -242,7 +242,10 @@ def read_schema_fields(draft: Draft) -> None:
     state = st.session_state
     for field in draft.schema.of_type(*TYPED):
         if typed_key(draft, field) in state:
-            draft.values[field.name] = state[typed_key(draft, field)]
+            typed = state[typed_key(draft, field)]
+            draft.values[field.name] = typed
+            if typed in (None, ""):
+                del draft.values[field.name]
     selected = state.get(f"selection_{draft.noted}")
     selection = None if selected is None else selected.get("selection")
     if selection is not None and selection != draft.selected:

@@ -9,6 +9,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.health.family import selection_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.people.permissions import Action
 from judgeboard.runs.jobs import CallEstimate, estimate_calls, judge_spec, request_rejudge
@@ -146,6 +147,7 @@ _BLANK: dict[str, Any] = {
     "kind": "rag",
     "name": "",
     "model": "",
+    "provider": None,
     "base_url": "",
     "domain": DEFAULT_DOMAIN,
     "max_output": DEFAULT_MAX_OUTPUT,
@@ -205,11 +207,20 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         "Anthropic's. The server sends its key (OPENAI_API_KEY) only to its own address (OPENAI_BASE_URL, else "
         "OpenAI's).",
     )
+    st.selectbox(
+        "Provider",
+        list(PROVIDERS),
+        index=None,
+        key=_key("provider"),
+        placeholder="By the model's name",
+        help="API of the endpoint: any OpenAI-compatible one, or Anthropic's Messages API.",
+    )
     spec = {
         "kind": "rag",
         "model": load_settings().model,
         **_filled("name"),
         **_filled("model"),
+        **_filled("provider"),
         **_filled("base_url"),
         "max_output": int(st.session_state[_key("max_output")]),
         "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
