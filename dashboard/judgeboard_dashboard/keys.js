@@ -5,7 +5,7 @@
    taken. The head line says how many were taken (data-taken); one that is missing when the page stands still is sent
    again. It also shows how many presses wait (data-waits), and the key of one that was never taken (data-lost).
    Whether two presses of a key are one is measured here, where they are made: a busy server gets them late and close
-   together. The reviewer's name is kept in a cookie of the browser's session, so that a reload or a link asks no more. */
+   together. The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
 (() => {
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
@@ -179,7 +179,7 @@
   let kept = "";
   const remember = () => {
     const name = document.querySelector(".jb-reviewer")?.dataset.name;
-    if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; SameSite=Lax`;
+    if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; max-age=31536000; SameSite=Lax`;
     kept = name || kept;
     follow();
   };

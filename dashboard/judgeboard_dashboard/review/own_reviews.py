@@ -14,10 +14,9 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.pairs import stored_words
-from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, QueueAddress, go
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
-from judgeboard_dashboard.widgets.navigation import Rows
+from judgeboard_dashboard.widgets.navigation import Rows, go
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
     all_lines,
@@ -29,6 +28,8 @@ from judgeboard_dashboard.widgets.tables import (
 )
 from judgeboard_dashboard.widgets.texts import capital, count, empty, rules_words, sentence, when
 
+FIELDS = ("on",)
+ON_PAIRS = "pairs"
 ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
 
 
@@ -45,14 +46,14 @@ class ReviewList:
     rows: Callable[[OwnReview], Rows]
 
 
-def own_reviews(address: QueueAddress) -> None:
+def own_reviews() -> None:
     """Show the reviews of answers, or of pairs, and the way from one list to the other."""
     reviewer = ask_reviewer("Your reviews are stored under your name.")
     if reviewer is None:
         return
     with reading() as connection:
         has_pairs = has_pair_reviews(connection, reviewer.id)
-    reviews = PAIRS if has_pairs and address.on_pairs else ANSWERS
+    reviews = PAIRS if has_pairs and st.query_params.get("on") == ON_PAIRS else ANSWERS
     if has_pairs:
         st.button(
             "Your reviews of answers" if reviews.pairs else "Your reviews of pairs",
@@ -60,7 +61,7 @@ def own_reviews(address: QueueAddress) -> None:
             type="tertiary",
             icon=":material/swap_horiz:",
             on_click=go,
-            kwargs={"on": None if reviews.pairs else PAIRS_SEGMENT},
+            kwargs={"on": None if reviews.pairs else ON_PAIRS},
         )
     session = review_session()
     if session.message:
@@ -155,7 +156,10 @@ ANSWERS = ReviewList(
         ),
         (Column("Groundedness", "number", width=105), lambda line: line.groundedness),
         (Column("Quality", "integer", width=65), lambda line: line.quality),
-        (Column("Label", width=95), lambda line: line.label),
+        (
+            Column("Label", width=95, help="Implied: by the decision, not given"),
+            lambda line: f"{line.label} (implied)" if line.label_implied else line.label,
+        ),
         (
             Column("Flags", width=125, help="The rules that flagged the answer, the worst flag first"),
             lambda line: rules_words([flag.rule for flag in line.flags]) or None,

@@ -8,6 +8,7 @@ import streamlit as st
 
 from judgeboard.reports.output import Column, Table
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.first_steps import first_steps
 from judgeboard.store.open_flags import open_counts
 from judgeboard.store.overview import Overview
 from judgeboard.store.overview import overview as overview_of
@@ -15,6 +16,7 @@ from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.charts import grid
+from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.navigation import follow, item, responses
 from judgeboard_dashboard.widgets.overview import (
     average_words,
@@ -31,10 +33,7 @@ from judgeboard_dashboard.widgets.overview import (
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import (
     caption,
-    count,
-    empty,
     heading,
-    no_answers,
     rules_words,
     sentence,
     when,
@@ -49,15 +48,16 @@ def overview() -> None:
     follow("overview", own=["table"])
     reviewer = current_reviewer()
     with reading() as connection:
+        steps = first_steps(connection)
+    if steps.next is not None:
+        checklist(steps)
+    if not steps.judged:
+        return
+    with reading() as connection:
         state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
         counts = open_counts(connection)
     your_queues(reviewer)
-    answers = sum(state.quadrant.values())
-    if not answers:
-        no_answers()
-        return
     if state.judge is None:
-        empty(f"{count(answers, 'answer')}, none judged.", "Judge them: `judgeboard judge --judge lexical`")
         return
     sentence(decided_words(state, named=reviewer is not None), lead=open_flags_words(state))
     _cards(state)

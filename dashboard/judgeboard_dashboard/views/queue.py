@@ -1,4 +1,4 @@
-"""The Queue page: open flags, queues, conflicts and one's own reviews."""
+"""The Queue page: open flags and queues."""
 
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -13,10 +13,9 @@ from judgeboard.store.open_flags import QueueLine, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import who_button
 from judgeboard_dashboard.review import queues
-from judgeboard_dashboard.review.conflicts import conflicts
-from judgeboard_dashboard.review.own_reviews import own_reviews
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
+from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
@@ -29,6 +28,7 @@ from judgeboard_dashboard.widgets.tables import (
 )
 from judgeboard_dashboard.widgets.texts import SORTS, ago, count, nothing_waits, rules_words
 
+MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # parts that have pages of their own: old addresses
 COLUMNS = (
     Column("Why", width=190, help="The rules that flagged the answer, the worst flag first"),
     Column("Groundedness", "number", width=115, help="Of the primary judge, 0 to 1", bar=True),
@@ -44,15 +44,13 @@ COLUMNS = (
 
 def queue() -> None:
     """Show the segment that the address names."""
+    moved_to = MOVED.get(st.query_params.get("show", ""))
+    if moved_to is not None:
+        open_rows(moved_to, **{name: st.query_params.get_all(name) for name in st.query_params if name != "show"})
     follow("queue", own=(*FIELDS, "sort", *queues.FIELDS))
-    address = queues.show_segments()
-    if address.segment == queues.OPEN_FLAGS:
+    if queues.show_segments() == queues.OPEN_FLAGS:
         _open_flags()
-    elif address.segment == queues.CONFLICTS:
-        conflicts(address)
-    elif address.segment == queues.MY_REVIEWS:
-        own_reviews(address)
-    elif address.new:
+    elif st.query_params.get("new") == "1":
         queues.new_queue()
     else:
         queues.queue_list()
@@ -80,6 +78,7 @@ def _open_flags() -> None:
         if chosen.where == RowFilter():
             if not has_queues:
                 nothing_waits()
+                next_button()
         else:
             show(tag("div", "No answer with an open flag matches.", cls="jb-empty"))
         return

@@ -111,5 +111,5 @@ def _agreement(stored: StoredSchema) -> None:
     caption(f"All versions of {stored.schema.name}: people compared with each other.")
 
 
-with page("Label schemas"):
+with page("Label schemas", answers=False):
     schemas()
