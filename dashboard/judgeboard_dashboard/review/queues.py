@@ -527,7 +527,7 @@ def _grades(values: dict[str, Any], containers: dict[str, Any]) -> str | None:
             placeholder="None: the grades below",
             help="Fields that reviewers fill in, in place of the grades.",
         )
-        open_button("Label schemas", Rows("schemas", {}), key="nq_schemas", type="tertiary")
+        open_button("Schemas", Rows("schemas", {}), key="nq_schemas", type="tertiary")
     if schema is not None:
         return str(schema)
     for field, label, tip in GRADE_FIELDS:

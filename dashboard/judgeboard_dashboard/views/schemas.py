@@ -1,4 +1,4 @@
-"""The page Label schemas: the stored versions, a schema as YAML with its check and preview, and its agreement."""
+"""The page Schemas: the stored versions, a schema as YAML with its check and preview, and its agreement."""
 
 import streamlit as st
 
@@ -111,5 +111,5 @@ def _agreement(stored: StoredSchema) -> None:
     caption(f"All versions of {stored.schema.name}: people compared with each other.")
 
 
-with page("Label schemas", answers=False):
+with page("Schemas", answers=False):
     schemas()
