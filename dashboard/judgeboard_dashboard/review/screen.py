@@ -118,7 +118,7 @@ def head_line(
     ``title`` is that of the browser tab; of the ``facts`` None is left out.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
-    session = actions.session
+    session, keys = actions.session, keyboard()
     message = (
         tag("span", session.message, cls="jb-refused" if session.refused else "jb-saved") if session.message else None
     )
@@ -136,7 +136,9 @@ def head_line(
                 tag("span", *rest, cls="jb-rest"),
                 cls="jb-head",
                 data_row=actions.row,
-                data_taken=str(keyboard().taken),
+                data_done=str(keys.done),
+                data_returned=" ".join(map(str, keys.returned)),
+                data_session=keys.session,
             )
         )
         for button in buttons:
