@@ -64,6 +64,9 @@ class QueueCase:
         return ids
 
     def queue(self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any) -> CreatedQueue:
+        """Create a queue; unless the test asks for some, it requires no grade."""
+        optional = () if "grades" in rules else ("groundedness", "quality")
+        rules = {"grades": (), "optional_grades": optional} | rules
         return create_queue(
             self.store,
             QueueRules(name, rules.pop("where", RowFilter()), **rules),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from judgeboard.text import number_words
 
@@ -231,9 +231,16 @@ class Response:
     derived_from: int | None = None
 
 
+class Turn(NamedTuple):
+    """A message of a dialogue: the role (user or assistant) and its text."""
+
+    role: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeInput:
-    """The part of a stored response that a judge sees."""
+    """The part of a stored response that a judge sees; ``turns`` came before the question, see `earlier_turns`."""
 
     response_id: int
     query: str
@@ -242,6 +249,7 @@ class JudgeInput:
     query_type: str = "unspecified"
     reference: str | None = None
     external_id: str = ""
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,8 +379,9 @@ class ClaimMark:
 class Grade:
     """A person's grade of an answer; every part can be missing.
 
-    ``scores`` are on the dimensions of a rubric, ``claim_marks`` on single statements; ``why_differs`` is the reason
-    for another grade than the judge's.
+    ``scores`` are on the dimensions of a rubric or the scales of a label schema, ``claim_marks`` on single statements;
+    ``why_differs`` is the reason for another grade than the judge's. ``choices`` and ``texts`` are values of a label
+    schema by field, its spans are in ``spans``. ``in_suite``: the corrected answer becomes a case of a suite.
     """
 
     label: Label | None = None
@@ -384,6 +393,9 @@ class Grade:
     scores: tuple[DimensionScore, ...] = ()
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: WhyDiffers | None = None
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    in_suite: bool = False
 
     def __post_init__(self) -> None:
         checked_groundedness(self.groundedness)
@@ -392,7 +404,10 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class ImportedGrade:
-    """A person's grade from a file, with the external id of its response; ``scores`` are on their own scales."""
+    """A person's grade from a file, with the external id of its response; ``scores`` are on their own scales.
+
+    ``fields`` are values of the label schema with the title ``schema``.
+    """
 
     response_id: str
     annotator: str
@@ -400,6 +415,8 @@ class ImportedGrade:
     source: str | None = None
     at: datetime | None = None
     scores: tuple[DimensionScore, ...] = ()
+    schema: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgeboard.domain import Decision, Grade
+from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.decisions import grade as store_grade
 from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
 from page_fit import looks, misfits, overflowing
 from page_state import idle, settled
@@ -63,6 +64,31 @@ def test_nothing_is_cut_and_nothing_wraps(reviewer, site) -> None:
         expect(page.locator("[data-testid=stDataFrame], .st-key-decide button:visible").first).to_be_visible()
         idle(page)
         assert misfits(page) == {}, address
+
+
+def test_a_review_of_many_words_does_not_cut_the_judge_pane(reviewer, site) -> None:
+    grade = Grade(
+        label=Label.HALLUCINATED,
+        groundedness=0.5,
+        quality=2,
+        claim_marks=tuple(ClaimMark(ClaimStatus.SUPPORTED, "x", at, at + 1) for at in range(12)),
+        note="Basalt is younger, as the second passage says.",
+    )
+    long = ensure_reviewer(site.store, "page", "Wilhelmina-Maximiliane of Wolfenbüttel")
+    good = site.rows.responses["good"]
+    store_grade(site.store, response_id=good, reviewer=long, grade=grade, request_key="many words")
+    page = reviewer("Mara")
+    page.goto(f"/item?response={good}")
+    settle(page)
+    pane = page.locator(ANCHORS[3])
+    page.locator(".jb-signals > details > summary").last.click()
+    day = page.locator(".jb-past > span").first
+    lines = "node => { const all = new Range(); all.selectNode(node.firstChild); return all.getClientRects().length }"
+    for width in (1440, 800):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert pane.evaluate("node => node.scrollWidth - node.clientWidth") <= 0, width
+        assert day.evaluate(lines) == 1, "the date and time are on one line"
+        assert page.locator(".jb-past").first.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
 
 
 def test_every_page_fits(reviewer, site) -> None:

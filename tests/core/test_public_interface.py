@@ -135,7 +135,10 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
         (text,) = judgeboard.item_texts(connection, [leased], ann.id)
     assert "granite" in (text.answer or "")
     confirm = judgeboard.Decision.CONFIRM
-    decided = judgeboard.decide_item(store, leased.token, reviewer=ann, decision=confirm, request_key="one press")
+    grade = judgeboard.Grade(label=judgeboard.Label.HALLUCINATED, groundedness=0.0)
+    decided = judgeboard.decide_item(
+        store, leased.token, reviewer=ann, decision=confirm, grade=grade, request_key="one press"
+    )
     assert decided.state is judgeboard.ItemState.AGREED
     with store.reading() as connection:
         assert judgeboard.queue_progress(connection, "q").agreed == 1

@@ -29,6 +29,9 @@ def filters(draw: st.DrawFn) -> RowFilter:
         user=draw(st.sampled_from([None, "up", "down", "none"])),
         unscored=draw(st.sampled_from([None, "groundedness", "quality"])),
         no_time=draw(maybe),
+        metadata=tuple(
+            f"tenant={value}" if value != "." else "user.tokens>=3" for value in draw(st.lists(words, max_size=2))
+        ),
     )
 
 

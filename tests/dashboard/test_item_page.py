@@ -6,13 +6,27 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, plain, press, shown
-from judgeboard.domain import Decision, Grade, Response
+from judgeboard.domain import (
+    Claim,
+    ClaimStatus,
+    Decision,
+    Grade,
+    JudgeVersion,
+    Response,
+    Status,
+    StepRecord,
+    Verdict,
+)
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
+from judgeboard.runs.raw_calls import raw_calls
+from judgeboard.store.audits import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
-from judgeboard.store.storing import store_responses
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 
 
 def flag_of(app: AppTest) -> int:
@@ -30,7 +44,7 @@ def head(app: AppTest) -> str:
     ("name", "says"),
     [
         ("claims", "1 of 4 claims supported"),
-        ("two-judges", "second v10.95, 4 / 4"),
+        ("two-judges", "second v10.95, 4 / 4gpt-4o-miniFine."),
         ("two-judges", "thumbs down"),
         ("unusable", "No usable verdict: the model answered 85 where 0 to 1 was asked"),
         ("good", "Not flagged: no open flag to decide"),
@@ -68,7 +82,7 @@ def test_every_key_is_on_one_button(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     keys = [button.proto.shortcut for button in page.button if button.proto.shortcut]
     assert sorted(keys) == sorted(set(keys))
-    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"YNU", *"ZJKLH", *"VBXPI"}
+    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"QW", *"YNU", *"ZJKLH", *"VBXPI", "F2"}
 
 
 def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
@@ -205,3 +219,104 @@ def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: S
 
 def test_the_id_comes_before_what_a_narrow_window_cuts(page_rows, open_page) -> None:
     assert head(open_page("item", response=page_rows.responses["good"])).startswith("good · ")
+
+
+def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    response = page_rows.responses["two-judges"]
+    with sqlite_store.writing() as connection:
+        third = ensure_version(connection, JudgeVersion("third", "rag", "m"))
+        claim = Claim("Basalt forms columns.", ClaimStatus.UNSUPPORTED, answer_start=70, answer_end=91)
+        agrees = Verdict(Status.OK, groundedness=0.6, quality=3, reasoning="Two thirds stand.", claims=(claim,))
+        broken = ensure_version(connection, JudgeVersion("broken", "rag", "m"))
+        failed = Verdict(Status.ERROR, error="HTTP 500")
+        store_judgments(connection, third, None, [NewJudgment(response, 0, 0, agrees)])
+        store_judgments(connection, broken, None, [NewJudgment(response, 0, 0, failed)])
+        supreme = ensure_version(connection, JudgeVersion("supreme", "audit", "m"))
+        judged = load_item(connection, response).with_claims
+        assert judged is not None
+        audit = NewJudgmentReview(
+            AuditedJudgment(response, judged.id, "log", "two-judges"), 0, False, StepRecord(Status.OK)
+        )
+        store_judgment_reviews(connection, supreme.id, None, [audit])
+    page = open_page("item", response=response)
+    [pane] = [body for body in bodies(page) if "jb-signals" in body]
+    lines = re.findall(r'<details class="jb-other"( open="")?><summary><span[^>]*>([^<]+)', pane)
+    assert lines == [(' open=""', "second v1"), ("", "third v1"), ("", "broken v1")]
+    words = plain(pane)
+    for reason in ("Half of it stands.", "Fine.", "Two thirds stand.", "no usable verdict: HTTP 500"):
+        assert reason in words
+    assert "supreme v1 calls this verdict wrong" in words
+    assert "0 of 1 claim supported" in words
+    [answer] = [body for body in bodies(page) if "jb-answer" in body]
+    assert '<mark class="jb-m jb-unsupported c1" id="a1">Basalt forms columns.' in answer
+    past = plain(pane[pane.index("jb-history") :])
+    assert "second v1groundedness 0.95, quality 4Fine." in past
+    assert "supreme v1calls the verdict of third v1 wrong" in past
+
+
+def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(page_rows, open_page, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        store_responses(connection, [Response("log", "refusal", "q?", "I could not find that.", ())])
+    label = "Refusal: nothing was retrieved"
+    assert label in shown(open_page("item", response="refusal"))
+    assert label not in shown(open_page("item", response="nothing-found"))
+
+
+def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
+    page_rows, open_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    monkeypatch.setattr(
+        "judgeboard_dashboard.review.raw_calls.raw_calls", lambda *asked: read.append(1) or raw_calls(*asked)
+    )
+    page = open_page("item", flag=page_rows.flags["two-judges"])
+    assert (read, "Raw calls" in shown(page)) == ([], False)
+    press(page, "calls_")
+    assert read
+    assert "rag v1: ok · cost unknown" in shown(page)
+    assert "Prompt of the judge versionJudge." in shown(page)
+    assert not [body for body in bodies(page) if "jb-answer" in body]
+    press(page, "calls_")
+    assert [body for body in bodies(page) if "jb-answer" in body]
+    assert "calls_" not in str([button.key for button in open_page("item", response="not-judged").button])
+
+
+def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passages(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    details = [{"rank": 1, "metadata": {"url": "http://crag.example/a?b=<c>"}, "score": 0.8312345678}, {}]
+    turns = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"text": "Which <rock>?"}]})
+    with sqlite_store.writing() as connection:
+        answer = Response(
+            "log",
+            "told",
+            "Which is older?",
+            "**Granite** is.",
+            ("| rock | age |\n|---|---|\n| granite | 300 |", "Basalt."),
+            messages=turns,
+            reference="Granite is older.",
+            generator_model="writer-2",
+            metadata={"tags": ["rock", "age"], "tenant": {"name": "acme"}, "context_details": details},
+        )
+        store_responses(connection, [answer])
+    page = open_page("item", response="told")
+    words = shown(page)
+    assert "Context of the answer: 2 messages, reference, 3 facts of the log" in words
+    for part in ("Granite is older.", "UserHi", "AssistantWhich <rock>?", "modelwriter-2", "tagsrock, age"):
+        assert part in words
+    assert "tenant.nameacme" in words
+    assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
+    [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
+    assert "<a" not in pane
+    assert "<td>granite</td>" in pane
+    [text] = [body for body in bodies(page) if "jb-answer" in body]
+    assert "<strong>Granite</strong> is." in text
+    assert '<details class="jb-block jb-context" open="">' in text
+    press(page, "stored_")
+    assert "**Granite** is." in shown(page)
+    assert "| granite | 300 |" in shown(page)
+    press(press(page, "stored_"), "statement_")
+    assert "**Granite** is." in shown(page), "marks are shown in the text as stored"
+    assert "stored_" not in str([button.key for button in open_page("item", response="good").button])

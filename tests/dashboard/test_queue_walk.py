@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from judgeboard.domain import Decision, QueueOrder
+from judgeboard.domain import Decision, Label, QueueOrder
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.leases import release, take_item
 from judgeboard.reviews.queues import close_queue
@@ -104,6 +104,20 @@ def test_the_next_item_is_held_and_read_before_it_is_asked_for(case) -> None:
     press(work, session)
     assert work.current.item.response_id == ids[1]
     assert work.position == "2 of 3"
+
+
+def test_a_press_without_a_required_grade_says_which_is_missing_and_keeps_the_draft(case) -> None:
+    case.flagged(0.42)
+    work, session = started(case, **BLIND, grades=("label", "groundedness")), ReviewSession()
+    shown = actions_on(work, session)
+    shown.groundedness(0.5)
+    press(work, session, Decision.DISMISS)
+    assert session.refused
+    assert session.message == "Not saved: this queue requires label (Q W)."
+    assert (work.reveal, case.reviews(), session.draft(shown.subject).groundedness) == (None, [], 0.5)
+    shown.label(Label.GROUNDED)
+    press(work, session, Decision.DISMISS)
+    assert work.reveal is not None
 
 
 def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grade(case) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import SLICES, By, slices_of
+from judgeboard.agreement.choice import By, sliced_by, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import TIE, AnyArray, IntArray
@@ -63,13 +63,14 @@ class Cell:
         for field, value, known in (
             ("raters", self.raters, get_args(Raters)),
             ("human", self.human, HUMANS),
-            ("slices by", self.by, SLICES),
             (f"people's {self.grade}", self.people, names),
             (f"the judge's {self.grade}", self.judge, names),
             ("score", self.score, _TENTHS),
         ):
             if value is not None and value not in known:
                 raise BadInput(f"{field} must be one of {', '.join(known)}, not {value!r}")
+        if self.by is not None:
+            sliced_by(self.by)
 
 
 def cell_names(grade: GradeName) -> tuple[str, ...]:

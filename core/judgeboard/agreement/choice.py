@@ -1,5 +1,6 @@
 """What is measured: whose agreement, on what, in which slices; and which items are in which slice."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,13 +15,16 @@ from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.both_orders import UNUSABLE_AS, UnusableAs
 from judgeboard.stats.ratings import HUMANS, Human
+from judgeboard.store.filters import METADATA, METADATA_FIELD, metadata_field, metadata_path
+from judgeboard.store.metadata import metadata_of, shown_value
 from judgeboard.store.preferences import pair_facts
 from judgeboard.store.response_pages import answer_lengths, response_facts, rules_of
 from judgeboard.store.statements import TextColumn
 
 Unit = Literal["responses", "pairs"]
 Of = Literal["people", "judge", "judges", "repeats"]
-By = Literal["query_type", "judge_version", "generator", "source", "time", "length", "rule"]
+By = str
+"""A field of `SLICES`, or a metadata field as ``metadata.tenant``."""
 
 PREFERENCE = "preference"
 
@@ -66,10 +70,11 @@ class AgreementChoice:
             ("unit", self.unit, get_args(Unit)),
             ("human", self.human, HUMANS),
             ("unusable", self.unusable, UNUSABLE_AS),
-            ("by", self.by, (None, *SLICES)),
         ):
             if value not in known:
-                raise BadInput(f"{name} must be one of {', '.join(filter(None, known))}, not {value!r}")
+                raise BadInput(f"{name} must be one of {', '.join(known)}, not {value!r}")
+        if self.by is not None:
+            sliced_by(self.by)
         wrong = next((message for is_wrong, message in self._problems() if is_wrong), None)
         if wrong is not None:
             raise BadInput(wrong)
@@ -105,10 +110,20 @@ class AgreementChoice:
         )
 
 
+def sliced_by(by: By) -> str:
+    """Return the slices of a field as a plural noun; raise BadInput if there is no such field."""
+    if by.startswith(METADATA):
+        return f"values of {metadata_field(metadata_path(by.removeprefix(METADATA)))}"
+    if by not in SLICES:
+        raise BadInput(f"slices must be by {', '.join(SLICES)} or {METADATA_FIELD}, not {by!r}")
+    return SLICES[by]
+
+
 LENGTH_BANDS = (200, 500, 1_000, 2_000)
 """Upper ends of the bands of length, in characters of the answer."""
 
-NO_TIME, NO_RULE, FORGOTTEN = "no time", "no rule", "forgotten"
+NO_TIME, NO_RULE, FORGOTTEN, NO_VALUE, OTHER_VALUES = "no time", "no rule", "forgotten", "no value", "other values"
+_MOST_VALUES = 50  # values of a metadata field that are slices of their own
 
 _BANDS = (
     f"under {LENGTH_BANDS[0]:,}",
@@ -150,6 +165,11 @@ def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) ->
         bands = np.full(len(known), _BANDS.index(FORGOTTEN))
         bands[np.searchsorted(known, ids)] = np.searchsorted(LENGTH_BANDS, lengths, side="right")
         return _texts(TextColumn(_BANDS, bands))
+    if by.startswith(METADATA):
+        values = metadata_of(connection, known.tolist(), [by.removeprefix(METADATA)])
+        shown = [shown_value(values[id_][0]) or NO_VALUE for id_ in known.tolist()]
+        frequent = {name for name, _ in Counter(shown).most_common(_MOST_VALUES)}
+        return np.array([name if name in frequent else OTHER_VALUES for name in shown], dtype=np.str_)
     facts = response_facts(connection, known)
     if by == "time":
         return np.array([_month(day) for day in facts.days.tolist()], dtype=np.str_)

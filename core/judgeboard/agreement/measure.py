@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
-from judgeboard.agreement.choice import SLICES, AgreementChoice, By, Of, Unit, slices_of
+from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, sliced_by, slices_of
 from judgeboard.agreement.notes import (
     EMPTY,
     compared_with,
@@ -85,7 +85,8 @@ def measure_agreement(
         human: The grades that a judge is compared with: ``gold`` (the gold label, else people together),
             ``majority`` (people together) or ``each`` (every person's grade, stacked).
         unusable: How unusable verdicts on pairs count: not at all (``drop``), as ``wrong`` or as a ``tie``.
-        by: Also measures each slice: query_type, judge_version, generator, source, time (months), length or rule.
+        by: Also measures each slice: query_type, judge_version, generator, source, time (months), length, rule, or a
+            metadata field as ``metadata.tenant``.
         epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
 
     Raises:
@@ -394,4 +395,4 @@ def _other_versions(choice: AgreementChoice, source: Source, version: StoredVers
 
 
 def _luck(choice: AgreementChoice, slices: Sequence[AgreementSlice]) -> Iterator[Note]:
-    return luck(sum(each.n >= MIN_PAIRS for each in slices), SLICES[choice.by or "query_type"])
+    return luck(sum(each.n >= MIN_PAIRS for each in slices), sliced_by(choice.by or "query_type"))

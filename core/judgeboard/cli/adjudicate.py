@@ -50,9 +50,9 @@ def adjudicate_command(
     people with gold labels.
     """
     from judgeboard.reviews.conflicts import load_conflict, open_conflicts
+    from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.queue_decisions import adjudicate
 
-    final_grade = given_grade(grade | {"note": reason})
     if decision is not None and item_id is None:
         raise BadInput("--decision needs an ITEM: `judgeboard adjudicate` lists them")
     if decision is not None and not (reason or "").strip():
@@ -60,6 +60,7 @@ def adjudicate_command(
     store = options.open_store()
     who = options.reviewer(store)
     if decision is not None and item_id is not None:
+        final_grade = given_grade(grade | {"note": reason}, schema_of_item(store, item_id))
         adjudicated = adjudicate(
             store,
             item_id,
@@ -116,6 +117,7 @@ def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
         parts += [] if review.groundedness is None else [f"groundedness {review.groundedness:g}"]
         parts += [] if review.quality is None else [f"quality {review.quality}"]
         parts += [f"{name} {value:g}" for name, value in review.scores.items()]
+        parts += [f"{name} {readable(str(value))}" for name, value in {**review.choices, **review.texts}.items()]
         stage = "" if review.stage is None else f" ({review.stage})"
         yield f"{review.reviewer}{stage}: {', '.join(part for part in parts if part) or '–'}"
         if review.note:

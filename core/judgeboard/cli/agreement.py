@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.next_step import suggest
 from judgeboard.errors import BadInput
 
 
@@ -66,7 +67,7 @@ from judgeboard.errors import BadInput
 )
 @click.option(
     "--by",
-    type=click.Choice(["query_type", "judge_version", "generator", "source", "time", "length", "rule"]),
+    metavar="query_type|judge_version|generator|source|time|length|rule|metadata.KEY",
     help="Also measure each slice separately, if it has at least 10 answers.",
 )
 @click.option("--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?")
@@ -100,3 +101,5 @@ def agreement_command(alt_test: bool, epsilon: float | None, report: Path | None
         write_whole(report, lambda file: file.write(page))
         lines.append(f"written to {report}")
     options.show(result, lines)
+    if report is None:
+        suggest("agreement", "--report", "agreement.html")

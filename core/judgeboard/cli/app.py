@@ -14,6 +14,7 @@ from judgeboard.errors import JudgeboardError
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
 COMMANDS: dict[str, str] = {
     "demo": "demo",
+    "quickstart": "quickstart",
     "import": "import_command",
     "judge": "judge",
     "compare": "compare",
@@ -28,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "suite": "suite",
     "flag": "database",
     "queue": "queue",
+    "schema": "schema",
     "adjudicate": "adjudicate",
     "serve": "serve",
     "worker": "serve",
@@ -39,6 +41,7 @@ COMMANDS: dict[str, str] = {
     "export": "database",
     "forget": "database",
     "migrate": "database",
+    "index": "database",
     "config": "database",
     "doctor": "database",
 }
@@ -66,7 +69,9 @@ class CommandsOnDemand(click.Group):
     cls=CommandsOnDemand,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog=example("judgeboard import log.jsonl", "judgeboard judge --judge lexical", "judgeboard serve"),
+    epilog=example(
+        "judgeboard quickstart log.jsonl", "judgeboard import log.jsonl", "judgeboard judge --judge lexical"
+    ),
 )
 @click.version_option(package_name="judgeboard")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback if an error occurs.")

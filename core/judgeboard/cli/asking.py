@@ -1,6 +1,6 @@
 """Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
+    from judgeboard.formats.label_schema import LabelSchema
     from judgeboard.llm.asking import Generator
     from judgeboard.runs.method import RunAccount, RunOptions
     from judgeboard.runs.runner import Tally
@@ -65,6 +66,14 @@ grade_options: Callable[[F], F] = decorator(
         metavar="DIMENSION=N",
         help="Grade on a dimension of a rubric (1 to 5). Repeat for more dimensions.",
     ),
+    click.option(
+        "--field",
+        "fields",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Value of a field of the queue's label schema. Repeat for more fields; several values, spans and rankings "
+        "are written as JSON.",
+    ),
 )
 few_shot_options: Callable[[F], F] = decorator(
     click.option(
@@ -80,11 +89,23 @@ few_shot_options: Callable[[F], F] = decorator(
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
+temperature_option: Callable[[F], F] = click.option(
+    "--temperature",
+    type=FiniteRange(0, 2),
+    help="Sampling temperature of the judge, from 0 to 2 (default: 0). Part of the judge version.",
+)
 judge_options: Callable[[F], F] = decorator(
     judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers."),
     model_options,
     click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."),
     click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages."),
+    click.option(
+        "--dialogue",
+        type=click.Choice(["last", "whole"]),
+        help="What of a dialogue to judge: its last answer, with the earlier turns as context, or the whole (default: "
+        "last).",
+    ),
+    temperature_option,
 )
 stored_judge_options: Callable[[F], F] = decorator(
     judge_options,
@@ -139,6 +160,14 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
         }
 
 
+def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
+    """Print warnings to stderr, before the first call; return them for the JSON output."""
+    known = [warning for warning in warnings if warning]
+    for warning in known:
+        click.echo(f"warning: {warning}", err=True)
+    return {"warnings": known}
+
+
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
     """Yield the calls of a run by status and their cost, and why it stopped early."""
     line = f"{head}: {account.words()}"
@@ -178,8 +207,8 @@ def nobody_asked(context: click.Context, *own: str) -> None:
         raise BadInput(f"--recorded makes no model calls: remove {', '.join(needless)}")
 
 
-def given_grade(options: Mapping[str, Any]) -> "Grade":
-    """Return the grade that the options describe; raises BadInput if ``--score`` is not DIMENSION=N."""
+def given_grade(options: Mapping[str, Any], schema: "LabelSchema | None" = None) -> "Grade":
+    """Return the grade that the options describe, with the fields of a label schema; raises BadInput."""
     from judgeboard.domain import DimensionScore, Grade, Label
     from judgeboard.judges.rubric_file import SCALE
 
@@ -190,13 +219,25 @@ def given_grade(options: Mapping[str, Any]) -> "Grade":
             raise BadInput(f"--score {text!r} is not DIMENSION=N, for example relevance=4")
         scores.append(DimensionScore(name.strip(), int(value), SCALE))
     label = options["label"]
-    return Grade(
+    grade = Grade(
         label=None if label is None else Label(label),
         groundedness=options["groundedness"],
         quality=options["quality"],
         note=options.get("note"),
         scores=tuple(scores),
     )
+    if schema is None:
+        if options["fields"]:
+            raise BadInput("--field needs a queue with a label schema")
+        return grade
+    known = {field.name: field for field in schema.fields}
+    values = schema.values(grade)
+    for text in options["fields"]:
+        name, equals, value = text.partition("=")
+        if not equals or name not in known:
+            raise BadInput(f"--field {text!r} is not NAME=VALUE; the names are {', '.join(known)}")
+        values[name] = known[name].from_text(value)
+    return schema.grade(values, grade)
 
 
 def reviewed_examples(kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The commands that work on the whole database: migrate, flag, stats, export, forget, config, doctor."""
+"""The commands that work on the whole database: migrate, index, flag, stats, export, forget, config, doctor."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
+from judgeboard.cli.next_step import suggest
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import FORMATS
 
@@ -155,6 +156,34 @@ def forget_command(response: str, source: str | None, yes: bool) -> None:
         )
 
 
+@click.command(epilog=options.example("judgeboard index", "judgeboard index metadata.tenant metadata.user.plan"))
+@click.argument("fields", nargs=-1, metavar="[metadata.KEY]...")
+@click.option("--drop", is_flag=True, help="Drop the indexes of these fields instead.")
+@options.json_and_database
+def index_command(fields: tuple[str, ...], drop: bool) -> None:
+    """Index metadata fields, so that filters and orders by them stay fast in a large log.
+
+    Without a field: list the fields that occur in the newest and oldest answers, with frequent values.
+    """
+    from judgeboard.store.filters import METADATA
+    from judgeboard.store.metadata import index_metadata, metadata_fields
+
+    store = options.open_store()
+    lines = []
+    for field in fields:
+        changed = index_metadata(store, field.removeprefix(METADATA), drop=drop)
+        state = ("no longer indexed" if changed else "was not indexed") if drop else "indexed"
+        lines.append(f"{field}: {state}{'' if changed or drop else ' already'}")
+    with options.seen(store).reading() as connection:
+        known = metadata_fields(connection)
+    if not fields:
+        lines = [
+            f"{METADATA}{each.field}{' (indexed)' if each.indexed else ''}  {', '.join(each.values[:5])}".rstrip()
+            for each in known
+        ]
+    options.show({"fields": known}, lines or ["the answers have no metadata"])
+
+
 @click.command(epilog=options.example("judgeboard flag"))
 @options.database
 def flag_command() -> None:
@@ -177,6 +206,7 @@ def flag_command() -> None:
         f"{summary.logged:,} answers of the log{more}: "
         f"{summary.raised:,} flags raised, {summary.superseded:,} superseded"
     )
+    suggest("queue", "create", "flagged", "--where", "state=open")
 
 
 @click.command(epilog=options.example("judgeboard stats", "judgeboard stats --json | jq .agreement"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.next_step import suggest
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
@@ -106,10 +107,22 @@ def import_command(
         "actor": options.actor(),
     }
     store = _store(dry_run=dry_run)
-    return max(_import_one(store, file, choices) for file in files)
+    code = max(import_one(store, file, choices) for file in files)
+    if code < NOTHING_USABLE and not dry_run:
+        suggest(*_NEXT.get(kind, ("stats",)))
+    return code
 
 
-def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
+# Kind of file -> the command that uses it.
+_NEXT = {
+    "responses": ("judge", "--judge", "lexical"),
+    "grades": ("agreement",),
+    "verdicts": ("agreement",),
+}
+
+
+def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
+    """Import one file, print what was stored, and return the exit code."""
     from judgeboard.imports.importing import import_file
 
     try:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options
+from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options, warned
+from judgeboard.cli.next_step import suggest
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
@@ -69,6 +70,8 @@ def judge_command(
     If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
     error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
+    from judgeboard.health.family import selection_warning
+    from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import judge_pending, make_judge
 
     if kind is None and jury is None:
@@ -81,6 +84,7 @@ def judge_command(
     judges = _jury_judges(kind, jury, chosen) if jury else [make_judge(kind, **chosen)]
     with closed_if_unasked(judges) as to_ask:
         store = options.open_store()
+        warnings = warned(selection_warning(store, judge.version.model, where) for judge in judges)
 
         def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
             with run_options(chosen["concurrency"], most) as run:
@@ -98,7 +102,9 @@ def judge_command(
             return summary.exit_code
         summary = ask(next(to_ask), max_cost)
         more = expected_lines(store, summary) if chosen["logprobs"] else []
-        options.show(summary, [*summary_lines(summary), *more])
+        options.show(to_plain(summary) | warnings, [*summary_lines(summary), *more])
+        if summary.exit_code == 0:
+            suggest("serve")
     return summary.exit_code
 
 

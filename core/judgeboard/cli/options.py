@@ -174,7 +174,7 @@ def open_store(*, create: bool = False) -> "Store":
 
 def as_json() -> bool:
     """Whether the command prints JSON."""
-    return bool(click.get_current_context().meta[_JSON])
+    return bool(click.get_current_context().meta.get(_JSON))
 
 
 def show_json(result: object) -> None:

@@ -67,9 +67,16 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--grades",
-    default="groundedness,quality",
+    default="label,groundedness",
     show_default=True,
-    help="Grades that reviewers are asked for: label, groundedness, quality, or names of rubric dimensions (1 to 5).",
+    help="Grades that a review must give: label, groundedness, quality, or names of rubric dimensions (1 to 5).",
+)
+@click.option("--optional-grades", default="quality", show_default=True, help="Grades that a review may give.")
+@click.option(
+    "--schema",
+    metavar="FILE|NAME",
+    help="Label schema whose fields reviewers fill in, in place of --grades: a YAML file, which is stored, or the name "
+    "of a stored schema.",
 )
 @click.option(
     "--sampling-rate",
@@ -107,23 +114,27 @@ def create(
     assigned: str | None,
     guidelines: Path | None,
     lease_minutes: float,
+    schema: str | None,
     **rules: Any,
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
 
     The queue contains the open flags that match --where. Answers that are flagged later are added automatically.
     """
+    from judgeboard.formats.label_schema import read_schema
     from judgeboard.people.roster import people_named
+    from judgeboard.reviews.label_schemas import add_schema
     from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
 
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
-    reveal, grades = not rules.pop("no_reveal"), tuple(options.listed(rules.pop("grades")))
+    reveal = not rules.pop("no_reveal")
+    for grades in ("grades", "optional_grades"):
+        rules[grades] = tuple(options.listed(rules[grades]))
     queue_rules = QueueRules(
         name,
         where,
         order=QueueOrder(order or orders_of(blind=blind)[0]),
         reveal=reveal,
-        grades=grades,
         guidelines=None if guidelines is None else _text(guidelines),
         lease_seconds=round(lease_minutes * 60),
         **rules,
@@ -132,7 +143,9 @@ def create(
     if assigned:
         options.reviewer(store)  # people may assign a queue to themselves
     people = people_named(store, options.listed(assigned or ""), new=False)
-    created = create_queue(store, queue_rules, by=options.actor(), assigned=people)
+    if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
+        schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
+    created = create_queue(store, queue_rules, by=options.actor(), assigned=people, schema=schema)
     with store.reading() as connection:
         warnings = unknown_values(connection, queue_rules)
     for sentence in warnings:

@@ -12,6 +12,7 @@ from judgeboard.cli.asking import given_grade, grade_options
 from judgeboard.domain import Decision, Grade
 
 if TYPE_CHECKING:
+    from judgeboard.formats.label_schema import LabelSchema, SchemaField
     from judgeboard.reviews.leases import LeasedItem
     from judgeboard.reviews.shown import ItemText
     from judgeboard.store.engine import Store
@@ -57,6 +58,7 @@ def next_(name: str) -> None:
     The output has the item's texts and the token for `queue decide`. The command prints the same item until you
     decide, skip or release it.
     """
+    from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.leases import next_item
     from judgeboard.reviews.shown import item_texts, judges_on
 
@@ -70,9 +72,12 @@ def next_(name: str) -> None:
         (text,) = item_texts(connection, [item], who.id)
         shows_judge = item.response_id is not None and not item.queue.blind_judge
         judges = judges_on(connection, item.response_id or 0, who.id) if shows_judge else None
+    schema = schema_of_item(store, item.item_id)
     leased = {"item": item.item_id, "token": item.token, "until": item.until, "queue": item.queue.name}
-    asked = {"guidelines": item.queue.guidelines, "grades": item.queue.grades, "texts": text}
-    options.show(leased | asked | _judges_json(judges), _item_lines(item, text, judges))
+    grades = {"grades": item.queue.grades, "optional_grades": item.queue.optional_grades}
+    asked = {"guidelines": item.queue.guidelines, **grades, "texts": text}
+    fields = {} if schema is None else {"schema": schema.as_json()}
+    options.show(leased | asked | fields | _judges_json(judges), _item_lines(item, text, judges, schema))
 
 
 @click.command(
@@ -95,8 +100,10 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     """Store your review of a leased item.
 
     For an answer: `confirm` that it is bad, `dismiss` the flag, or `unsure`. For a pair: the side of the better
-    answer. TOKEN is printed by `queue next`.
+    answer. TOKEN is printed by `queue next`. `confirm` and `dismiss` need every grade that the queue requires.
     """
+    from judgeboard.reviews.label_schemas import schema_of_item
+    from judgeboard.reviews.leases import split_token
     from judgeboard.reviews.queue_decisions import decide_item, preference_at
 
     store = options.open_store()
@@ -107,7 +114,7 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
         token,
         reviewer=who,
         decision=preference_at(store, token, who, decision) if on_pair else Decision(decision),
-        **_review(review),
+        **_review(review, schema_of_item(store, split_token(token)[0])),
     )
     judges = _reveal(store, who, decided.review_id) if reveal and decided.reveal else None
     result = {"review": decided.review_id, "item": decided.item_id, "state": decided.state}
@@ -134,9 +141,16 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     is the one that counts.
     """
     from judgeboard.reviews.queue_decisions import answer_reveal
+    from judgeboard.store.label_schemas import schema_by_id
+    from judgeboard.store.reviews import review_by_id
 
     store = options.open_store()
-    who, opinion = options.reviewer(store), _review(review)
+    who = options.reviewer(store)
+    with store.reading() as connection:
+        blind = review_by_id(connection, review_id)
+        schema_id = None if blind is None else blind.label_schema_id
+        schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
+    opinion = _review(review, schema)
     if decision is None and opinion["grade"] == Grade():
         judges = _reveal(store, who, review_id)
         options.show(_judges_json(judges), _revealed_lines(judges, review_id))
@@ -193,7 +207,9 @@ def _revealed_lines(judges: "Judges", review_id: int) -> Iterator[str]:
     yield f"\nTo store your opinion now: judgeboard queue reveal {review_id} confirm|dismiss|unsure"
 
 
-def _item_lines(item: "LeasedItem", text: "ItemText", judges: "Judges | None") -> Iterator[str]:
+def _item_lines(
+    item: "LeasedItem", text: "ItemText", judges: "Judges | None", schema: "LabelSchema | None"
+) -> Iterator[str]:
     """Yield an item with its guidelines, and the command that decides it."""
     from judgeboard.reviews.shown import PairText
 
@@ -211,14 +227,28 @@ def _item_lines(item: "LeasedItem", text: "ItemText", judges: "Judges | None") -
         if text.passages is None:
             parts.append(("", NO_PASSAGES))
         parts.append((f"ANSWER {readable(text.external_id)}", text.answer))
-        usage = " ".join(
-            ("confirm|dismiss|unsure", *(_USAGE.get(grade, f"--score '{grade}=1..5'") for grade in item.queue.grades))
-        )
+        required = (_usage(grade) for grade in item.queue.grades)
+        optional = (f"[{_usage(grade)}]" for grade in item.queue.optional_grades)
+        fields = () if schema is None else (_field_usage(field) for field in schema.own)
+        usage = " ".join(("confirm|dismiss|unsure", *required, *optional, *fields))
     for title, part in parts:
         yield from ("", title, readable(part)) if title else ("", NO_PASSAGES)
     judge_lines = [] if judges is None else _judge_lines(judges)
     yield from ("", *judge_lines, "") if judge_lines else ("",)
     yield f"judgeboard queue decide {item.token} {usage}"
+
+
+def _usage(grade: str) -> str:
+    return _USAGE.get(grade, f"--score '{grade}=1..5'")
+
+
+def _field_usage(field: "SchemaField") -> str:
+    """Return the option that gives a field: "--field 'verdict=correct|wrong'"."""
+    values = "yes|no" if field.type == "yes_no" else "|".join(map(str, field.values)) or field.type.value.upper()
+    if field.type == "spans":
+        values = f'[{{"type": "{field.values[0]}", "start": 0, "end": 9}}]'
+    option = f"--field '{field.name}={values}'"
+    return option if field.required else f"[{option}]"
 
 
 def _judge_lines(judges: "Judges") -> list[str]:
@@ -245,7 +275,7 @@ def _judges_json(judges: "Judges | None") -> dict[str, Any]:
     }
 
 
-def _review(chosen: dict[str, Any]) -> dict[str, Any]:
+def _review(chosen: dict[str, Any], schema: "LabelSchema | None") -> dict[str, Any]:
     """Return the arguments of a review that decisions and reveals share."""
     seen = {"judgment_seen_id": chosen["judgment_id"], "seconds": chosen["seconds"]}
-    return {"grade": given_grade(chosen), **seen, "request_key": f"cli:{secrets.token_urlsafe(16)}"}
+    return {"grade": given_grade(chosen, schema), **seen, "request_key": f"cli:{secrets.token_urlsafe(16)}"}

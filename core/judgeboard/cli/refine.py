@@ -14,6 +14,8 @@ from judgeboard.cli.asking import (
     judge_options,
     run_options,
     stopped_lines,
+    temperature_option,
+    warned,
 )
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 )
 @options.judge_name("Name of the judge (default: refine).")
 @endpoint_options
+@temperature_option
 @click.option(
     "--prompts",
     type=options.FILE,
@@ -80,10 +83,12 @@ def refine_command(
     For exit codes see `judgeboard judge`. An answer that is never good enough is no error. A file for --replies has one
     line per attempt, and response_id is the prompt's id.
     """
+    from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
     from judgeboard.methods.generation import read_prompts
     from judgeboard.methods.refine import RefineRule, with_recorded_ratings
     from judgeboard.methods.refine_run import refine_pending
+    from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import make_judge
 
     if (prompts is None) == (where == RowFilter()):
@@ -97,10 +102,11 @@ def refine_command(
     if chosen["replies"] is not None:
         judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
+    warnings = warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     store = options.open_store(create=prompts is not None)
     with run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
-    options.show(summary, refine_lines(summary))
+    options.show(to_plain(summary) | warnings, refine_lines(summary))
     return summary.account.exit_code
 
 
@@ -172,21 +178,24 @@ def reflect_command(
     Both answers and both judgments are stored; the item page shows them. Answers without a judgment of this judge are
     judged first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
+    from judgeboard.health.family import family_warning
     from judgeboard.judges.kinds import OFFLINE
     from judgeboard.methods.reflect import ReflectRule, reflect_pending
+    from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import make_judge
 
     generator = chosen_generator(chosen)
     if kind in OFFLINE:  # then these are options of the generator only
         chosen |= {"prices": None, "timeout_s": None}
     judge = make_judge(kind, **chosen)
+    warnings = warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     store = options.open_store()
     rule = ReflectRule(max_quality, min_chars, query_types)
     with run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(
             store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
         )
-    options.show(summary, reflect_lines(summary))
+    options.show(to_plain(summary) | warnings, reflect_lines(summary))
     return summary.account.exit_code
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import model_options, run_options
+from judgeboard.cli.asking import model_options, run_options, warned
 from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
+    from judgeboard.store.engine import Store
 
 
 MOST_FAILURES = 10
@@ -96,9 +97,10 @@ def run_command(
     judge = make_judge("rubric", name=name, rubric=suite.rubric, **chosen)
     # A suite needs no log: in a build server's fresh checkout there is no database yet.
     store = options.open_store(create=True)
+    warnings = _family_warning(store, judge.version.model, candidate)
     with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
-    return _show(result, junit)
+    return _show(result, junit, warnings)
 
 
 @suite_command.command("list")
@@ -129,17 +131,33 @@ def list_(name: str | None) -> None:
 def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
     """Show the result of a suite run. The exit codes are those of `suite run`."""
     from judgeboard.methods.suite_results import suite_result
+    from judgeboard.store.judge_versions import get_version
 
-    result = suite_result(options.seen(options.open_store()), run_id, baseline=baseline)
-    return _show(result, junit)
+    store = options.open_store()
+    result = suite_result(options.seen(store), run_id, baseline=baseline)
+    with store.reading() as connection:
+        model = get_version(connection, result.judge).model
+    return _show(result, junit, _family_warning(store, model, result.candidate))
 
 
-def _show(result: "SuiteResult", junit: Path | None) -> int:
+def _family_warning(store: "Store", judge_model: str | None, candidate: str) -> dict[str, list[str]]:
+    """Warn if the judge's own family answers; nothing is known of a function."""
+    from judgeboard.health.family import family_warning, selection_warning
+    from judgeboard.store.filters import RowFilter
+
+    kind, _, name = candidate.partition(":")
+    if kind == "source":
+        return warned([selection_warning(store, judge_model, RowFilter(sources=(name,)))])
+    return warned([family_warning(judge_model, {name: 0}) if kind == "model" else None])
+
+
+def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:
     from judgeboard.methods.suite_results import write_junit
+    from judgeboard.reports.output import to_plain
 
     if junit is not None:
         write_junit(result, junit)
-    options.show(result, summary_lines(result))
+    options.show(to_plain(result) | warnings, summary_lines(result))
     return result.exit_code
 
 

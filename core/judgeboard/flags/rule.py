@@ -115,6 +115,7 @@ class Thresholds:
     random_share: float = _number(
         0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
     )
+    excuse_refusals: bool = True
     random_seed: str = "judgeboard"
     always_review: tuple[str, ...] = ()
 
@@ -126,6 +127,8 @@ class Thresholds:
                     raise ValueError(f"{each.name} must be a number from {low:g} to {high:g}, not {value!r}")
                 if not low <= value <= high:
                     raise ValueError(f"{each.name} must lie from {low:g} to {high:g}, not {number_words(value)}")
+        if not isinstance(self.excuse_refusals, bool):
+            raise ValueError(f"excuse_refusals must be true or false, not {self.excuse_refusals!r}")
         if not isinstance(self.random_seed, str):
             raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
         if isinstance(self.always_review, str) or not all(isinstance(each, str) for each in self.always_review):
@@ -168,8 +171,8 @@ class Rule:
     A rule for ``each_judge`` may have a reason on the verdict of every judge, the others look at the primary one's.
     ``drawn`` rules depend on the response alone: they are applied when it is stored and by `judgeboard flag`, never
     when a judgment or feedback is stored. ``holds``, of the details of a flag and those of the reason for it now, tells
-    whether what the flag says of other judges is still so. A rule that ``reads_texts`` finds them in the signals: they
-    are loaded only where one does.
+    whether what the flag says of other judges is still so. A rule that ``reads_texts`` finds them in the signals; with
+    ``texts_for`` it says for which responses, by all other signals.
     """
 
     name: str
@@ -178,6 +181,7 @@ class Rule:
     drawn: bool = False
     each_judge: bool = False
     reads_texts: bool = False
+    texts_for: Callable[[Signals, Thresholds], bool] = lambda _signals, _thresholds: True
     holds: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = lambda _stored, _now: True
 
 

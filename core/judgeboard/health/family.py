@@ -1,11 +1,12 @@
 """The judge's model compared with the models that it judges: family, self-enhancement, size."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.health.commands import import_log, no_model_reason, with_families
+from judgeboard.health.models import ModelTable, model_table
 from judgeboard.health.record import (
     Check,
     GradedAnswers,
@@ -15,10 +16,14 @@ from judgeboard.health.record import (
     not_measured,
     state_of,
 )
+from judgeboard.settings import load_settings
 from judgeboard.stats.arrays import BoolArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, percent, surely_above
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import difference_of_means
+from judgeboard.store.engine import Readable
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.health import selected_generators
 
 MOST_NAMED = 3
 NO_GENERATORS = "The log does not contain the models that wrote the judged answers."
@@ -43,15 +48,42 @@ def family(record: JudgeRecord) -> Check:
         return not_measured("family", f"The families of the generators are not known: {names}.", with_families(record))
     mine = sum(n for model, n in known.items() if record.models.family(model) == own)
     share = share_intervals(mine, sum(known.values()))[0]
+    warning = family_warning(judge, record.generators, record.models)
     rest = sum(record.generators.values()) - sum(known.values())
     sentence = f"None of the {share.n:,} answers of known families is by the family of {judge} ({own})."
-    if mine:
-        sentence = (
-            f"{judge} ({own}) judges its own family: {percent(share.value or 0)} of {share.n:,} answers. "
-            "Judges tend to prefer their own family. Add a judge of another family."
-        )
+    sentence = warning or sentence
     sentence += f" The family of {rest:,} more answers is not known." if rest else ""
     return Check("family", state_of(warns=mine > 0), share, sentence, with_families(record), share=True)
+
+
+def family_warning(
+    judge_model: str | None, generators: Mapping[str | None, int], models: ModelTable | None = None
+) -> str | None:
+    """Return a warning if the family of a judge's model wrote answers; None if it did not, or is not known.
+
+    ``generators`` counts answers by model, or has one model with the count 0 that is to write them.
+    """
+    models = models or model_table(load_settings().families)
+    own = models.family(judge_model)
+    known = {model: n for model, n in generators.items() if models.family(model) is not None}
+    own_models = [model for model in known if model and own is not None and models.family(model) == own]
+    if not own_models:
+        return None
+    answers = sum(known.values())
+    share = sum(known[model] for model in own_models) / answers if answers else 0
+    which = f"{percent(share)} of {answers:,} answers" if answers else f"{_names(own_models)} writes the answers"
+    return (
+        f"{judge_model} ({own}) judges its own family: {which}. "
+        "Judges tend to prefer their own family. Add a judge of another family."
+    )
+
+
+def selection_warning(store: Readable, judge_model: str | None, where: RowFilter | None = None) -> str | None:
+    """Return `family_warning` for the newest answers that a filter selects, at most 1,000."""
+    if judge_model is None:
+        return None
+    with store.reading() as connection:
+        return family_warning(judge_model, selected_generators(connection, where or RowFilter()))
 
 
 def self_enhancement(record: JudgeRecord) -> Check:

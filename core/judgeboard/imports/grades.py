@@ -1,7 +1,7 @@
 """People's grades of responses, and their preferences between the answers of pairs."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -16,11 +16,13 @@ from judgeboard.domain import (
     checked_groundedness,
     checked_quality,
 )
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.pairs import aspects_as_row, aspects_in, shown_word
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
 from judgeboard.store.grades import NOT_IMPORTED, GradeOf, insert_grades
+from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.store.responses import responses_named
@@ -56,6 +58,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         "spans": ("spans", "highlights"),
         "aspects": ("aspects", "scores", "dimensions"),
         "scale": ("scale",),
+        "label_schema": ("label_schema", "schema"),
+        "fields": ("fields",),
         # Of grades of pairs only: which of the answers, in which order they were shown.
         "preference": ("preference", "preferred", "winner"),
         "shown": ("shown", "order", "order_shown"),
@@ -94,13 +98,16 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             note=cells.text("note"),
             corrected_answer=cells.text("corrected_answer"),
         )
-        if not scores and (grade.label, grade.groundedness, grade.quality) == (None, None, None):
+        schema, fields = cells.text("label_schema"), cells.object("fields") or {}
+        if fields and schema is None:
+            raise Unusable("label_schema", "fields need the name of their label schema")
+        if not (scores or fields) and (grade.label, grade.groundedness, grade.quality) == (None, None, None):
             raise Unusable(None, "no grade: give label, groundedness or quality")
         at = cells.time("at")
         source = cells.name("source") or self.source
         if not self.seen.add(f"{source or ''}\0{response_id}\0{annotator}"):
             raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
-        return ImportedGrade(response_id, annotator, grade, source, at, scores)
+        return ImportedGrade(response_id, annotator, grade, source, at, scores, schema, fields)
 
     def store(
         self, connection: Connection, records: Sequence[ImportedGrade | ImportedPreference], now: datetime
@@ -112,7 +119,12 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
         responses = responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
         known = rows.find("response", "external_id", grade_names, responses)
-        graded = [GradeOf(response.id, response.source, grades[index]) for index, response in known.items()]
+        schemas = _with_fields(connection, rows, grades)
+        graded = [
+            GradeOf(response.id, response.source, grades[index], schemas.get(index))
+            for index, response in known.items()
+            if index in grades
+        ]
         new = insert_grades(connection, graded, self.batch_id, now) if graded else 0
         pair_names = {index: (record.pair_id, record.source) for index, record in preferences.items()}
         pairs = pairs_named(connection, {name for name, _ in pair_names.values()}) if preferences else {}
@@ -137,6 +149,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
                 "source": record.source,
                 **grade,
                 **scores_as_row("aspects", record.scores),
+                **({"label_schema": record.schema, "fields": dict(record.fields)} if record.fields else {}),
             }
         preference, overall = record.preference, record.preference.aspects.get(OVERALL)
         return {
@@ -161,6 +174,32 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
         preference = GivenPreference(annotator, aspects, shown, cells.text("note"), cells.time("at"))
         return ImportedPreference(pair_id, preference, source)
+
+
+def _with_fields(connection: Connection, rows: RowOutcomes, grades: dict[int, ImportedGrade | Any]) -> dict[int, int]:
+    """Put the fields of a label schema into the grades, and return the id of the schema by row; refuse wrong ones.
+
+    Spans with the name of a field, as an export has them, are values of it.
+    """
+    known: dict[str, StoredSchema] = {}
+    ids: dict[int, int] = {}
+    for index, record in list(grades.items()):
+        if record.schema is None:
+            continue
+        try:
+            stored = known[record.schema] = known.get(record.schema) or schema_named(connection, record.schema)
+            values = stored.schema.values(record.grade) | dict(record.fields)
+            grade = stored.schema.grade(values, record.grade)
+        except NotFound as error:
+            rows.refuse(index, "label_schema", str(error))
+            del grades[index]
+        except BadInput as error:
+            rows.refuse(index, "fields", str(error))
+            del grades[index]
+        else:
+            grades[index] = replace(record, grade=grade, scores=(*record.scores, *grade.scores))
+            ids[index] = stored.id
+    return ids
 
 
 def _aspect_columns(cells: Cells) -> dict[str, Any]:

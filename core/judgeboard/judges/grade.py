@@ -1,7 +1,7 @@
 """The judge that marks an answer as correct or incorrect."""
 
 from judgeboard.domain import DimensionScore, JudgeInput, Label, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
 from judgeboard.judges.material import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -14,19 +14,28 @@ class GradeJudge(ModelJudge):
     """Judges whether an answer, its reasons included, is correct.
 
     Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), the teacher of its three: a binary grade in
-    strict form. The mark is stored as a label, so that it can be compared with people, and as a score.
+    strict form. The mark is stored as a label, so that it can be compared with people, and as a score. The source is
+    reference-free; ours also shows the earlier turns and the reference answer where the log has them.
     """
 
     prompt_name = "grade"
 
-    def __init__(self, endpoint: ModelEndpoint, *, name: str = "grade", max_output: int = DEFAULT_MAX_OUTPUT) -> None:
+    def __init__(
+        self,
+        endpoint: ModelEndpoint,
+        *,
+        name: str = "grade",
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        asking: Asking | None = None,
+    ) -> None:
         """Make a judge of a chat model; ``max_output`` is in tokens."""
-        super().__init__(endpoint, max_output)
+        super().__init__(endpoint, max_output, asking)
         self.version = self._version(name, "grade", SCALE)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
-        asked = await self._ask(self._request(marking_messages("grade", item), item.external_id), parse_mark)
+        messages = marking_messages(self._prompt, item, self.asking.dialogue)
+        asked = await self._ask(self._request(messages, item.external_id), parse_mark)
         record = asked.record(self._endpoint.price)
         if asked.value is None:
             return Verdict.of(record)
@@ -40,4 +49,4 @@ class GradeJudge(ModelJudge):
 def make_grade_judge(options: JudgeOptions) -> GradeJudge:
     """Make the grade judge of ``options``."""
     endpoint = options.endpoint("the grade judge")
-    return GradeJudge(endpoint, name=options.name or "grade", max_output=options.max_output)
+    return GradeJudge(endpoint, name=options.name or "grade", max_output=options.max_output, asking=options.asking)

@@ -5,11 +5,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, get_args
 
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.material import Example, load_prompt, repair_of
+from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, load_prompt, read_prompt, repair_of
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import Asked, ask
 from judgeboard.llm.chat import ChatRequest, Message
@@ -57,14 +57,44 @@ TEMPERATURE = 0
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How every judge with a chat model is asked; part of the judge version.
+
+    Attributes:
+        temperature: Sampling temperature, from 0 to 2. Models that refuse one are asked without it.
+        dialogue: What of a dialogue is judged: the ``last`` answer, or the ``whole`` dialogue.
+        prompt: Text of a stored prompt file (default: the current one).
+    """
+
+    temperature: float = TEMPERATURE
+    dialogue: Dialogue = "last"
+    prompt: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature <= 2:
+            raise BadInput(f"--temperature must lie from 0 to 2, not {self.temperature:g}")
+        if self.temperature == int(self.temperature):
+            object.__setattr__(self, "temperature", int(self.temperature))  # 0 and 0.0 are one judge version
+        if self.dialogue not in get_args(Dialogue):
+            raise BadInput(f"--dialogue must be last or whole, not {self.dialogue!r}")
+
+
 class ModelJudge:
     """A judge that asks one chat model, with one repair of an unusable reply; the model is closed with it."""
 
     prompt_name: ClassVar[str]
 
-    def __init__(self, endpoint: ModelEndpoint, max_output: int = DEFAULT_MAX_OUTPUT) -> None:
+    def __init__(
+        self, endpoint: ModelEndpoint, max_output: int = DEFAULT_MAX_OUTPUT, asking: Asking | None = None
+    ) -> None:
         self._endpoint = endpoint
         self._max_output = max_output
+        self.asking = asking or Asking()
+        current, stored = load_prompt(self.prompt_name), self.asking.prompt
+        self._prompt = current if stored is None else read_prompt(stored)
+        if missing := current.sections.keys() - ADDED_SECTIONS - self._prompt.sections.keys():
+            raise BadInput(f"this release cannot use the stored prompt: it has no section {', '.join(sorted(missing))}")
 
     @property
     def endpoint_host(self) -> str | None:
@@ -94,19 +124,21 @@ class ModelJudge:
             schema=schema,
             schema_name=schema_name,
             max_output=self._max_output,
-            parameters={"temperature": TEMPERATURE},
+            parameters={"temperature": self.asking.temperature},
             subject=subject,
             logprobs=logprobs,
         )
 
     def _version(self, name: str, kind: str, scale: str = VERDICT_SCALE, **params: Any) -> JudgeVersion:
         """Return the judge version; its prompt shows examples if ``params`` has them."""
-        prompt = load_prompt(self.prompt_name).text + (load_prompt("examples").text if params.get("examples") else "")
-        usual = {"temperature": TEMPERATURE, "max_output": self._max_output}
+        prompt = self._prompt.text + (load_prompt("examples").text if params.get("examples") else "")
+        usual: dict[str, Any] = {"temperature": self.asking.temperature, "max_output": self._max_output}
+        if self.asking.dialogue != "last":
+            usual["dialogue"] = self.asking.dialogue
         return JudgeVersion(name, kind, self._endpoint.model, usual | params, prompt, scale)
 
     async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Asked[T]:
-        return await ask(self._endpoint.chat, request, parse, repair=repair_of(self.prompt_name))
+        return await ask(self._endpoint.chat, request, parse, repair=repair_of(self._prompt))
 
 
 def prompt_hash(prompt: str) -> str:
@@ -165,6 +197,9 @@ class JudgeOptions:
         judge_file: File with domain and examples of the rag judge; part of the judge version.
         examples: More examples for the rag and the rubric judge; part of the judge version.
         logprobs: Also store the expected score, computed from token log-probabilities; part of the judge version.
+        temperature: Sampling temperature, from 0 to 2; part of the judge version.
+        dialogue: What of a dialogue is judged, ``last`` answer or ``whole``; part of the judge version.
+        prompt: Text of a stored prompt file, to ask an old judge version again; part of the judge version.
         replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of an endpoint.
         prices: Price file; it takes precedence over the shipped prices.
         timeout_s: Maximum number of seconds for one call.
@@ -184,6 +219,9 @@ class JudgeOptions:
     judge_file: Path | None = None
     examples: tuple[Example, ...] = ()
     logprobs: bool = False
+    temperature: float = TEMPERATURE
+    dialogue: Dialogue = "last"
+    prompt: str | None = None
     replies: Path | None = None
     prices: Path | None = None
     timeout_s: float = 60.0
@@ -192,6 +230,11 @@ class JudgeOptions:
     def __post_init__(self) -> None:
         if self.name is not None:
             checked_judge_name(self.name)
+
+    @property
+    def asking(self) -> Asking:
+        """How the model is asked."""
+        return Asking(self.temperature, self.dialogue, self.prompt)
 
     def endpoint(self, asker: str) -> ModelEndpoint:
         """Return the model of these options, see `model_endpoint`; ``asker`` names the judge in messages."""

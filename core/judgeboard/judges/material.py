@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import count
 from typing import Annotated, Any, ClassVar, Literal
@@ -20,7 +20,7 @@ from judgeboard.text import storable
 _HEADING = re.compile(r"(?m)^# (.+)\n")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prompt:
     """A prompt file: its ``text``, which is part of a judge version, and its sections by heading."""
 
@@ -30,8 +30,13 @@ class Prompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """Read ``prompts/NAME.md``; its level-1 headings begin the sections."""
-    text = resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+    """Read ``prompts/NAME.md``."""
+    return read_prompt(resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=32)
+def read_prompt(text: str) -> Prompt:
+    """Return the prompt of a file's text; its level-1 headings begin the sections."""
     _, *parts = _HEADING.split(text)
     return Prompt(text, {title.strip(): body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)})
 
@@ -41,9 +46,9 @@ def fill(section: str, **values: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), section)
 
 
-def repair_of(name: str) -> Callable[[str], str]:
+def repair_of(prompt: Prompt) -> Callable[[str], str]:
     """Return what makes the repair request of a prompt file from the error of a reply."""
-    return lambda error: fill(load_prompt(name).sections["Repair"], error=error)
+    return lambda error: fill(prompt.sections["Repair"], error=error)
 
 
 def chat(instructions: Iterable[str], task: str) -> list[Message]:
@@ -88,37 +93,64 @@ _NOT_KEPT = "(The passages that the assistant saw were not kept.)"
 _NOTHING = "(The retrieval found nothing: there are no passages.)"
 
 
-def item_task(prompt: str, item: JudgeInput, question: str = "QUESTION", *, reference: bool = False) -> str:
-    """Return the task of a prompt file with the fenced question, passages and answer, and the reference on request."""
-    passages = item.passages or ()
-    references = [item.reference] if reference and item.reference is not None else []
-    token = fence_token((item.query, item.answer, *references, *passages))
-    material = fenced_parts(
-        token,
-        (question, item.query),
-        *numbered("PASSAGE", passages),
-        *(("REFERENCE ANSWER", text) for text in references),
-        ("ANSWER", item.answer),
-    )
-    return fill(load_prompt(prompt).sections["Task"], fence=token, material=material)
+Dialogue = Literal["last", "whole"]
+"""What of a dialogue is judged: the last answer, or the assistant's answers in all turns."""
 
 
-def marking_messages(prompt: str, item: JudgeInput, **more: str) -> list[Message]:
+ADDED_SECTIONS = frozenset({"Dialogue", "Whole dialogue", "Reference"})
+"""The sections of a prompt file that only some items need; prompts of earlier releases lack them."""
+
+
+def earlier_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
+    """Return the titled earlier turns, if there are any and the prompt file says how to use them."""
+    if "Dialogue" not in prompt.sections:
+        return []
+    return [
+        (f"EARLIER TURN {number} {turn.role.upper()}", turn.text) for number, turn in enumerate(item.turns, start=1)
+    ]
+
+
+def reference_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
+    """Return the titled reference answer, if there is one and the prompt file says how to use it."""
+    known = item.reference is not None and "Reference" in prompt.sections
+    return [("REFERENCE ANSWER", item.reference or "")] if known else []
+
+
+def added_sections(prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "last") -> tuple[str, ...]:
+    """Return how the earlier turns and the reference of an item are used; nothing where it has neither."""
+    names = ["Whole dialogue" if dialogue == "whole" else "Dialogue"] if earlier_parts(prompt, item) else []
+    names += ["Reference"] if reference_parts(prompt, item) else []
+    return tuple(prompt.sections[name] for name in names)
+
+
+def item_task(prompt: Prompt, item: JudgeInput, question: str = "QUESTION") -> str:
+    """Return the task of a prompt file with the fenced question, passages and answer, earlier turns and reference."""
+    turns, references, passages = earlier_parts(prompt, item), reference_parts(prompt, item), item.passages or ()
+    token = fence_token((item.query, item.answer, *_texts(references), *passages, *_texts(turns)))
+    parts = (*turns, (question, item.query), *numbered("PASSAGE", passages), *references, ("ANSWER", item.answer))
+    return fill(prompt.sections["Task"], fence=token, material=fenced_parts(token, *parts))
+
+
+def _texts(parts: Iterable[tuple[str, str]]) -> list[str]:
+    return [text for _, text in parts]
+
+
+def marking_messages(prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "last", **more: str) -> list[Message]:
     """Return the messages that ask for a mark: the fenced question, passages and answer, then ``more`` by title.
 
     Passages that were not logged, or not found, are replaced by a sentence.
     """
     passages = item.passages or ()
-    token = fence_token((item.query, item.answer, *passages, *more.values()))
+    turns, references = earlier_parts(prompt, item), reference_parts(prompt, item)
+    token = fence_token((item.query, item.answer, *passages, *more.values(), *_texts((*turns, *references))))
     shown = fenced_parts(token, *numbered("PASSAGE", passages))
     if not shown:
         shown = _NOT_KEPT if item.passages is None else _NOTHING
-    question, answer = (
-        fenced("QUESTION", item.query, token),
-        fenced_parts(token, ("ANSWER", item.answer), *more.items()),
-    )
-    sections, material = load_prompt(prompt).sections, f"{question}\n\n{shown}\n\n{answer}"
-    return chat([sections["System"]], fill(sections["Task"], fence=token, material=material))
+    question = fenced_parts(token, *turns, ("QUESTION", item.query))
+    answer = fenced_parts(token, *references, ("ANSWER", item.answer), *more.items())
+    sections, material = prompt.sections, f"{question}\n\n{shown}\n\n{answer}"
+    instructions = [sections["System"], *added_sections(prompt, item, dialogue)]
+    return chat(instructions, fill(sections["Task"], fence=token, material=material))
 
 
 _TEXTS = ("query", "answer", "reference", "reasoning")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
-from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered
+from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry
 from judgeboard.llm.asking import JsonReply, read_json_object
 from judgeboard.llm.chat import ChatRequest
@@ -111,7 +111,7 @@ class PairwiseJudge(ModelJudge):
             ("FIRST ANSWER", first),
             ("SECOND ANSWER", second),
         )
-        sections = load_prompt(PAIRWISE).sections
+        sections = self._prompt.sections
         example = {aspect: {"reasoning": "…", "verdict": TIE} for aspect in self.aspects}  # some models take no schema
         parts = {"Options": options, "Passages": passages, "Reference": references}
         instructions = (

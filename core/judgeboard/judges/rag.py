@@ -11,9 +11,12 @@ from pydantic import ConfigDict
 
 from judgeboard.domain import Claim, ClaimStatus, JudgeInput, Verdict
 from judgeboard.formats.yaml_file import CLOSED, Text, read_yaml, unless_null
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
 from judgeboard.judges.material import (
+    Dialogue,
     Example,
+    Prompt,
+    added_sections,
     chat,
     check_examples,
     example_params,
@@ -126,9 +129,10 @@ class RagJudge(ModelJudge):
         claims: bool = False,
         examples: tuple[Example, ...] = (),
         logprobs: bool = False,
+        asking: Asking | None = None,
     ) -> None:
         """Make a judge of a chat model; the options are those of `JudgeOptions`."""
-        super().__init__(endpoint, max_output)
+        super().__init__(endpoint, max_output, asking)
         self._domain = domain
         self._claims = claims
         self._examples = examples
@@ -139,7 +143,14 @@ class RagJudge(ModelJudge):
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""
         form = VerdictForm(groundedness=item.passages is not None, claims=self._claims)
-        messages = rag_messages(item, domain=self._domain, form=form, examples=self._examples)
+        messages = rag_messages(
+            item,
+            domain=self._domain,
+            form=form,
+            examples=self._examples,
+            prompt=self._prompt,
+            dialogue=self.asking.dialogue,
+        )
         request = self._request(messages, item.external_id, form.schema, "verdict", logprobs=self._logprobs)
         asked = await self._ask(request, form.parse)
         record = asked.record(self._endpoint.price)
@@ -158,24 +169,35 @@ class RagJudge(ModelJudge):
 
 
 def rag_messages(
-    item: JudgeInput, *, domain: str, form: VerdictForm, examples: tuple[Example, ...] = ()
+    item: JudgeInput,
+    *,
+    domain: str,
+    form: VerdictForm,
+    examples: tuple[Example, ...] = (),
+    prompt: Prompt | None = None,
+    dialogue: Dialogue = "last",
 ) -> list[Message]:
     """Return the system and the user message that ask for a verdict on ``item``, its texts fenced."""
-    instructions = [_instructions(domain, form, item.passages == ())]
+    prompt = prompt or load_prompt(RagJudge.prompt_name)
+    added = added_sections(prompt, item, dialogue)
+    instructions = [_instructions(prompt, domain, form, item.passages == (), added)]
     if examples:
         instructions.append(examples_part(examples, shown=form.fields))
-    return chat(instructions, item_task("rag", item))
+    return chat(instructions, item_task(prompt, item))
 
 
 @lru_cache(maxsize=32)
-def _instructions(domain: str, form: VerdictForm, nothing_retrieved: bool) -> str:
-    sections = load_prompt("rag").sections
+def _instructions(
+    prompt: Prompt, domain: str, form: VerdictForm, nothing_retrieved: bool, added: tuple[str, ...]
+) -> str:
+    sections = prompt.sections
     parts = [
         fill(sections["Role"], domain=domain),
         sections["Groundedness"] if form.groundedness else sections["No passages logged"],
         *([sections["Nothing retrieved"]] if nothing_retrieved else []),
         sections["Quality"],
         *([sections["Claims"]] if form.claims else []),
+        *added,
         fill(sections["Reply"], fields=", ".join(form.fields), example=form.example),
     ]
     return "\n\n".join(parts)
@@ -231,4 +253,5 @@ def make_rag_judge(options: JudgeOptions) -> RagJudge:
         claims=options.claims,
         examples=(*file.examples, *options.examples),
         logprobs=options.logprobs,
+        asking=options.asking,
     )

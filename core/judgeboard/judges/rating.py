@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, Status, StepRecord, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
-from judgeboard.judges.material import chat, fill, item_task, load_prompt
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
+from judgeboard.judges.material import Prompt, added_sections, chat, fill, item_task, load_prompt
 from judgeboard.judges.reply_forms import RATING, TEXT, Form
 from judgeboard.llm.asking import read_json_object
 from judgeboard.llm.chat import Message
@@ -58,18 +58,26 @@ class RatingJudge(ModelJudge):
     """Rates an answer from 1 to 4 and says what to change.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), after an idea from the Hugging Face cookbook.
+    It never sees a reference answer: its feedback would give the answer away to the generator.
     """
 
     prompt_name = "refine"
 
-    def __init__(self, endpoint: ModelEndpoint, *, name: str = "refine", max_output: int = DEFAULT_MAX_OUTPUT) -> None:
+    def __init__(
+        self,
+        endpoint: ModelEndpoint,
+        *,
+        name: str = "refine",
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        asking: Asking | None = None,
+    ) -> None:
         """Make a judge of a chat model; ``max_output`` is in tokens."""
-        super().__init__(endpoint, max_output)
+        super().__init__(endpoint, max_output, asking)
         self.version = self._version(name, KIND, "quality 1-4")
 
     async def rate(self, item: JudgeInput) -> Rated:
         """Ask for the rating of ``item``."""
-        request = self._request(rating_messages(item), item.external_id, FORM.schema, "rating")
+        request = self._request(rating_messages(item, self._prompt), item.external_id, FORM.schema, "rating")
         asked = await self._ask(request, read_rating)
         return Rated(asked.value, asked.record(self._endpoint.price))
 
@@ -78,14 +86,17 @@ class RatingJudge(ModelJudge):
         return (await self.rate(item)).verdict
 
 
-def rating_messages(item: JudgeInput) -> list[Message]:
+def rating_messages(item: JudgeInput, prompt: Prompt | None = None) -> list[Message]:
     """Return the system and the user message that ask for a rating of ``item``, its texts fenced."""
-    sections = load_prompt("refine").sections
+    prompt = prompt or load_prompt(RatingJudge.prompt_name)
+    sections = prompt.sections
     reply = fill(sections["Reply"], fields=", ".join(FORM.fields), example=_EXAMPLE)
-    return chat((sections["Role"], sections["Rating"], reply), item_task("refine", item, "REQUEST"))
+    return chat(
+        (sections["Role"], sections["Rating"], *added_sections(prompt, item), reply), item_task(prompt, item, "REQUEST")
+    )
 
 
 def make_rating_judge(options: JudgeOptions) -> RatingJudge:
     """Make the rating judge of ``options``."""
     endpoint = options.endpoint("the rating judge")
-    return RatingJudge(endpoint, name=options.name or "refine", max_output=options.max_output)
+    return RatingJudge(endpoint, name=options.name or "refine", max_output=options.max_output, asking=options.asking)

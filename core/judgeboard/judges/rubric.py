@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from judgeboard.domain import DimensionScore, JudgeInput, Verdict
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
-from judgeboard.judges.material import chat, example_params, examples_part, fill, item_task, load_prompt
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
+from judgeboard.judges.material import Prompt, added_sections, chat, example_params, examples_part, fill, item_task
 from judgeboard.judges.reply_forms import TEXT, Form, entry, expected_scores, integer_field
 from judgeboard.judges.rubric_file import (
     LEVELS,
@@ -96,14 +96,15 @@ class RubricJudge(ModelJudge):
         domain: str | None = None,
         max_output: int = DEFAULT_MAX_OUTPUT,
         logprobs: bool = False,
+        asking: Asking | None = None,
     ) -> None:
         """Make a judge of a chat model; name and domain are the rubric's own by default."""
-        super().__init__(endpoint, max_output)
+        super().__init__(endpoint, max_output, asking)
         self._logprobs = logprobs
         self.rubric = rubric
         self._schema = Form(dict.fromkeys(rubric.weights, entry(_ENTRY))).schema  # reasons come before scores
         field = domain or rubric.domain or DEFAULT_DOMAIN
-        self._instructions = _instructions(rubric, field)
+        self._instructions = _instructions(self._prompt, rubric, field)
         self.version = self._version(
             name or rubric.name,
             "rubric",
@@ -116,7 +117,10 @@ class RubricJudge(ModelJudge):
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the scores of ``item``."""
-        messages = chat(self._instructions, item_task("rubric", item, reference=True))
+        added = added_sections(self._prompt, item, self.asking.dialogue)
+        *instructions, reply = self._instructions  # "Reference" stands among them for every item
+        instructions += [section for section in added if section not in instructions]
+        messages = chat([*instructions, reply], item_task(self._prompt, item))
         request = self._request(messages, item.external_id, self._schema, "scores", logprobs=self._logprobs)
         asked = await self._ask(request, lambda text: parse_scores(text, self.rubric))
         record, scored = asked.record(self._endpoint.price), asked.value
@@ -142,11 +146,12 @@ def make_rubric_judge(options: JudgeOptions) -> RubricJudge:
         domain=None if options.domain == DEFAULT_DOMAIN else options.domain,
         max_output=options.max_output,
         logprobs=options.logprobs,
+        asking=options.asking,
     )
 
 
-def _instructions(rubric: Rubric, domain: str) -> list[str]:
-    sections = load_prompt("rubric").sections
+def _instructions(prompt: Prompt, rubric: Rubric, domain: str) -> list[str]:
+    sections = prompt.sections
     names = [dimension.name for dimension in rubric.dimensions]
     example = json.dumps({name: {"reasoning": "…", "score": 3} for name in names}, ensure_ascii=False)
     return [

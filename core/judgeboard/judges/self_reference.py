@@ -56,7 +56,7 @@ class SelfSolver:
             ValueError: The question is forgotten.
         """
         read = partial(read_solution, options=item.options or ())
-        asked = await ask(self._endpoint.chat, self.request(item, number), read, repair=repair_of(_PROMPT))
+        asked = await ask(self._endpoint.chat, self.request(item, number), read, repair=repair_of(load_prompt(_PROMPT)))
         return Solved(asked.value, asked.record(self._endpoint.price))
 
     def request(self, item: PairItem, number: int) -> ChatRequest:
@@ -123,6 +123,8 @@ class SelfReferenceJudge(ModelJudge):
     Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma). Samples and verdicts belong to one judge
     version, because other samples can give another reference.
     """
+
+    prompt_name = _PROMPT
 
     def __init__(
         self,

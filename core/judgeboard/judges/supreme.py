@@ -22,7 +22,8 @@ class Mark:
 class SupremeJudge(ModelJudge):
     """Judges whether a judge's verdict on an answer is correct (the verdict, not the answer).
 
-    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), approach 1; reference-free.
+    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), approach 1; reference-free. Ours also shows the
+    earlier turns and the reference answer where the log has them, because the judge saw them.
     """
 
     prompt_name = "supreme"
@@ -34,7 +35,7 @@ class SupremeJudge(ModelJudge):
 
     async def review(self, item: JudgeInput, verdict: Verdict) -> Mark:
         """Ask whether ``verdict`` on ``item`` is correct."""
-        messages = marking_messages("supreme", item, VERDICT=verdict_text(verdict))
+        messages = marking_messages(self._prompt, item, VERDICT=verdict_text(verdict))
         asked = await self._ask(self._request(messages, item.external_id), parse_mark)
         return Mark(asked.value, asked.record(self._endpoint.price))
 

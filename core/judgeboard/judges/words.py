@@ -1,7 +1,8 @@
-"""Words, sentences and refusals of a text, as the offline judge reads them."""
+"""Words, sentences and refusals of a text."""
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -230,3 +231,35 @@ def says_not_found(sentence: str) -> bool:
     """
     text = sentence.replace("\u2019", "'").lower()
     return any(hint in text for hint in _HINTS) and _REFUSAL.search(text) is not None
+
+
+# Not part of `says_not_found`: its word lists are part of the lexical judge's version.
+_DECLINES = re.compile(
+    r"\b(?:silent (?:on|about)|rather not (?:guess|say)|none of (?:which|them|these) (?:answers?|mentions?|covers?)"
+    r"|no (?:\w+ )?(?:pages?|sources?|passages?|articles?|documents?|results?|hits?)"
+    r"|nothing (?:i have|in my|in the)|(?:cannot|can't|unable to) (?:help|assist))\b"
+)
+_COURTESY = re.compile(
+    r"(?:i'?m |i am )?(?:sorry|afraid|please|try|ask|contact|check|consult|let me know|feel free|"
+    r"you (?:could|can|may|might|should)|(?:could|can|would) you|if you)\b"
+)
+
+
+def only_declines(answer: str) -> bool:
+    """Return whether an answer only says that it cannot answer; questions back and offers of help may stand beside it.
+
+    A word list, mostly of English phrases, see `says_not_found`.
+    """
+    declined = False
+    for sentence in sentences(answer):
+        text = sentence.replace("\u2019", "'").lower()
+        if says_not_found(sentence) or _DECLINES.search(text):
+            declined = True
+        elif not (text.endswith("?") or _COURTESY.match(text)):
+            return False
+    return declined
+
+
+def is_right_refusal(answer: str, passages: Sequence[str] | None) -> bool:
+    """Return whether an answer only declines, and nothing was retrieved that it could have used."""
+    return passages is not None and not passages and only_declines(answer)

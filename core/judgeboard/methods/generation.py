@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
+from judgeboard.judges.dialogue import earlier_turns, last_of_user, text_of
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
@@ -138,7 +139,7 @@ def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:
     if not all(isinstance(message, Mapping) for message in messages):
         raise BadInput('messages are a list of {"role": …, "content": …}')
     checked = tuple(dict(message) for message in messages)
-    if _last_of_user(checked) is None:
+    if last_of_user(checked) is None:
         raise BadInput("the messages contain no message of the user")
     return checked
 
@@ -156,13 +157,13 @@ def rebuilt_messages(query: str, passages: Sequence[str] | None) -> Messages:
 
 def request_text(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return the text parts of the user's last message."""
-    place = _last_of_user(messages)
-    return "" if place is None else _text_of(messages[place].get("content"))
+    place = last_of_user(messages)
+    return "" if place is None else text_of(messages[place].get("content"))
 
 
 def with_feedback(messages: Messages, feedback: str | None) -> Messages:
     """Return the messages with feedback added to the user's last one."""
-    place = _last_of_user(messages)
+    place = last_of_user(messages)
     if place is None or feedback is None or not feedback.strip():
         return messages
     content = messages[place].get("content")
@@ -170,7 +171,7 @@ def with_feedback(messages: Messages, feedback: str | None) -> Messages:
     if isinstance(content, list):  # parts, for example pictures: they stay, and the feedback is one more
         augmented = [*content, {"type": "text", "text": _try_again("", feedback)}]
     else:
-        augmented = _try_again(_text_of(content), feedback)
+        augmented = _try_again(text_of(content), feedback)
     return (*messages[:place], {**messages[place], "content": augmented}, *messages[place + 1 :])
 
 
@@ -178,17 +179,6 @@ def _try_again(request: str, feedback: str) -> str:
     token = fence_token((request, feedback))
     section = load_prompt("generate").sections["Try again"]
     return fill(section, request=request, feedback=fenced("FEEDBACK", feedback, token)).lstrip()
-
-
-def _last_of_user(messages: Sequence[Mapping[str, Any]]) -> int | None:
-    places = [place for place, message in enumerate(messages) if message.get("role") == "user"]
-    return places[-1] if places else None
-
-
-def _text_of(content: Any) -> str:
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict)).strip()
-    return content if isinstance(content, str) else ""
 
 
 def read_prompts(path: Path) -> list[Origin]:
@@ -242,5 +232,6 @@ def _origin(line: str, number: int, where: str) -> Origin:
 
 
 def _prompt(prompt_id: str, query: str, messages: Messages | None, passages: list[str] | None) -> Origin:
-    item = JudgeInput(0, query, "", None if passages is None else tuple(passages), external_id=prompt_id)
+    evidence = None if passages is None else tuple(passages)
+    item = JudgeInput(0, query, "", evidence, external_id=prompt_id, turns=earlier_turns(messages))
     return Origin(item, SOURCE, messages)

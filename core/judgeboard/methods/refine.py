@@ -1,6 +1,8 @@
 """Self-refine: answer, rate the answer, and answer again with the feedback until the answer is good enough."""
 
+import asyncio
 import re
+import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
+from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.rating import KIND, Rated, Rating, RatingJudge
 from judgeboard.llm.asking import Generated
 from judgeboard.llm.chat import Chat, call
@@ -16,6 +19,8 @@ from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
 from judgeboard.methods import generation
 from judgeboard.runs.blocking import run_blocking
 from judgeboard.runs.judging import make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.responses import Origin
 from judgeboard.text import storable
 
 Keeping = Literal["last", "best"]
@@ -178,7 +183,15 @@ class Refined:
 class Refiner:
     """A chat call with self-refine: await it, or use ``blocking`` outside an event loop."""
 
-    def __init__(self, chat: Chat, judge: str | RatingJudge | Chat, rule: RefineRule, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        chat: Chat,
+        judge: str | RatingJudge | Chat,
+        rule: RefineRule,
+        options: dict[str, Any],
+        store: Store | None = None,
+    ) -> None:
+        self._store = store
         self._chat = chat
         self._judge = judge
         self._rule = rule
@@ -196,11 +209,22 @@ class Refiner:
         judge = self._rating_judge()
         evidence = None if passages is None else tuple(passages)
 
+        call_id, turns = uuid.uuid4().hex, earlier_turns(checked)
+        item = JudgeInput(0, generation.request_text(checked), "", evidence, external_id=call_id, turns=turns)
+
         async def rate(answer: str, _number: int) -> Rated:
-            return await judge.rate(JudgeInput(0, generation.request_text(checked), answer, evidence))
+            return await judge.rate(replace(item, answer=answer))
 
         try:
             attempts = await attempt_until_good(self._answer, rate, checked, self._rule)
+            if self._store is not None:
+                from judgeboard.methods.refine_run import store_live_attempts  # which imports this module
+
+                model = str(getattr(self._chat, "__name__", type(self._chat).__name__))
+                origin = Origin(item, generation.SOURCE, checked)
+                await asyncio.to_thread(
+                    store_live_attempts, self._store, judge, model, self._rule, origin, tuple(attempts)
+                )
         finally:
             if judge is not self._judge:
                 await judge.aclose()
@@ -251,6 +275,7 @@ def refine(
     success_rating: int = 4,
     max_repeats: int = 3,
     keep: Keeping = "last",
+    store: Store | None = None,
     **options: Any,
 ) -> Refiner:
     """Wrap a chat call with self-refine: a second model rates each answer, and its feedback goes into the next attempt.
@@ -262,11 +287,12 @@ def refine(
         result = await better([{"role": "user", "content": "How warm is it in Paris?"}])
 
     ``judge`` is ``rating`` (a chat model, given by ``options``: fields of `JudgeOptions`), a `RatingJudge`, or a
-    function whose text is parsed like a model's reply. The other arguments are as in `RefineRule`.
+    function whose text is parsed like a model's reply. With ``store`` every attempt of a call is stored as a run of its
+    own when the call ends; the item page shows it. The other arguments are as in `RefineRule`.
     """
     if options and not isinstance(judge, str):
         raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
-    return Refiner(chat, judge, RefineRule(success_rating, max_repeats, keep), options)
+    return Refiner(chat, judge, RefineRule(success_rating, max_repeats, keep), options, store)
 
 
 _ATTEMPT_ID = re.compile(r"(?P<prompt_id>.*)~refine-(?P<run_id>\d+)-(?P<number>\d+)", re.DOTALL)
@@ -301,6 +327,5 @@ def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:
     """Return the same judge version with replies from a file (JSONL of response_id and raw)."""
     version = judge.version
     chat = RecordedChat(read_replies(replies), attempt_replies)
-    return RatingJudge(
-        ModelEndpoint(chat, version.model or "recorded"), name=version.name, max_output=version.params["max_output"]
-    )
+    endpoint = ModelEndpoint(chat, version.model or "recorded")
+    return RatingJudge(endpoint, name=version.name, max_output=version.params["max_output"], asking=judge.asking)

@@ -9,11 +9,11 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Response, Status
+from judgeboard.domain import Response, RunState, Status
 from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.judges.rating import Rated, Rating, RatingJudge
-from judgeboard.llm.asking import Generated, Generator
+from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generated, Generator
 from judgeboard.methods import generation
 from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
 from judgeboard.runs.blocking import blocking
@@ -31,8 +31,9 @@ from judgeboard.runs.runner import Keep
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
+from judgeboard.store.runs import finish_run, start_or_continue_method_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +308,35 @@ class _RefinePrompts(_RefineMethod):
             for origin in origins
         ]
         return [prompt for prompt in prompts if not self._rule.over(prompt.done)]
+
+
+def store_live_attempts(
+    store: Store, judge: RatingJudge, model: str, rule: RefineRule, origin: Origin, attempts: Sequence[Refinement]
+) -> int:
+    """Store the attempts of a live `refine` call as a finished run, and return the run's id."""
+    generator = Generator(generation.function_endpoint(_not_called, model), DEFAULT_GENERATOR_OUTPUT, {})
+    method = _RefinePrompts(judge, generator, rule, [origin])
+    with store.writing() as connection:
+        version = ensure_version(connection, judge.version)
+        selected = method.select(connection, version)
+        run = start_or_continue_method_run(
+            connection, method.kind, version, selected.question, 1, actor="library", endpoint_host=judge.endpoint_host
+        )
+        begun = Begun(store, version, run)
+        prompt = method.prompt(begun, origin.item.external_id, origin, ())
+        steps, feedback = [], None
+        for attempt in attempts:
+            steps.append(RefineStep(prompt, replace(attempt, rating=None, judging=None), feedback))
+            if attempt.judging is not None:
+                steps.append(RefineStep(prompt, attempt, feedback))
+            feedback = attempt.feedback
+        method.save(connection, begun, steps)
+        finish_run(connection, run.id, RunState.DONE)
+    return run.id
+
+
+def _not_called(_messages: list[dict[str, Any]]) -> str:
+    raise AssertionError("the attempts are made already")
 
 
 def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinement, ...]:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, Verdict, checked_quality
 from judgeboard.errors import BadInput
+from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.llm.asking import Generated, Generator
@@ -122,7 +123,8 @@ async def reflect(
     if options and not isinstance(judge, str):
         raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
     asked = generation.rebuilt_messages(query, passages) if messages is None else generation.checked_messages(messages)
-    item = JudgeInput(0, query, answer, None if passages is None else tuple(passages), query_type)
+    evidence = None if passages is None else tuple(passages)
+    item = JudgeInput(0, query, answer, evidence, query_type, turns=earlier_turns(messages))
     generator = generate if isinstance(generate, Generator) else Generator(generation.function_endpoint(generate))
     asked_judge = make_judge(judge, **options) if isinstance(judge, str) else judge
     try:

@@ -17,6 +17,7 @@ from judgeboard.reviews.leases import LeasedItem, split_token
 from judgeboard.reviews.queues import ASKED
 from judgeboard.reviews.shown import ItemText, PairText
 from judgeboard.store.leases import OFFLINE
+from judgeboard.store.queues import PAIRS, Queue
 from judgeboard.text import unstorable
 
 FORMAT = 1
@@ -83,7 +84,7 @@ class BundleLine:
 
 
 def write_bundle(
-    file: Path, head: BundleHead, until: str, guidelines: str | None, items: Iterable[tuple[LeasedItem, ItemText]]
+    file: Path, head: BundleHead, until: str, queue: Queue, items: Iterable[tuple[LeasedItem, ItemText]]
 ) -> None:
     """Write a bundle; the file appears whole or not at all."""
     first = {
@@ -94,7 +95,8 @@ def write_bundle(
         "reviewer": {"origin": head.origin, "name": head.reviewer},
         "items": head.items,
         "leased_until": until,
-        "guidelines": guidelines,
+        "guidelines": queue.guidelines,
+        "required": ["preference"] if queue.subject == PAIRS else ["decision", *queue.grades],
         "fill_in": _FILL_IN[head.subject],
     }
     lines = [first, *(_line(item, text) for item, text in items)]
@@ -143,8 +145,8 @@ def _line(item: LeasedItem, text: ItemText) -> dict[str, Any]:
     line = {"item": item.item_id, "token": item.token} | {name: texts[name] for name in _TEXTS[subject]}
     if subject == "pairs":
         return line | dict.fromkeys(_FIELDS[subject])
-    asked = [grade for grade in ASKED if grade in item.queue.grades]
-    dimensions = {grade: None for grade in item.queue.grades if grade not in ASKED}
+    asked = [grade for grade in ASKED if grade in item.queue.asked]
+    dimensions = {grade: None for grade in item.queue.asked if grade not in ASKED}
     scores = {"scores": dimensions} if dimensions else {}
     return line | dict.fromkeys(("decision", *asked)) | scores | dict.fromkeys(("note", "corrected_answer", "seconds"))
 

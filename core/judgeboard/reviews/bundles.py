@@ -13,6 +13,7 @@ from judgeboard.people.permissions import Action, Actor, actor_name, allowed, ch
 from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, split_token, tried
 from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.queues import MissingGrades
 from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -115,7 +116,7 @@ def export_bundle(
             record_event(connection, "export_bundle", actor_name(by), details=details, now=at)
             head = BundleHead(bundle, stored.name, stored.subject, reviewer.origin, reviewer.name, len(leased))
             # Last, within the transaction: if the file cannot be written, nothing is leased.
-            write_bundle(path, head, iso_z(until), stored.guidelines, zip(leased, texts, strict=True))
+            write_bundle(path, head, iso_z(until), stored, zip(leased, texts, strict=True))
         return Bundle(bundle, stored.name, reviewer.name, len(leased), until, str(path))
 
     return tried(write, reviewer)
@@ -127,8 +128,9 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
     The whole file is checked before anything is stored. Each line is stored or refused by itself. Lines that were
     stored before stay as they are, so the same file may be merged again with more lines filled in.
 
-    A line is refused if somebody else has reviewed or leased its item since, if the item was decided or left its
-    queue, if its texts differ from the stored ones, or if the line was stored before and either was changed since.
+    A line is refused if it lacks a grade that the queue requires, if somebody else has reviewed or leased its item
+    since, if the item was decided or left its queue, if its texts differ from the stored ones, or if the line was
+    stored before and either was changed since.
     If only the decision is refused, its grade and note are stored as a review without a decision. ``-`` as ``file`` is
     standard input.
 
@@ -210,8 +212,9 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
             request_key=key,
             now=now,
         )
-    except DecisionRefused as error:
-        kept = line.grade != Grade() if line.side is None else line.grade.note is not None
+    except (DecisionRefused, MissingGrades) as error:
+        given = line.grade != Grade() if line.side is None else line.grade.note is not None
+        kept = given and isinstance(error, DecisionRefused)
         with store.reading() as connection:
             own = lease_of(connection, line.item_id, reviewer.id)
         reason = str(error)

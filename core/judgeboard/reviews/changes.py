@@ -22,6 +22,7 @@ from judgeboard.reviews.checks import (
 )
 from judgeboard.reviews.decisions import LONGEST_ID, new_review, store_review
 from judgeboard.reviews.outcome import update_states
+from judgeboard.reviews.queues import check_required
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
@@ -147,7 +148,7 @@ def edit(
             check_same(stored, reviewer, same=stored.replaces == review_id)
             return Edited(stored.id, response.id, review.flag_id, None if flag is None else flag.state, repeated=True)
         check_own(connection, review, reviewer, "edit it")
-        _check_editable(connection, review, decision)
+        _check_editable(connection, review, decision, grade)
         item_id = review.queue_item_id
         new = new_review(
             connection,
@@ -159,6 +160,7 @@ def edit(
             queue_item_id=item_id,
             stage=review.stage,
             replaces=review_id,
+            label_schema_id=review.label_schema_id,
             **request._asdict(),
         )
         details = {"edited": review_id, "flag": review.flag_id, "decision": decision}
@@ -303,7 +305,7 @@ def _undone(
     return Undone(review.response_id, review.pair_id, review.flag_id, reopened, message)
 
 
-def _check_editable(connection: Connection, review: StoredReview, decision: Decision | None) -> None:
+def _check_editable(connection: Connection, review: StoredReview, decision: Decision | None, grade: Grade) -> None:
     if review.stage is Stage.BLIND:
         raise DecisionRefused("A blind review cannot be edited: undo it, or add a review after the reveal.")
     if review.stage is Stage.ADJUDICATION:
@@ -318,6 +320,8 @@ def _check_editable(connection: Connection, review: StoredReview, decision: Deci
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
     if queue.blind_people and reviewed_by_others(connection, review.response_id or 0, review.reviewer_id):
         raise DecisionRefused("Others have reviewed this item since: your blind review cannot be edited any more.")
+    if review.stage is None:  # one after the reveal has the blind review beside it
+        check_required(queue, decision, grade)
 
 
 def _label_of(groundedness: float, low: float) -> Label:

@@ -56,11 +56,17 @@ def checked_judgment(connection: Connection, judgment_id: int | None, response: 
 
 
 def checked_grade(
-    connection: Connection, grade: Grade, response: LockedResponse | None, judgment_seen_id: int | None = None
+    connection: Connection,
+    grade: Grade,
+    response: LockedResponse | None,
+    judgment_seen_id: int | None = None,
+    *,
+    schema: bool = False,
 ) -> Grade:
     """Return a grade as it is stored: blank texts and empty lists of spans count as not given.
 
-    A pair (no ``response``) takes a note alone. Marks get their texts from the answer and the judgments that they name.
+    A pair (no ``response``) takes a note alone. With a label ``schema``, `checked_fields` checks the scores. Marks get
+    their texts from the answer and the judgments that they name.
 
     Raises:
         BadInput: A part of the grade does not belong to this answer, or cannot be stored.
@@ -72,11 +78,11 @@ def checked_grade(
         return Grade(note=checked_text("the note", grade.note))
     if grade.why_differs is not None and judgment_seen_id is None:
         raise BadInput("a reason for differing from the judge needs a verdict that the person saw")
-    _check_scores(grade.scores)
+    _check_scores(grade.scores, schema=schema)
     spans = tuple(_checked_span(span, response.answer or "") for span in grade.spans or ())
     note = checked_text("the note", grade.note)
     corrected = grade.corrected_answer if checked_text("the corrected answer", grade.corrected_answer) else None
-    if note or corrected:
+    if note or corrected or grade.texts:
         check_not_forgotten(response)  # what was blanked would be written down again
     marks = _checked_marks(connection, grade.claim_marks, response)
     return replace(grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks)
@@ -161,18 +167,21 @@ def _inside(what: str, start: Any, end: Any, answer: str) -> tuple[int, int]:
     return start, end
 
 
-def _check_scores(scores: tuple[DimensionScore, ...]) -> None:
+def _check_scores(scores: tuple[DimensionScore, ...], *, schema: bool) -> None:
     if len({score.dimension for score in scores}) < len(scores):
         raise BadInput("a dimension is scored twice")
     for score in scores:
         if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
             raise BadInput(f"the name of a dimension must have 1 to {LONGEST_KEY} characters")
+        if schema:
+            continue
         if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
             raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
 
 
 def _checked_span(span: dict[str, Any], answer: str) -> dict[str, Any]:
-    _inside("span", span.get("start"), span.get("end"), answer)
+    if span.get("passage") is None:
+        _inside("span", span.get("start"), span.get("end"), answer)
     for name, value in span.items():
         if isinstance(value, str):
             checked_text(f"the {name} of a span", value)

@@ -6,11 +6,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Preference, Shown
+from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Preference, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
+from judgeboard.reviews.label_schemas import checked_fields
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
 from judgeboard.store.engine import Store
@@ -221,7 +222,10 @@ def new_review(
     ``columns`` are further fields of `NewReview`. Without ``seen`` the review is one outside queues (`in_view`).
     """
     judgment = None if response is None else checked_judgment(connection, judgment_seen_id, response)
-    checked = checked_grade(connection, grade, response, judgment)
+    schema_id = columns.get("label_schema_id")
+    checked = checked_grade(connection, grade, response, judgment, schema=schema_id is not None)
+    final = None if columns.get("stage") is Stage.ADJUDICATION else decision
+    checked = checked_fields(connection, schema_id, checked, response, final)
     if decision is None and checked == NOTHING:
         raise BadInput("nothing to save: give a decision, a label, a score, a note, a mark or a corrected answer")
     if response is not None:

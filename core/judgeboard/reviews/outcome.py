@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -54,7 +55,7 @@ def outcome(reviews: Sequence[QueueReview], needed: int) -> Outcome:
 
 
 def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
-    """Return on what the reviews that count differ too much: decision, label, quality, groundedness, dimensions."""
+    """Return on what the reviews that count differ too much: decision, label, scores, categories of a schema."""
     counted = [review for review in reviews if _counts(review)]
     names = [name for name in ("decision", "label") if len({getattr(review, name) for review in counted} - {None}) > 1]
     dimensions = sorted({name for review in counted for name in review.scores})
@@ -67,7 +68,15 @@ def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
         values = [value for value in of_reviews if value is not None]
         if values and round(max(values) - min(values), 9) >= limit:  # rounded: 0.9 - 0.5 is 0.4
             names.append(name)
-    return tuple(names)
+    fields = sorted({name for review in counted for name, value in review.choices.items() if _is_category(value)})
+    return tuple(names) + tuple(
+        name for name in fields if len({str(each.choices[name]) for each in counted if name in each.choices}) > 1
+    )
+
+
+def _is_category(value: Any) -> bool:
+    """Whether a value of a label schema is a category, several of them, or yes or no: no number and no ranking."""
+    return isinstance(value, str | bool) or (isinstance(value, list) and isinstance(value[0], str))
 
 
 def _counts(review: QueueReview) -> bool:

@@ -13,6 +13,7 @@ from judgeboard.reviews.checks import NOTHING, check_same, checked_request
 from judgeboard.reviews.decisions import keep_draft, new_review, store_review
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.outcome import update_item_state
+from judgeboard.reviews.queues import check_required
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -101,6 +102,7 @@ def decide_item(
     ``request_key`` again stores nothing.
 
     Raises:
+        MissingGrades: The queue requires a grade that is missing, and the decision is not unsure.
         DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is
             stored as a review without a decision.
         BadInput: The grade, the judgment or the request key cannot be used, nothing is given, or the decision does
@@ -133,11 +135,13 @@ def decide_item(
             None if blind else judgment_seen_id,
             stage=Stage.BLIND if blind else None,
             seen=seen,
+            label_schema_id=queue.label_schema_id,
             **request._asdict(),
         )
         details = _details(item, queue, review)
         refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
         if lease is not None and refusal is None:
+            check_required(queue, decision, grade)
             review_id = store_review(connection, "decide_item", review, reviewer, **details)
             use_lease(connection, lease.id, review_id)
             state = update_item_state(connection, item.id, request.at)
@@ -236,6 +240,7 @@ def answer_reveal(
             queue_item_id=item.id,
             stage=Stage.REVEALED,
             seen=(JUDGE,),
+            label_schema_id=blind.label_schema_id,
             replaces=None if earlier is None else earlier.id,
             **request._asdict(),
         )
@@ -276,6 +281,7 @@ def adjudicate(
             return Adjudicated(stored.id, item_id, repeated=True)
         if item.state is not ItemState.CONFLICT:
             raise DecisionRefused(NOT_IN_CONFLICT[item.state])
+        queue = queue_by_id(connection, item.queue_id)
         name = "this pair" if response is None else response.external_id
         check_not_blind(connection, by, item.response_id, item.pair_id, name)
         review = _item_review(
@@ -286,12 +292,13 @@ def adjudicate(
             grade,
             stage=Stage.ADJUDICATION,
             seen=(JUDGE, PEOPLE),
+            label_schema_id=queue.label_schema_id,
             **request._asdict(),
         )
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
-        details = _details(item, queue_by_id(connection, item.queue_id), review)
+        details = _details(item, queue, review)
         review_id = store_review(connection, "adjudicate", review, by, **details)
         update_item_state(connection, item_id, request.at)
         return Adjudicated(review_id, item_id, repeated=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import FlagState, ItemState, QueueOrder, QueueState
+from judgeboard.domain import Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -17,6 +17,7 @@ from judgeboard.stats.estimates import percent
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.queue_filling import (
     any_pairs,
     count_sampled,
@@ -71,7 +72,8 @@ class QueueRules:
     ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to 1) is the share of
     items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0 to below 1) is the share of randomly
     sampled answers. ``repeat_rate`` (0 to below 1) is the probability that reviewers get one of their own items again
-    after a week. ``grades`` are asked of reviewers: label, groundedness, quality, or the name of a rubric's dimension.
+    after a week. A review must give the ``grades``, unless it is unsure, and may give the ``optional_grades``: label,
+    groundedness, quality, or the name of a rubric's dimension.
     ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. Raises BadInput if a value is
     outside its range, or the queue hides the judge and its order is made from scores.
     """
@@ -84,7 +86,8 @@ class QueueRules:
     blind_people: bool = False
     blind_judge: bool = False
     reveal: bool = True
-    grades: tuple[str, ...] = ("groundedness", "quality")
+    grades: tuple[str, ...] = ("label", "groundedness")
+    optional_grades: tuple[str, ...] = ("quality",)
     sampling_rate: float = 0.0
     repeat_rate: float = 0.0
     guidelines: str | None = None
@@ -118,10 +121,12 @@ class QueueRules:
                 f"the order {self.order.value} ({ORDER_LABELS[self.order]}) uses judges' scores, which this "
                 "queue hides: order by oldest or random"
             )
+        optional = tuple(grade for grade in dict.fromkeys(self.optional_grades) if grade not in self.grades)
+        object.__setattr__(self, "optional_grades", optional)
         self._check_texts()
 
     def _check_texts(self) -> None:
-        for grade in self.grades:
+        for grade in (*self.grades, *self.optional_grades):
             if not grade.strip() or len(grade) > LONGEST_KEY or not grade.isprintable():
                 raise BadInput("a grade must be label, groundedness, quality or the name of a rubric's dimension")
         if self.guidelines is not None and len(self.guidelines) > LONGEST_GUIDELINES:
@@ -138,6 +143,7 @@ class QueueRules:
             "sort": self.order.value,
             "reviews_needed": self.needed,
             "grades": list(self.grades),
+            "optional_grades": list(self.optional_grades),
         }
 
 
@@ -208,15 +214,20 @@ def create_queue(
     *,
     by: Actor,
     assigned: Sequence[Reviewer] = (),
+    schema: str | None = None,
     now: datetime | None = None,
 ) -> CreatedQueue:
     """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
-    Raises BadInput if a queue has this name already, or no flag can ever match.
+    ``schema`` is the title of a label schema ("support v2", or a name for its newest version): reviewers fill in its
+    fields in place of the grades of ``rules``. Raises BadInput if a queue has this name already, or no flag can ever
+    match; NotFound if there is no such schema.
     """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
+        if schema is not None:
+            row |= _schema_columns(connection, rules, schema)
         queue_id = insert_queue(connection, row)
         if queue_id is None:
             raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
@@ -273,6 +284,26 @@ def check_open(queue: Queue) -> None:
     """Raise `BadInput` if a queue is closed."""
     if queue.state is QueueState.CLOSED:
         raise BadInput(f"the queue {queue.name!r} is closed")
+
+
+class MissingGrades(BadInput):
+    """A review lacks grades that its queue requires."""
+
+
+def missing_grades(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
+    """Return the required grades that a review lacks; an unsure review and one of a pair need none."""
+    if queue.subject == PAIRS or decision is Decision.UNSURE:
+        return ()
+    given = {name for name in ASKED if getattr(grade, name) is not None}
+    given |= {score.dimension for score in grade.scores if score.value is not None}
+    return tuple(name for name in queue.grades if name not in given)
+
+
+def check_required(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> None:
+    """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
+    if missing := missing_grades(queue, decision, grade):
+        required = ", ".join(queue.grades)
+        raise MissingGrades(f"the queue {queue.name!r} requires {required}; missing: {', '.join(missing)}")
 
 
 def queue_progress(
@@ -332,8 +363,12 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         needed,
         blind,
     ]
+    if queue.label_schema is not None:
+        phrases.append(f"label schema {queue.label_schema}")
     if queue.subject != PAIRS and queue.grades:
-        phrases.append(f"asks for {', '.join(queue.grades)}")
+        phrases.append(f"requires {', '.join(queue.grades)}")
+    if queue.subject != PAIRS and queue.optional_grades:
+        phrases.append(f"optional: {', '.join(queue.optional_grades)}")
     if queue.sampling_rate:
         phrases.append(f"{percent(queue.sampling_rate)} randomly sampled")
     if queue.repeat_rate and for_lead:
@@ -362,12 +397,24 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
         *(f"no {noun} has the source {value!r}" for value in sources),
     ]
     if not of_pairs:
-        dimensions = [grade for grade in rules.grades if grade not in ASKED]
+        dimensions = [grade for grade in (*rules.grades, *rules.optional_grades) if grade not in ASKED]
         sentences += [
             f"nothing is scored on {dimension!r} yet: reviewers score it as a dimension of a rubric, 1 to 5"
             for dimension in dimensions_without_scores(connection, dimensions)
         ]
     return sentences
+
+
+def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> dict[str, Any]:
+    if rules.subject == PAIRS:
+        raise BadInput("a queue of pairs has no label schema")
+    stored = schema_named(connection, title)
+    graded = [field for field in stored.schema.fields if field.name in ASKED]
+    return {
+        "label_schema_id": stored.id,
+        "grades": [field.name for field in graded if field.required],
+        "optional_grades": [field.name for field in graded if not field.required],
+    }
 
 
 def _check_flags(connection: Connection, where: RowFilter) -> None:

@@ -51,12 +51,14 @@ from judgeboard.store.statements import record_of
 
 _ADDRESS = ("provider", "base_url")
 _PARAMS = ("max_output", "domain", "claims")
+_NOT_USUAL = ("logprobs", "temperature", "dialogue")
 
 
 def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
     """Return the judge fields of a job for this version, None if the version cannot be used again.
 
-    That is a recorded version, or one with a prompt or formula of another release. The address is that of the version's
+    That is a recorded version, or one with examples or a formula of another release. A version with the prompt of an
+    earlier release is asked with that prompt, so it stays what it was. The address is that of the version's
     last job, or else the environment's.
     """
     if version.kind not in JUDGES:
@@ -64,9 +66,13 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
     spec: dict[str, Any] = {"kind": version.kind, "name": version.name}
     if version.model is not None:
         spec |= {"model": version.model, **{name: version.params.get(name) for name in _PARAMS}}
-        if version.params.get("logprobs"):
-            spec["logprobs"] = True
-    if fingerprint(_version(spec)) != version.fingerprint:
+        spec |= {name: version.params[name] for name in _NOT_USUAL if version.params.get(name)}
+    try:
+        if fingerprint(_version(spec)) != version.fingerprint:
+            spec["prompt"] = version.prompt
+            if version.prompt is None or fingerprint(_version(spec)) != version.fingerprint:
+                return None
+    except BadInput:  # a prompt or a value that this release cannot use
         return None
     last = last_job_of_version(connection, version.id)
     if last is not None:
@@ -140,7 +146,7 @@ def estimate_calls(
 
 REJUDGE = "rejudge"
 # Secrets stay in the environment of the worker; everything else that makes a judge may be asked for.
-_ASKABLE = {"kind", "name", "model", "provider", "base_url", "max_output", "domain", "claims", "logprobs"}
+_ASKABLE = {"kind", "name", "model", "prompt", *_ADDRESS, *_PARAMS, *_NOT_USUAL}
 
 
 @dataclass(frozen=True, slots=True)

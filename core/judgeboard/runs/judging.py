@@ -1,7 +1,7 @@
 """Judges stored responses: selects them, asks a judge, and stores every judgment."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
+from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ENDPOINT_OPTIONS, Judge, JudgeOptions
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
@@ -158,6 +159,8 @@ _FOR_A_MODEL = (
     "domain",
     "claims",
     "logprobs",
+    "temperature",
+    "dialogue",
 )
 # What only some kinds read.
 _FOR_KINDS = {
@@ -165,6 +168,7 @@ _FOR_KINDS = {
     "judge_file": ("--judge-file", ("rag",)),
     "examples": ("--examples-from-reviews", ("rag", "rubric")),
     "logprobs": ("--logprobs", ("rag", "rubric")),
+    "dialogue": ("--dialogue", ("rag", "rubric", "grade")),
 }
 
 
@@ -218,12 +222,14 @@ async def judge(
     judge: str | Judge = "lexical",
     query_type: str = "unspecified",
     reference: str | None = None,
+    messages: Sequence[Mapping[str, Any]] | None = None,
     **options: Any,
 ) -> Verdict:
     """Return a judge's verdict on one answer.
 
     A call that failed, a refusal and an unusable reply are verdicts too: look at ``status``. Without a usable verdict
     the scores are None. Groundedness is None without ``passages``; an empty list means that none were retrieved.
+    ``messages`` are those of the generator: a judge with a model sees the turns before the question.
     ``judge`` is a kind of judge (``lexical``, ``rag``), made for this call with ``options`` (fields of `JudgeOptions`),
     or a judge of `make_judge`, which keeps its connections over many calls and is closed by the caller.
 
@@ -240,6 +246,7 @@ async def judge(
         passages=None if passages is None else tuple(_text("a passage", passage) for passage in passages),
         query_type=query_type,
         reference=reference,
+        turns=earlier_turns(messages),
     )
     if not isinstance(judge, str):
         if options:
@@ -277,5 +284,9 @@ def judge_options(version: StoredVersion) -> str | None:
         words += ["--domain", domain]
     if most not in {None, DEFAULT_MAX_OUTPUT}:
         words += ["--max-output", str(most)]
+    if version.params.get("temperature"):
+        words += ["--temperature", f"{version.params['temperature']:g}"]
+    if version.params.get("dialogue"):
+        words += ["--dialogue", str(version.params["dialogue"])]
     words += [f"--{switch}" for switch in ("claims", "logprobs") if version.params.get(switch)]
     return shlex.join(words)

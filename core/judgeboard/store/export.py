@@ -33,6 +33,7 @@ from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.responses import response_of
 from judgeboard.store.statements import record_of
@@ -46,11 +47,13 @@ from judgeboard.store.tables import (
     JUDGMENT,
     JUDGMENT_REVIEW,
     JUDGMENT_SCORE,
+    LABEL_SCHEMA,
     PAIR,
     PREFERENCE_SCORE,
     REFINEMENT,
     RESPONSE,
     REVIEW,
+    REVIEW_SCORE,
     SAMPLE,
     VERSION,
 )
@@ -202,7 +205,8 @@ def _fields(row: Row[Any], *names: str) -> dict[str, Any]:
 def _preferences() -> Select[Any]:
     """Every review of a pair, without the columns of reviews of answers."""
     of_answers = (
-        "response_id flag_id judgment_seen_id label groundedness quality spans corrected_answer why_differs claim_marks"
+        "response_id flag_id judgment_seen_id label groundedness quality spans corrected_answer why_differs "
+        "claim_marks label_schema_id choices texts in_suite"
     )
     query = _query(REVIEW, f"{of_answers} comparison_seen_id stage seen decision", review="preference")
     return query.add_columns(
@@ -382,6 +386,32 @@ def _human(preferences: Sequence[CurrentPreference]) -> list[dict[str, Any]] | N
     return people or None
 
 
+def _reviews() -> ExportTable:
+    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` those of a rubric."""
+    query = _query(REVIEW, "pair_id comparison_seen_id shown label_schema_id")
+    query = (
+        query.add_columns(FLAG.c.rule, LABEL_SCHEMA_TITLE)
+        .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
+        .outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == REVIEW.c.label_schema_id)
+        .where(REVIEW.c.response_id.is_not(None))
+    )
+    plain = _exported(query, _Parts("scores", REVIEW_SCORE, list))
+    named = [column for column in plain.columns if column.name not in {"choices", "texts", "scores"}]
+
+    def rows(connection: Connection) -> Iterator[dict[str, Any]]:
+        for row in plain.rows(connection):
+            scores = row.pop("scores") or ()
+            values = {score.dimension: score.value for score in scores} or None
+            fields = {**(row.pop("choices") or {}), **(row.pop("texts") or {})}
+            if row["label_schema"] is not None:
+                yield row | {"fields": {**fields, **(values or {})} or None, "aspects": None, "scale": None}
+            else:
+                yield row | {"fields": None, "aspects": values, "scale": scores[0].scale if scores else None}
+
+    more = (Column("fields", ColumnType.JSON), Column("aspects", ColumnType.JSON), Column("scale"))
+    return ExportTable((*named, *more), rows)
+
+
 EXPORTS: Mapping[str, ExportTable] = {
     "responses": ExportTable(RESPONSE_COLUMNS, _responses),
     "judgments": _exported(
@@ -397,12 +427,8 @@ EXPORTS: Mapping[str, ExportTable] = {
             FLAG, "source asked_day groundedness quality judgment_id raise_key decided_before_id", judge_name="judge"
         )
     ),
-    "reviews": _exported(
-        _query(REVIEW, "pair_id comparison_seen_id shown")
-        .add_columns(FLAG.c.rule)
-        .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
-        .where(REVIEW.c.response_id.is_not(None))
-    ),
+    "reviews": _reviews(),
+    "label_schemas": _exported(_query(LABEL_SCHEMA, "hash")),
     "comments": _exported(_query(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None))),
     "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs),
     "comparisons": _exported(

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
 from judgeboard.flags.rule import HALF_STEP, Thresholds
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.metadata import with_metadata
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, listed
@@ -180,6 +181,8 @@ def subquery_conditions(
         conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
     if where.response_ids is not None:
         conditions.append(response_id.in_(listed(connection, where.response_ids)))
+    if where.metadata:
+        conditions.append(response_id.in_(with_metadata(connection, where)))
     if where.text is not None:
         conditions.append(text_condition(connection, response_id, where.text))
     return conditions

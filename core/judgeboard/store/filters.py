@@ -1,9 +1,13 @@
 """The filter of answers that pages, commands, jobs and exports share, and its description."""
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
-from typing import Any, Literal, get_args
+from itertools import groupby
+from typing import Any, Literal, NamedTuple, get_args
 
 from judgeboard.domain import FlagState, ResponseKind, Status
 from judgeboard.errors import BadInput
@@ -12,6 +16,9 @@ from judgeboard.text import day_words, number_words, unstorable, utc_day
 USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
 ScoreName = Literal["groundedness", "quality"]
+
+METADATA = "metadata."  # what the name of a metadata field starts with, in --where and in an address
+METADATA_FIELD = f"{METADATA}KEY"
 
 # Every field of --where with its help; a repeated field selects any of its values.
 WHERE_FIELDS: dict[str, str] = {
@@ -35,6 +42,8 @@ WHERE_FIELDS: dict[str, str] = {
     "judge_side": "score of the judge: low, high, none",
     "unscored": "score that is missing from the verdict: groundedness or quality",
     "time": "time of the answer: none selects answers without a time",
+    METADATA_FIELD: "value of a metadata field, for example metadata.tenant=acme or metadata.user.plan=free; none "
+    "selects answers without it; metadata.tokens>=100 and <= compare numbers",
 }
 MANY_FIELDS = {
     "query_type": "query_types",
@@ -48,6 +57,103 @@ MANY_FIELDS = {
 _NUMBERS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
 DAY_FIELDS = {"from": "day_from", "to": "day_to"}
 
+MISSING = "none"
+_STEP = r'"(?:[^"\\]|\\.)+"|[^".=<>]+'
+_STEPS = re.compile(_STEP)
+_METADATA_PATH = re.compile(rf"(?:{_STEP})(?:\.(?:{_STEP}))*")
+_METADATA_CONDITION = re.compile(rf"({_METADATA_PATH.pattern})(>=|<=|=)(.+)", re.DOTALL)
+_LONGEST_METADATA = 200  # characters of a path, and of a value that is compared
+Scalar = str | int | float | bool
+
+
+class MetadataCondition(NamedTuple):
+    """A condition on one metadata field; ``values`` are what its value may equal, empty for a missing field.
+
+    With the operator ``>=`` or ``<=`` there is one value, a number.
+    """
+
+    field: str
+    operator: str
+    text: str
+    values: tuple[Scalar, ...]
+
+
+def metadata_path(field: str) -> tuple[str | int, ...]:
+    """Return the keys to a metadata field: ``user.plan`` is ("user", "plan"), ``tags.0`` ("tags", 0).
+
+    A key with a dot stands in double quotes, as does a key of digits that is no position in a list. Raises BadInput if
+    the name is not valid.
+    """
+    if not _METADATA_PATH.fullmatch(field) or len(field) > _LONGEST_METADATA or unstorable(field):
+        raise BadInput(
+            f"{field[:60]!r} is no metadata field: write its keys with dots, for example user.plan; "
+            'a key with a dot in double quotes, for example "llm.model"'
+        )
+    steps = _STEPS.findall(field)
+    try:
+        keys = [
+            json.loads(step) if step[0] == '"' else int(step) if _POSITION.fullmatch(step) else step for step in steps
+        ]
+    except ValueError:
+        raise BadInput(f"{field[:60]!r} is no metadata field: a key in double quotes is written as in JSON") from None
+    if unstorable("".join(map(str, keys))):
+        raise BadInput(f"{field[:60]!r} is no metadata field: a key cannot be stored")
+    return tuple(keys)
+
+
+_POSITION = re.compile(r"\d{1,9}", re.ASCII)
+
+
+def metadata_field(path: Iterable[str | int]) -> str:
+    """Return the name of the field at a path; `metadata_path` is the inverse."""
+    return ".".join(
+        json.dumps(key, ensure_ascii=False)
+        if isinstance(key, str) and (not re.fullmatch(r'[^".=<>]+', key) or _POSITION.fullmatch(key))
+        else str(key)
+        for key in path
+    )
+
+
+def metadata_condition(condition: str) -> MetadataCondition:
+    """Return the condition in a text like ``tenant=acme``, ``tokens>=100`` or ``tenant=none``, or raise BadInput.
+
+    ``3`` equals the number and the text, ``true`` the boolean and the text; a value in double quotes is a text only.
+    """
+    parts = _METADATA_CONDITION.fullmatch(condition)
+    if parts is None:
+        metadata_path(re.split("[<>]?=", condition)[0])
+        raise BadInput(f"{METADATA}{condition}: write {METADATA}KEY=VALUE")
+    field, operator, text = parts.groups()
+    metadata_path(field)
+    if len(text) > _LONGEST_METADATA:
+        raise BadInput(f"{METADATA}{field}: a value has at most {_LONGEST_METADATA} characters")
+    if operator != "=":
+        number = _json_value(text)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise BadInput(f"{METADATA}{field}{operator}{text}: not a number")
+        return MetadataCondition(field, operator, text, (number,))
+    if text == MISSING:
+        return MetadataCondition(field, operator, text, ())
+    value = _json_value(text)
+    if isinstance(value, str):
+        if unstorable(value):
+            raise BadInput(f"nothing stored matches this filter: it contains a {unstorable(value)}")
+        return MetadataCondition(field, operator, text, (value,))
+    return MetadataCondition(field, operator, text, (text,) if value is None else (text, value))
+
+
+def _json_value(text: str) -> Scalar | None:
+    """Return the text, number or boolean that a JSON text means, None for any other text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return None
+    return value if isinstance(value, str | int | float) else None
+
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
@@ -56,6 +162,7 @@ class RowFilter:
     Scores are of the current verdict of ``judge`` or ``judge_version``, by default of the primary judge; in the queue
     they are the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids`` are
     internal ids: None matches everything, an empty tuple nothing. Without ``kinds`` the filter selects logged answers.
+    ``metadata`` are conditions as of `metadata_condition`; any value of an equality on one field matches.
     Raises BadInput if a value is invalid for its field.
     """
 
@@ -82,6 +189,7 @@ class RowFilter:
     no_time: bool = False
     response_ids: tuple[int, ...] | None = None
     kinds: tuple[str, ...] = ()
+    metadata: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in MANY_FIELDS.values():
@@ -90,10 +198,18 @@ class RowFilter:
             object.__setattr__(self, "response_ids", tuple(sorted(set(self.response_ids))))
         object.__setattr__(self, "kinds", tuple(sorted({str(kind) for kind in self.kinds})))
         object.__setattr__(self, "text", (self.text or "").strip() or None)
-        for value in (*(text for name in MANY_FIELDS.values() for text in getattr(self, name)), self.judge, self.text):
+        object.__setattr__(self, "metadata", tuple(sorted(set(self.metadata))))
+        for value in (
+            *self.metadata,
+            *(text for name in MANY_FIELDS.values() for text in getattr(self, name)),
+            self.judge,
+            self.text,
+        ):
             reason = None if value is None else unstorable(value)
             if reason is not None:
                 raise BadInput(f"nothing stored matches this filter: it contains a {reason}")
+        for condition in self.metadata:
+            metadata_condition(condition)
         _check_choices("status", self.statuses, tuple(Status))
         _check_choices("state", self.states, tuple(FlagState))
         _check_choices("kind", self.kinds, tuple(ResponseKind))
@@ -134,6 +250,9 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
     for condition in conditions:
         field, equals, value = condition.partition("=")
         field, value = field.strip(), value.strip()
+        if equals and value and field.startswith(METADATA):
+            many["metadata"] = (*many.get("metadata", ()), f"{field.removeprefix(METADATA)}={value}")
+            continue
         if not equals or field not in WHERE_FIELDS:
             raise BadInput(f"--where {condition}: write FIELD=VALUE with one of the fields {', '.join(WHERE_FIELDS)}")
         if not value:
@@ -207,6 +326,7 @@ def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
     words += _range_words("score", where.min_score, where.max_score)
     words += _range_words("quality", where.min_quality, where.max_quality)
     words += _between(where)
+    words += _metadata_words(where)
     words += [
         description
         for is_set, description in (
@@ -222,6 +342,27 @@ def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
         if counted is not None and (counted or noun != "id"):
             words.append(f"{noun} {counted[0]}" if noun == "id" and len(counted) == 1 else f"{len(counted)} {noun}s")
     return words
+
+
+def metadata_conditions(where: RowFilter) -> list[list[MetadataCondition]]:
+    """Return the conditions on metadata, which must all match; of several equalities on one field, one must."""
+    conditions = [metadata_condition(each) for each in where.metadata]
+    conditions.sort(key=lambda each: (each.field, each.operator))
+    grouped = groupby(conditions, key=lambda each: each.field if each.operator == "=" else each)
+    return [list(same) for _, same in grouped]
+
+
+_COMPARED = {"=": "", ">=": "at least ", "<=": "at most "}
+
+
+def _metadata_words(where: RowFilter) -> list[str]:
+    return [
+        " or ".join(
+            f"{each.field} {_COMPARED[each.operator]}{each.text}" if each.values else f"without {each.field}"
+            for each in same
+        )
+        for same in metadata_conditions(where)
+    ]
 
 
 def _judge_words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Raises and supersedes flags by the signals of the rules, and counts the decisions on them."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -79,23 +79,28 @@ def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict
 
 
 def read_signals(
-    connection: Connection, states: Sequence[ResponseState], primary_judge: str | None, *, with_texts: bool = False
+    connection: Connection,
+    states: Sequence[ResponseState],
+    primary_judge: str | None,
+    *,
+    texts_for: Callable[[Signals], bool] = lambda _signals: False,
 ) -> list[Signals]:
     """Return the signals of each response, in their order.
 
     One statement reads supreme judges' reviews. One more each is needed if the primary judge failed, if a jury judged
-    and for the texts.
+    and for the texts, which are read for the responses that ``texts_for`` names.
     """
     failures = _failures(connection, states, primary_judge)
     wrong = wrong_marks(connection, states) if any(state.by_judge for state in states) else {}
     members = _jury_members(connection, states)
     signals = [_signals(state, primary_judge, failures.get(state.response.id), wrong, members) for state in states]
-    if not with_texts:
+    ids = [state.response.id for state, each in zip(states, signals, strict=True) if texts_for(each)]
+    if not ids:
         return signals
     columns = (RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages)
-    rows = connection.execute(select(*columns).where(RESPONSE.c.id.in_([state.response.id for state in states])))
-    texts = {row.id: Texts(row.query, row.answer, row.passages and tuple(row.passages)) for row in rows}
-    return [replace(each, texts=texts[state.response.id]) for state, each in zip(states, signals, strict=True)]
+    rows = connection.execute(select(*columns).where(RESPONSE.c.id.in_(ids)))
+    texts = {row.id: Texts(row.query, row.answer, row.passages) for row in rows}
+    return [replace(each, texts=texts.get(state.response.id)) for state, each in zip(states, signals, strict=True)]
 
 
 def _signals(
@@ -216,8 +221,13 @@ def update_flags(
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
     superseded: list[int] = []
-    with_texts = any(rule.reads_texts for rule in rules)
-    all_signals = read_signals(connection, logged, in_force.primary_judge, with_texts=with_texts)
+    readers = [rule.texts_for for rule in rules if rule.reads_texts]
+    all_signals = read_signals(
+        connection,
+        logged,
+        in_force.primary_judge,
+        texts_for=lambda signals: any(reads(signals, in_force.thresholds) for reads in readers),
+    )
     for state, signals in zip(logged, all_signals, strict=True):
         flags = stored.get(state.response.id, [])
         result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)

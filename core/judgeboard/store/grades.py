@@ -16,7 +16,7 @@ from judgeboard.domain import ImportedGrade, Label, ResponseKind, Role
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.store.reviews import has_grade, insert_scores, is_current
+from judgeboard.store.reviews import fields_json, has_grade, insert_scores, is_current
 from judgeboard.store.statements import batches, insert_or_skip, read_columns
 from judgeboard.store.tables import (
     CURRENT,
@@ -290,7 +290,7 @@ def _example(connection: Connection, review: _Graded) -> Example:
 
 
 ORIGIN = "import"
-NOT_IMPORTED = {"claim_marks", "why_differs"}  # fields of a grade that no file has
+NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite"}  # fields of a grade that no file has
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +300,7 @@ class GradeOf:
     response_id: int
     source: str
     imported: ImportedGrade
+    label_schema_id: int | None = None
 
 
 def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int, now: datetime) -> int:
@@ -351,13 +352,18 @@ def _current_reviews(connection: Connection, pairs: Collection[tuple[int, int]])
 def _row(grade: GradeOf, reviewer_id: int, key: str, batch_id: int, now: datetime) -> dict[str, Any]:
     imported_grade = grade.imported.grade
     names = ("label", "groundedness", "quality", "spans", "note", "corrected_answer")
-    return {name: getattr(imported_grade, name) for name in names} | {
-        "response_id": grade.response_id,
-        "reviewer_id": reviewer_id,
-        "request_key": key,
-        "import_batch_id": batch_id,
-        "at": grade.imported.at or now,
-    }
+    return (
+        {name: getattr(imported_grade, name) for name in names}
+        | fields_json(imported_grade)
+        | {
+            "label_schema_id": grade.label_schema_id,
+            "response_id": grade.response_id,
+            "reviewer_id": reviewer_id,
+            "request_key": key,
+            "import_batch_id": batch_id,
+            "at": grade.imported.at or now,
+        }
+    )
 
 
 def _request_key(grade: GradeOf) -> str:
@@ -365,6 +371,8 @@ def _request_key(grade: GradeOf) -> str:
     values = {name: value for name, value in asdict(grade.imported.grade).items() if name not in NOT_IMPORTED}
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
+    fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}
+    content += [fields] if fields else []
     at = None if grade.imported.at is None else iso_z(grade.imported.at)
     text = json.dumps([*content, at], sort_keys=True, separators=(",", ":"))
     return f"import:{hashlib.sha256(text.encode()).hexdigest()}"

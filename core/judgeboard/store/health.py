@@ -110,6 +110,16 @@ def judged_generators(connection: Connection, version_id: int) -> dict[str | Non
     return {model: n for model, n in connection.execute(query)}  # noqa: C416 - a row is no pair to mypy
 
 
+def selected_generators(connection: Connection, where: RowFilter, limit: int = 1000) -> dict[str | None, int]:
+    """Return the number of the newest answers that a filter selects, by generator model (None: unknown)."""
+    conditions = response_conditions(connection, where)
+    newest = (
+        select(RESPONSE.c.generator_model).where(*conditions).order_by(RESPONSE.c.id.desc()).limit(limit).subquery()
+    )
+    query = select(newest.c.generator_model, func.count()).group_by(newest.c.generator_model)
+    return {model: n for model, n in connection.execute(query)}  # noqa: C416 - as above
+
+
 def compared_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
     """Return the number of answers of pairs that a version compared, by generator model (None: unknown)."""
     pairs = select(COMPARISON.c.pair_id).where(COMPARISON.c.judge_version_id == version_id).distinct().subquery()

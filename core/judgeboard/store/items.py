@@ -1,14 +1,16 @@
 """One answer with its feedback, judgments, flags and reviews, for the review screen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
-from judgeboard.domain import Claim, ClaimMark, FlagState, ResponseKind
+from judgeboard.domain import Attempt, Claim, ClaimMark, FlagState, ResponseKind
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
+from judgeboard.judges.words import is_right_refusal
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from
@@ -23,6 +25,7 @@ from judgeboard.store.tables import (
     FEEDBACK,
     FLAG,
     JUDGMENT,
+    JUDGMENT_REVIEW,
     RESPONSE,
     REVIEW,
     REVIEW_SCORE,
@@ -72,8 +75,29 @@ class ItemJudgment:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredCall:
+    """The stored call behind a judgment; ``attempts`` are all its requests to the model."""
+
+    id: int
+    judge_version_id: int
+    status: str
+    raw: str | None
+    error: str | None
+    model_reported: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_micro: int | None
+    latency_ms: int | None
+    reply_format: str | None
+    attempts: tuple[Attempt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ItemFlag:
-    """A flag with its reason in one sentence; ``decided_before_id`` is an earlier decided flag of the same rule."""
+    """A flag with its reason in one sentence; ``decided_before_id`` is an earlier decided flag of the same rule.
+
+    ``judges`` are the titles of the judge versions whose verdicts it compares, none if it rests on the primary judge.
+    """
 
     id: int
     rule: str
@@ -83,6 +107,18 @@ class ItemFlag:
     judgment_id: int | None
     decided_before_id: int | None
     created_at: datetime
+    judges: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAudit:
+    """The usable review of a judgment by a supreme judge, named by its title."""
+
+    judgment_id: int
+    supreme: str
+    correct: bool
+    reasoning: str | None
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +164,7 @@ class Item:
     query: str | None
     answer: str | None
     passages: tuple[str, ...] | None
+    messages: tuple[dict[str, Any], ...] | None
     reference: str | None
     generator_model: str | None
     extra: dict[str, Any]
@@ -139,7 +176,18 @@ class Item:
     currents: tuple[ItemJudgment, ...]
     flags: tuple[ItemFlag, ...]
     reviews: tuple[ItemReview, ...]
+    audits: tuple[ItemAudit, ...] = ()
     hidden: Hidden = NOTHING_HIDDEN
+
+    @property
+    def with_claims(self) -> ItemJudgment | None:
+        """The current judgment whose claims are marked in the texts: the first of ``currents`` that has any."""
+        return next((judgment for judgment in self.currents if judgment.claims), None)
+
+    @property
+    def right_refusal(self) -> bool:
+        """Whether the answer only declines, and the search found nothing that it could have used."""
+        return self.answer is not None and is_right_refusal(self.answer, self.passages)
 
     @property
     def flag(self) -> ItemFlag | None:
@@ -175,7 +223,7 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
 
 
 def load_item(connection: Connection, response_id: int) -> Item:
-    """Return an answer with its feedback, judgments, flags and reviews, in eight statements.
+    """Return an answer with its feedback, judgments, flags and reviews, in nine statements.
 
     A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts and nothing that is hidden.
     Raises NotFound if the response does not exist, or was made from an answer that the reader has to review blind.
@@ -199,6 +247,7 @@ def load_item(connection: Connection, response_id: int) -> Item:
         Item,
         row,
         response_id=row.id,
+        messages=None if row.messages is None else tuple(row.messages),
         generator_model=None if hidden.judge else row.generator_model,
         extra={} if hidden.judge else row.extra,
         forgotten_at=_forgotten_at(connection, response_id),
@@ -208,6 +257,7 @@ def load_item(connection: Connection, response_id: int) -> Item:
         currents=() if hidden.judge else _currents(connection, response_id, judgments, primary),
         flags=() if hidden.judge else _flags(connection, response_id, hidden),
         reviews=_reviews(connection, response_id, hidden),
+        audits=_audits(connection, judgments),
         hidden=hidden,
     )
 
@@ -266,8 +316,49 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
             row,
             why=why(row.rule, row.details, row.params),
             decided_before_id=None if hidden.people else row.decided_before_id,
+            judges=_judges(row.details),
         )
         for row in connection.execute(with_hidden_rows(query))
+    )
+
+
+def _judges(details: dict[str, Any]) -> frozenset[str]:
+    """Return the titles in the details of a flag that compares judges: they disagree, or a supreme judge objects."""
+    titles = [title for pair in details.get("pairs", ()) for title in pair["judges"]]
+    return frozenset([*titles, *details.get("supremes", ())])
+
+
+def load_calls(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, StoredCall]:
+    """Return the calls behind judgments by id, without those of answers that the reader must review blind."""
+    query = select(*columns_of(StoredCall, JUDGMENT)).where(JUDGMENT.c.id.in_(judgment_ids))
+    return {
+        row.id: record_of(StoredCall, row, attempts=tuple(Attempt(**attempt) for attempt in row.attempts or ()))
+        for row in connection.execute(query)
+    }
+
+
+_AUDITS: Select[Any] = (
+    select(
+        *(JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "judge_version_id", "correct", "reasoning")),
+        JUDGMENT_REVIEW.c.created_at,
+        VERSION.c.name,
+        VERSION.c.number,
+    )
+    .join(VERSION, VERSION.c.id == JUDGMENT_REVIEW.c.judge_version_id)
+    .where(JUDGMENT_REVIEW.c.correct.is_not(None))
+    .order_by(JUDGMENT_REVIEW.c.id)
+)
+
+
+def _audits(connection: Connection, judgments: tuple[ItemJudgment, ...]) -> tuple[ItemAudit, ...]:
+    """Return the latest usable review of each judgment by each supreme judge, the newest first."""
+    if not judgments:
+        return ()
+    query = _AUDITS.where(JUDGMENT_REVIEW.c.judgment_id.in_([judgment.id for judgment in judgments]))
+    rows = {(row.judgment_id, row.judge_version_id): row for row in connection.execute(with_hidden_rows(query))}
+    return tuple(
+        ItemAudit(row.judgment_id, version_title(row.name, row.number), row.correct, row.reasoning, row.created_at)
+        for row in reversed(rows.values())
     )
 
 

@@ -1,5 +1,6 @@
 """Lists that are read by key: a page, its position and the total in one statement, in the order of an index."""
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ _MOST_VALUES = 200  # choices of a filter
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, if any."""
+    """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, if any.
+
+    ``stored`` turns the value of a key into what ``value`` is compared with; without it values are numbers.
+    """
 
     name: str
     words: str
@@ -26,6 +30,7 @@ class Order:
     index: str | None
     descending: bool = False
     id_descending: bool = False
+    stored: Callable[[Any], ColumnElement[Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +38,12 @@ class ListPosition:
     """The position of a row in an order: the value it is sorted by, then its id."""
 
     order: str
-    value: float
+    value: float | str
     id: int
 
     def key(self) -> str:
         """Return the position as text for a URL."""
-        return f"{self.order}:{self.value!r}:{self.id}"
+        return f"{self.order}:{json.dumps(self.value)}:{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +136,15 @@ class KeyedList:
         if key is None:
             return None
         name, _, rest = key.partition(":")
-        value, _, id_ = rest.partition(":")
+        value, _, id_ = rest.rpartition(":")
         try:
             # Days stay whole numbers: PostgreSQL seeks no fraction in an index of integers.
-            position = ListPosition(name, int(value) if value.removeprefix("-").isdecimal() else float(value), int(id_))
-        except ValueError:
+            position = ListPosition(name, json.loads(value), int(id_))
+        except (ValueError, RecursionError):
             position = ListPosition("", math.nan, 0)
-        if not abs(position.value) < 2**63 or not 0 <= position.id < 2**63:
+        is_number = isinstance(position.value, int | float) and abs(position.value) < 2**63
+        is_text = isinstance(position.value, str) and (self.order.stored is not None or name != self.order.name)
+        if not (is_number or is_text) or not 0 <= position.id < 2**63:
             raise BadInput("this URL has no page of the list: go back to the first page")
         return position if name == self.order.name else None
 
@@ -161,14 +168,11 @@ class KeyedList:
         counts = select(*counted).subquery("counts")
         rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
         positions = [ListPosition(self.order.name, row.value, row.id) for row in rows if row.id is not None]
-        in_order = sorted(positions, key=self._rank)
+        # The one row of counts keeps the order of the page.
+        in_order = positions[::-1] if backwards else positions
         total = rows[0].total
         ahead = rows[0].ahead if start is not None else total if backwards else 0
         return in_order, total, ahead - len(in_order) if backwards else ahead
-
-    def _rank(self, position: ListPosition) -> tuple[float, int]:
-        value, id_ = position.value, position.id
-        return (-value if self.order.descending else value, -id_ if self.order.id_descending else id_)
 
     def _gathered(self) -> CTE | None:
         if not self.elsewhere:
@@ -226,10 +230,11 @@ class KeyedList:
             further_id = id_ < position.id if id_descends else id_ > position.id
         if self.order.value is self.order.id:
             return further_id
+        at = position.value if self.order.stored is None else self.order.stored(position.value)
         # The first condition is a range of the index, which an OR alone is not; the second removes ties.
         if self.order.descending is not backwards:
-            return (value <= position.value) & ((value < position.value) | further_id)
-        return (value >= position.value) & ((value > position.value) | further_id)
+            return (value <= at) & ((value < at) | further_id)
+        return (value >= at) & ((value > at) | further_id)
 
 
 def _by(value: ColumnElement[Any], *, descending: bool) -> UnaryExpression[Any]:

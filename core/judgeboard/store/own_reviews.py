@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from judgeboard.domain import Decision, DimensionScore, Grade, Preference, Shown, Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
-from judgeboard.store.reviews import has_grade, is_current, marks_from
+from judgeboard.store.reviews import fields_from, has_grade, is_current, marks_from
 from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import FLAG, PAIR, PREFERENCE_SCORE, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
 
@@ -70,6 +70,7 @@ class WholeReview:
     seconds: float | None
     stands: bool
     at: datetime
+    label_schema_id: int | None = None
 
 
 def has_pair_reviews(connection: Connection, reviewer_id: int) -> bool:
@@ -115,6 +116,7 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
         spans=None if row.spans is None else tuple(row.spans),
         scores=tuple(DimensionScore(score.dimension, score.value, score.scale) for score in scores),
         claim_marks=marks_from(row.claim_marks),
+        **fields_from(row),
     )
     return record_of(WholeReview, row, grade=grade, stands=bool(row.stands))
 

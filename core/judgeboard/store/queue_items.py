@@ -1,8 +1,9 @@
 """Queue items, their flags and current reviews, and what reviewers saw before they reviewed."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -285,6 +286,9 @@ class QueueReview:
     note: str | None
     seconds: float | None
     at: datetime
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    spans: Sequence[Mapping[str, Any]] = ()
 
 
 def reviews_on(connection: Connection, item_id: int) -> list[QueueReview]:
@@ -314,8 +318,13 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
     scores = _scores(connection, [row.id for row in rows])
     reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
     for row in rows:
-        reviews[row.queue_item_id].append(record_of(QueueReview, row, scores=scores.get(row.id, {})))
+        reviews[row.queue_item_id].append(_review(row, scores.get(row.id, {})))
     return reviews
+
+
+def _review(row: Any, scores: dict[str, float]) -> QueueReview:
+    fields = {"choices": row.choices or {}, "texts": row.texts or {}, "spans": row.spans or ()}
+    return record_of(QueueReview, row, scores=scores, **fields)
 
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:

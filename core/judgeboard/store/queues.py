@@ -23,10 +23,22 @@ from sqlalchemy import (
 from judgeboard.domain import Decision, ItemState, QueueOrder, QueueState
 from judgeboard.errors import NotFound
 from judgeboard.store.filters import RowFilter, from_dict
+from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.responses import QUESTION
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.statements import insert_or_skip, record_of
-from judgeboard.store.tables import LEASE, PAIR, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, RESPONSE, REVIEW, REVIEWER, SKIP
+from judgeboard.store.tables import (
+    LABEL_SCHEMA,
+    LEASE,
+    PAIR,
+    QUEUE,
+    QUEUE_ASSIGNMENT,
+    QUEUE_ITEM,
+    RESPONSE,
+    REVIEW,
+    REVIEWER,
+    SKIP,
+)
 
 ANSWERS, PAIRS = "answers", "pairs"
 
@@ -37,6 +49,8 @@ class Queue:
 
     ``overlap`` is the share of items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate`` is
     the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again.
+    A review must give the ``grades``, unless it is unsure; it may give the ``optional_grades``. ``label_schema`` is the
+    title of the schema that reviewers fill in ("support v2"), None for the grades alone.
     """
 
     id: int
@@ -52,17 +66,28 @@ class Queue:
     blind_judge: bool
     reveal: bool
     grades: tuple[str, ...]
+    optional_grades: tuple[str, ...]
     sampling_rate: float
     repeat_rate: float
     lease_seconds: int
     guidelines: str | None
     created_by: str
     created_at: datetime
+    label_schema_id: int | None = None
+    label_schema: str | None = None
 
     @property
     def blind(self) -> bool:
         """Whether it hides anything from the reviewer of an item."""
         return self.blind_people or self.blind_judge
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The grades that a review can give, the required ones first."""
+        return (*self.grades, *self.optional_grades)
+
+
+_QUEUES = select(QUEUE, LABEL_SCHEMA_TITLE).outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == QUEUE.c.label_schema_id)
 
 
 def insert_queue(connection: Connection, row: dict[str, Any]) -> int | None:
@@ -72,7 +97,7 @@ def insert_queue(connection: Connection, row: dict[str, Any]) -> int | None:
 
 def find_queue(connection: Connection, name: str) -> Queue | None:
     """Return the queue of a name, None where there is none."""
-    row = connection.execute(select(QUEUE).where(QUEUE.c.name == name)).one_or_none()
+    row = connection.execute(_QUEUES.where(QUEUE.c.name == name)).one_or_none()
     return None if row is None else _queue(row)
 
 
@@ -88,12 +113,12 @@ def queue_named(connection: Connection, name: str) -> Queue:
 
 def queue_by_id(connection: Connection, queue_id: int) -> Queue:
     """Return a queue that is known to exist."""
-    return _queue(connection.execute(select(QUEUE).where(QUEUE.c.id == queue_id)).one())
+    return _queue(connection.execute(_QUEUES.where(QUEUE.c.id == queue_id)).one())
 
 
 def list_queues(connection: Connection, *, only_open: bool = False, subject: str | None = None) -> list[Queue]:
     """Return the queues, the open ones first, the newest first."""
-    query = select(QUEUE).order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())
+    query = _QUEUES.order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())
     if only_open:
         query = query.where(QUEUE.c.state == QueueState.OPEN.value)
     if subject is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select
@@ -20,9 +21,10 @@ from judgeboard.store.filter_conditions import (
     value_conditions,
     verdict_conditions,
 )
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import METADATA, RowFilter, metadata_field, metadata_path
 from judgeboard.store.judge_versions import list_versions, version_title
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
+from judgeboard.store.metadata import as_stored, few_with_metadata, index_name, indexed_fields, metadata_value
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import (
@@ -49,31 +51,64 @@ NEWEST = Order(
 LOWEST = Order(
     "lowest", "lowest groundedness first", CURRENT.c.groundedness, CURRENT.c.response_id, "ix_current_judgment_score"
 )
-ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
+OLDEST = replace(NEWEST, name="oldest", words="oldest first", descending=False, id_descending=False)
+HIGHEST = replace(LOWEST, name="highest", words="highest groundedness first", descending=True, id_descending=True)
+ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, OLDEST, LOWEST, HIGHEST)}
+DESCENDING = "-"  # before the name of a metadata field in an order
 
 
-def order_of(where: RowFilter, sort: str) -> Order:
-    """Return the order of a name, or newest first if the filter selects answers without a groundedness."""
+def order_of(connection: Connection, where: RowFilter, sort: str) -> Order:
+    """Return the order of a name, or newest first if the filter selects answers without a groundedness.
+
+    ``metadata.tenant`` sorts by this field, ``-metadata.tenant`` the other way.
+    """
+    field = sort.removeprefix(DESCENDING)
+    if field.startswith(METADATA):
+        return _by_metadata(connection, field.removeprefix(METADATA), descending=sort != field)
     if sort not in ORDERS:
         raise BadInput(f"the order of answers must be one of {', '.join(ORDERS)}, not {sort!r}")
-    return NEWEST if where.judge_side == "none" or where.unscored == "groundedness" else ORDERS[sort]
+    order = ORDERS[sort]
+    without_score = where.judge_side == "none" or where.unscored == "groundedness"
+    return NEWEST if without_score and order.value is LOWEST.value else order
+
+
+def _by_metadata(connection: Connection, field: str, *, descending: bool) -> Order:
+    field = metadata_field(metadata_path(field))
+    return Order(
+        f"{DESCENDING if descending else ''}{METADATA}{quote(field)}",
+        f"by {field}{', descending' if descending else ''}, only answers that have it",
+        metadata_value(connection, field),
+        RESPONSE.c.id,
+        index_name(field) if field in indexed_fields(connection) else None,
+        descending=descending,
+        id_descending=descending,
+        stored=partial(as_stored, connection),
+    )
 
 
 def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedList:
-    """Return the list in its order; ``lowest`` has only answers with a groundedness of the filter's judge."""
-    order = order_of(where, sort)
+    """Return the list in its order.
+
+    By groundedness it has only answers with one of the filter's judge, by a metadata field only answers that have it.
+    """
+    order = order_of(connection, where, sort)
     narrow = where.response_ids is not None or bool(where.ids)
+    few: list[tuple[tuple[int, ...] | None, dict[str, Any]]] = []
     if where.text is not None:
-        matches = few_matches(connection, where.text, _FEW)
+        few.append((few_matches(connection, where.text, _FEW), {"text": None}))
+    if where.metadata:
+        few.append((few_with_metadata(connection, where, _FEW), {"metadata": ()}))
+    for matches, without in few:
         if matches is not None:
             wanted = matches if where.response_ids is None else tuple(set(matches) & set(where.response_ids))
-            where, narrow = replace(where, text=None, response_ids=wanted), True
-    if order is LOWEST:
-        return _by_score(connection, where, narrow=narrow)
-    return _by_time(connection, where, narrow=narrow)
+            where, narrow = replace(where, **without, response_ids=wanted), True
+    if order.value is LOWEST.value:
+        return _by_score(connection, where, order, narrow=narrow)
+    return _of_answers(connection, where, order, narrow=narrow)
 
 
-def _by_time(connection: Connection, where: RowFilter, *, narrow: bool) -> KeyedList:
+def _of_answers(connection: Connection, where: RowFilter, order: Order, *, narrow: bool) -> KeyedList:
+    by_time = order.value is NEWEST.value
     own = value_conditions(
         (where.query_types, RESPONSE.c.query_type),
         (where.sources, RESPONSE.c.source),
@@ -85,19 +120,19 @@ def _by_time(connection: Connection, where: RowFilter, *, narrow: bool) -> Keyed
     elsewhere = subquery_conditions(connection, where, RESPONSE.c.id)
     if where.ids:
         elsewhere.append(_named(where, RESPONSE.c.id))
-    only_share = not where.sources and not where.models
+    only_share = by_time and not where.sources and not where.models
     return KeyedList(
         connection,
         RESPONSE,
-        NEWEST,
-        own=[LOGGED, *own],
+        order,
+        own=[LOGGED, *own, *([] if by_time else [order.value.is_not(None)])],
         elsewhere=elsewhere,
-        count_index="ix_response_share" if only_share else NEWEST.index,
-        gather_index=None if narrow else NEWEST.index,
+        count_index="ix_response_share" if only_share else order.index,
+        gather_index=None if narrow else order.index,
     )
 
 
-def _by_score(connection: Connection, where: RowFilter, *, narrow: bool) -> KeyedList:
+def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow: bool) -> KeyedList:
     own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, where)]
     of_answers = replace(
         where,
@@ -123,7 +158,7 @@ def _by_score(connection: Connection, where: RowFilter, *, narrow: bool) -> Keye
     return KeyedList(
         connection,
         CURRENT,
-        LOWEST if by_name else replace(LOWEST, index=None),
+        order if by_name else replace(order, index=None),
         own=own,
         elsewhere=elsewhere,
         count_index=walked,

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam,
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
+from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_with
 from judgeboard.store.tables import FEEDBACK, RESPONSE
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
@@ -323,7 +324,8 @@ def log_answers(connection: Connection, source: str) -> list[LogAnswer]:
 
 
 INPUT_COLUMNS = tuple(
-    RESPONSE.c[name] for name in ("id", "query", "answer", "passages", "query_type", "reference", "external_id")
+    RESPONSE.c[name]
+    for name in ("id", "query", "answer", "passages", "query_type", "reference", "external_id", "messages")
 )
 
 
@@ -335,7 +337,7 @@ def judge_inputs(connection: Connection, response_ids: Sequence[int]) -> dict[in
 
 def input_of(row: Row[Any]) -> JudgeInput:
     """Return the input of a row of ``INPUT_COLUMNS``."""
-    return record_of(JudgeInput, row, response_id=row.id)
+    return record_of(JudgeInput, row, response_id=row.id, turns=earlier_turns(row.messages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +356,7 @@ class Origin:
 
 def read_origins(connection: Connection, response_ids: Sequence[int]) -> dict[int, Origin]:
     """Return answers that are not forgotten by id."""
-    query: Select[Any] = select(*INPUT_COLUMNS, RESPONSE.c.source, RESPONSE.c.messages)
+    query: Select[Any] = select(*INPUT_COLUMNS, RESPONSE.c.source)
     rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids)))
     return {
         row.id: Origin(input_of(row), row.source, tuple(row.messages) if row.messages else None)

@@ -70,6 +70,20 @@ def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
     ] or None
 
 
+def fields_json(grade: Grade) -> dict[str, Any]:
+    """Return the columns with the values of a label schema, None where there are none."""
+    return {
+        "choices": dict(grade.choices) or None,
+        "texts": dict(grade.texts) or None,
+        "in_suite": True if grade.in_suite and grade.corrected_answer else None,
+    }
+
+
+def fields_from(row: Any) -> dict[str, Any]:
+    """Return the fields of a `Grade` that `fields_json` stored."""
+    return {"choices": row.choices or {}, "texts": row.texts or {}, "in_suite": bool(row.in_suite)}
+
+
 def marks_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
     """Return stored marks; none where none were given, or they are forgotten."""
     return tuple(ClaimMark(**{**mark, "status": ClaimStatus(mark["status"])}) for mark in stored or ())
@@ -122,6 +136,7 @@ class StoredReview:
     at: datetime
     queue_item_id: int | None = None
     stage: Stage | None = None
+    label_schema_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,7 @@ class NewReview:
     preferences: Mapping[str, AspectPreference] = field(default_factory=dict)
     shown: Shown | None = None
     comparison_seen_id: int | None = None
+    label_schema_id: int | None = None
 
 
 def lock_subject(connection: Connection, response_id: int | None, pair_id: int | None) -> LockedResponse | None:
@@ -248,10 +264,12 @@ def insert_review(connection: Connection, review: NewReview) -> int:
     of_review = (
         *("response_id", "pair_id", "shown", "comparison_seen_id", "flag_id", "judgment_seen_id", "reviewer_id"),
         *("decision", "seconds", "queue_item_id", "stage", "seen", "replaces", "request_key", "at"),
+        "label_schema_id",
     )
     of_grade = ("label", "groundedness", "quality", "spans", "note", "corrected_answer", "why_differs")
     row = {name: getattr(review, name) for name in of_review} | {name: getattr(grade, name) for name in of_grade}
     row["claim_marks"] = marks_json(grade.claim_marks)
+    row |= fields_json(grade)
     review_id = int(connection.execute(insert(REVIEW).returning(REVIEW.c.id), row).scalar_one())
     insert_scores(connection, {review_id: grade.scores})
     insert_preferences(connection, {review_id: review.preferences})

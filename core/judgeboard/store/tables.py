@@ -386,6 +386,19 @@ REVIEWER = _table(
     comment="A person, identified by the name and its origin, such as cli, import or oidc.",
 )
 
+LABEL_SCHEMA = _table(
+    "label_schema",
+    Column("name", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("fields", JsonValue, nullable=False),
+    Column("hash", String, nullable=False),
+    Column("created_by", String, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("hash"),
+    UniqueConstraint("name", "number"),
+    comment="A version of a label schema; `number` counts within its name (support v2).",
+)
+
 REVIEW = _table(
     "review",
     Column("response_id", BigId, ForeignKey("response.id")),
@@ -412,6 +425,10 @@ REVIEW = _table(
     Column("seen", JsonValue, comment="What the reviewer saw of others: judge, people, ..."),
     Column("why_differs", one_of(WhyDiffers, "why_differs")),
     Column("claim_marks", JsonValue, comment="List of {status, text, start, end, judgment_id, number}."),
+    Column("label_schema_id", BigId, ForeignKey("label_schema.id")),
+    Column("choices", JsonValue, comment="Values of a label schema by field, without scales, spans and texts."),
+    Column("texts", JsonValue, comment="Texts of a label schema by field."),
+    Column("in_suite", Boolean, comment="Whether the corrected answer becomes a case of a suite."),
     UniqueConstraint("request_key"),
     CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
     groundedness_range(),
@@ -423,6 +440,8 @@ REVIEW = _table(
     Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
     Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
     Index("ix_review_at", "at"),
+    Index("ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")),
+    Index("ix_review_in_suite", "id", **partial("in_suite")),
     # Flags that a reviewer was unsure about, read with every page of the queue.
     Index("ix_review_unsure", "reviewer_id", "flag_id", "decision", **partial("decision = 'unsure'")),
     comment="A review of a response or of a pair; undo, edit and re-grade are new rows that replace one.",
@@ -662,11 +681,13 @@ QUEUE = _table(
     Column("blind_people", Boolean, nullable=False, default=False),
     Column("blind_judge", Boolean, nullable=False, default=False),
     Column("reveal", Boolean, nullable=False, default=True),
-    Column("grades", JsonTuple, nullable=False, default=list),
+    Column("grades", JsonTuple, nullable=False, default=list, comment="A review must give them."),
+    Column("optional_grades", JsonTuple, nullable=False, default=list),
     Column("sampling_rate", Float, nullable=False, default=0.0),
     Column("repeat_rate", Float, nullable=False, default=0.0),
     Column("lease_seconds", Integer, nullable=False, default=600),
     Column("guidelines", String),
+    Column("label_schema_id", BigId, ForeignKey("label_schema.id")),
     Column("created_by", String, nullable=False),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("name"),

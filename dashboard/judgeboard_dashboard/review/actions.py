@@ -1,7 +1,7 @@
 """What the keys of the review screen do: grade, mark, decide, undo and move on, for every subject."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +14,7 @@ from judgeboard.reviews.conflicts import Conflict, open_conflicts
 from judgeboard.reviews.decisions import decide, grade, prefer
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
+from judgeboard.reviews.queues import missing_grades
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -32,8 +33,14 @@ from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
+GRADE_KEYS = {"label": "Q W", "groundedness": "A S D F G", "quality": "1–4"}
 NO_REASON = "Not saved: enter a reason first (M)."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
+
+
+def missing_words(names: Sequence[str]) -> str:
+    """Return required grades with their keys: "label (Q W), groundedness (A S D F G)"."""
+    return ", ".join(f"{name} ({GRADE_KEYS[name]})" if name in GRADE_KEYS else name for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,14 @@ class Actions(DraftActions, ABC):
     def by_sentence(self) -> None:
         """Show answers sentence by sentence, or whole again."""
         self.session.by_sentence = not self.session.by_sentence
+
+    def raw_calls(self) -> None:
+        """Show the raw calls of the judges in place of the texts, or the texts again."""
+        self.session.raw_calls = not self.session.raw_calls
+
+    def as_stored(self) -> None:
+        """Show texts as they are stored, or formatted and folded again."""
+        self.session.as_stored = not self.session.as_stored
 
     def keys(self) -> None:
         """Show or hide the list of keys."""
@@ -282,7 +297,10 @@ class QueueActions(Actions):
 
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
         """Decide the item with the draft; then the next one follows, or the judge where it is revealed now."""
-        draft, work = self.draft.copied(), self.work
+        draft, work, grades = self.draft.copied(), self.work, self.grade_for(decision)
+        if missing := missing_grades(work.queue, decision, grades):
+            self.session.say(f"Not saved: this queue requires {missing_words(missing)}.", refused=True)
+            return
         reveals: list[tuple[int, Decision]] = []
 
         def write() -> str:
@@ -291,7 +309,7 @@ class QueueActions(Actions):
                 self.leased.lease.token,
                 reviewer=reviewer,
                 decision=decision,
-                grade=self.grade_for(decision),
+                grade=grades,
                 judgment_seen_id=self.judgment_id,
                 seconds=self.seconds(),
                 request_key=self.request_key,

@@ -192,7 +192,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         decision_choices(actions.decide, flag=True, unsure=False)
         if pair is None
         else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
-        grades=partial(queue_grades, actions, conflict.queue.grades) if pair is None else None,
+        grades=partial(queue_grades, actions, conflict.queue, marked=False) if pair is None else None,
         note=("Reason (M)", "Required: the reason for your decision"),
     )
 

@@ -111,8 +111,9 @@ class ReviewSession:
 
     Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are flags that were
     open on this screen: they keep their buttons, so that a late key press is answered with who decided first.
-    ``viewed`` is the attempt on the screen by response, ``editing`` the own review that is being changed and its
-    response. ``pairs_seen`` are (reviewer, pair) whose verdict was shown: later reviews of them are not blind.
+    ``raw_calls`` shows the calls behind the judgments in place of the texts, ``as_stored`` shows texts unformatted and
+    unfolded. ``viewed`` is the attempt on the screen by response, ``editing`` the own review that is being changed and
+    its response. ``pairs_seen`` are (reviewer, pair) whose verdict was shown: later reviews of them are not blind.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -125,6 +126,8 @@ class ReviewSession:
     whole: set[int] = field(default_factory=set)
     viewed: dict[int, int] = field(default_factory=dict)
     by_sentence: bool = False
+    raw_calls: bool = False
+    as_stored: bool = False
     editing: tuple[int, int] | None = None
     goal: Rows | None = None
     seen_open: set[int] = field(default_factory=set)

@@ -10,6 +10,7 @@ import streamlit as st
 from judgeboard.domain import Label
 from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.queues import ASKED
+from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, RubricActions
@@ -51,12 +52,15 @@ KEYS = (
     ("U", "unsure: leave it for another reviewer"),
     ("1–4", "quality"),
     ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
+    ("Q W", "label: grounded, hallucinated"),
     ("M", "write a note; Esc leaves it"),
     ("Ctrl Enter", "save a grade if there is no open flag"),
     ("Z", "undo the last decision"),
     ("V", "next claim or sentence of the answer"),
     ("B X P", "mark it supported, contradicted, unsupported"),
     ("I", "show the answer sentence by sentence, or as a whole"),
+    ("F4", "show texts as they are stored, or formatted and folded"),
+    ("F2", "show the raw calls of the judges, or the texts again"),
     ("O", "choose why you and the judge differ"),
     ("T", "write a comment for other reviewers; Enter sends it"),
     ("9 0", "next attempt at a better answer; select it"),
@@ -73,6 +77,7 @@ QUEUE_KEYS = (
     ("Q W E", "for a pair: left is better, tie, right is better"),
     ("V B X P", "next claim or sentence; supported, contradicted, unsupported"),
     ("I O", "show the answer sentence by sentence; choose why you and the judge differ"),
+    ("F4 F2", "show texts as they are stored; after the judge is shown: its raw calls"),
     ("M", "write a note; Esc leaves it"),
     ("J", "skip, with an optional reason; Enter skips"),
     ("Y E", "after the judge is shown: keep your grade, change it"),
@@ -120,15 +125,13 @@ def read_fields(session: ReviewSession) -> None:
         # The fields behind the three dots are not drawn everywhere, and Streamlit forgets what is not drawn.
         draft.corrected_answer = state.get(_field("corrected", draft), draft.corrected_answer)
         draft.groundedness = state.get(_field("exact", draft), draft.groundedness)
-        if _field("label", draft) in state:
-            label = state[_field("label", draft)]
-            draft.label = Label(label) if label else None
+        if _field("rubric0", draft) in state:
             levels = {name: state.get(_field(f"rubric{at}", draft)) for at, name in enumerate(draft.dimensions)}
             draft.scores = {name: level for name, level in levels.items() if level is not None}
 
 
-def fill_fields(draft: Draft, *, labels: bool = True) -> None:
-    """Give the fields the values of the draft; ``labels``: label and rubric are fields there, not keys alone.
+def fill_fields(draft: Draft, *, rubric: bool = False) -> None:
+    """Give the fields the values of the draft; ``rubric``: its dimensions are fields there, not keys alone.
 
     Values in the popover are given with every run: the browser loads it when it is opened, and would report that a
     missing value is empty. The note is given once, or its typing would be cut off.
@@ -138,26 +141,24 @@ def fill_fields(draft: Draft, *, labels: bool = True) -> None:
         state[_note(draft)] = draft.note
     state[_field("corrected", draft)] = draft.corrected_answer
     state[_field("exact", draft)] = draft.groundedness
-    if labels:
+    if rubric:
         for at, name in enumerate(draft.dimensions):
             state[_field(f"rubric{at}", draft)] = draft.scores.get(name)
-        state[_field("label", draft)] = str(draft.label.value) if draft.label else None
     else:
-        state.pop(_field("label", draft), None)
+        state.pop(_field("rubric0", draft), None)
     state[_field("filled", draft)] = True
 
 
 def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) -> None:
-    """Show the grades of an answer outside queues: quality, groundedness, label and rubric are fields."""
+    """Show the grades of an answer outside queues; the rubric's dimensions are fields."""
     draft = actions.draft
     draft.dimensions = tuple(rubric.words)
-    fill_fields(draft)
+    fill_fields(draft, rubric=True)
+    _label_group(actions)
+    more = _groundedness_group(actions)
     _quality_group(actions)
-    with _groundedness_group(actions):
+    with more:
         _exact_field(draft)
-        st.segmented_control(
-            "Label", [label.value for label in Label], key=_field("label", draft), format_func=str.capitalize
-        )
         _corrected_field(draft)
         key_button(
             "Rejudge this answer", rejudge, key=f"rejudge_{actions.row}", turn=Turn.MOVE, icon=":material/replay:"
@@ -174,37 +175,50 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
             )
 
 
-def queue_grades(actions: Actions, grades: Sequence[str], words: Mapping[str, Sequence[str]] = NO_WORDS) -> None:
-    """Show the buttons for the ``grades`` that a queue asks for: label, groundedness, quality, or rubric dimensions.
+def queue_grades(
+    actions: Actions, queue: Queue, words: Mapping[str, Sequence[str]] = NO_WORDS, *, marked: bool = True
+) -> None:
+    """Show the buttons for the grades that a queue asks for: label, groundedness, quality, or rubric dimensions.
 
-    ``words`` are the meanings of the levels 1 to 5 by dimension, from a judge that may be shown.
+    ``words`` are the meanings of the levels 1 to 5 by dimension, from a judge that may be shown. ``marked``: each grade
+    says whether it is required or optional.
     """
-    draft = actions.draft
+    draft, grades = actions.draft, queue.asked
     draft.dimensions = tuple(name for name in grades if name not in ASKED)
-    fill_fields(draft, labels=False)
-    if "quality" in grades:
-        _quality_group(actions)
+    marks = {name: "required" if name in queue.grades else "optional" for name in grades if marked}
+    fill_fields(draft)
+    if "label" in grades:
+        _label_group(actions, marks.get("label"))
     if "groundedness" in grades:
-        with _groundedness_group(actions):
+        with _groundedness_group(actions, marks.get("groundedness")):
             _exact_field(draft)
             _corrected_field(draft)
-    if "label" in grades:
-        with row_of_buttons("Label", key="label_group"):
-            for label, name, shortcut, _ in LABELS:
-                key_button(
-                    name,
-                    partial(actions.label, label),
-                    key=f"label{shortcut}_{actions.row}",
-                    shortcut=shortcut,
-                    chosen=draft.label is label,
-                )
+    if "quality" in grades:
+        _quality_group(actions, marks.get("quality"))
     if draft.dimensions:
         keys = RUBRIC_KEYS_BESIDE_QUALITY if "quality" in grades else RUBRIC_KEYS
-        _rubric_group(RubricActions(actions.session, actions.subject), actions.row, keys, words)
+        _rubric_group(RubricActions(actions.session, actions.subject), actions.row, keys, words, marks)
 
 
-def _quality_group(actions: Actions) -> None:
-    with row_of_buttons("Quality"):
+def _marked(name: str, mark: str | None) -> tuple[Html | str, ...]:
+    return (name,) if mark is None else (name, tag("span", mark, cls=f"jb-{mark}"))
+
+
+def _label_group(actions: Actions, mark: str | None = None) -> None:
+    with row_of_buttons(*_marked("Label", mark), key="label_group"):
+        for label, name, shortcut, meaning in LABELS:
+            key_button(
+                name,
+                partial(actions.label, label),
+                key=f"label{shortcut}_{actions.row}",
+                shortcut=shortcut,
+                chosen=actions.draft.label is label,
+                tip=meaning,
+            )
+
+
+def _quality_group(actions: Actions, mark: str | None = None) -> None:
+    with row_of_buttons(*_marked("Quality", mark)):
         for step in QUALITIES:
             key_button(
                 step.name,
@@ -216,11 +230,11 @@ def _quality_group(actions: Actions) -> None:
             )
 
 
-def _groundedness_group(actions: Actions) -> st.delta_generator.DeltaGenerator:
+def _groundedness_group(actions: Actions, mark: str | None = None) -> st.delta_generator.DeltaGenerator:
     """Show the anchors of groundedness and return the popover behind the three dots."""
     draft = actions.draft
     value = draft.groundedness
-    with row_of_buttons("Groundedness"):
+    with row_of_buttons(*_marked("Groundedness", mark)):
         for step in ANCHORS:
             key_button(
                 step.name,
@@ -231,7 +245,7 @@ def _groundedness_group(actions: Actions) -> st.delta_generator.DeltaGenerator:
                 tip=step.meaning,
             )
         exact = value is not None and value not in {step.value for step in ANCHORS}
-        used = exact or draft.label is not None or bool(draft.corrected_answer)
+        used = exact or bool(draft.corrected_answer)
         name = f"{value:.2f}" if exact else "•••"
         return st.popover(name, type="primary" if used else "secondary", key="more_grades")
 
@@ -253,12 +267,15 @@ def note_field(draft: Draft, label: str, hint: str) -> None:
         st.text_input("Note", key=_note(draft), label_visibility="collapsed", placeholder=hint)
 
 
-def _rubric_group(actions: RubricActions, row: str, keys: str, words: Mapping[str, Sequence[str]]) -> None:
+def _rubric_group(
+    actions: RubricActions, row: str, keys: str, words: Mapping[str, Sequence[str]], marks: Mapping[str, str]
+) -> None:
     draft = actions.draft
     name = draft.dimensions[actions.at]
     meanings = words.get(name, ())
     count = f" {actions.at + 1} of {len(draft.dimensions)}, {len(draft.scores)} given"
-    with row_of_buttons(tag("span", name, cls="jb-dimension"), tag("span", count), key="rubric_group"):
+    dimension = _marked(name, marks.get(name))
+    with row_of_buttons(tag("span", *dimension, cls="jb-dimension"), tag("span", count), key="rubric_group"):
         for level, shortcut in zip(LEVELS, keys, strict=True):
             key_button(
                 str(level),

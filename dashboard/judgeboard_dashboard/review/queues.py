@@ -41,6 +41,11 @@ FIELDS = ("show", "new", "conflict", "of", "on")
 PAIRS_SEGMENT = "pairs"
 SUBJECTS = {ANSWERS: "Flagged answers", PAIRS: "Pairs"}
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
+GRADE_FIELDS = (
+    ("grades", "Required grades", "Confirm and dismiss need them; unsure does not."),
+    ("optional_grades", "Optional grades", "Reviewers see them, and may leave them out."),
+)
+_DEFAULTS = QueueRules("defaults")
 MOST = 50
 _FIELD, _SEEN, _CREATED = "queue_segment", "queue_segment_seen", "queue_created"
 
@@ -453,20 +458,20 @@ def _blind(values: dict[str, Any]) -> None:
 def _grades(values: dict[str, Any], containers: dict[str, Any]) -> None:
     if values["subject"] == PAIRS:
         return
-    chosen = st.pills(
-        "Grades",
-        ASKED,
-        selection_mode="multi",
-        default=["groundedness", "quality"],
-        format_func=lambda name: GRADES[name],
-        key="nq_grades",
-    )
-    dimensions = st.text_input(
-        "Dimensions of a rubric, 1 to 5", key="nq_dimensions", placeholder="tone, completeness", max_chars=400
-    )
-    named = [name.strip() for name in (dimensions or "").split(",") if name.strip()]
-    values["grades"] = tuple(dict.fromkeys([*chosen, *named]))
-    containers["grades"] = st.container()
+    for field, label, tip in GRADE_FIELDS:
+        values[field] = tuple(
+            st.multiselect(
+                label,
+                ASKED,
+                default=getattr(_DEFAULTS, field),
+                format_func=lambda name: GRADES.get(name, name),
+                key=f"nq_{field}",
+                accept_new_options=True,
+                placeholder="None",
+                help=f"{tip} To add a dimension of a rubric (1 to 5), type its name.",
+            )
+        )
+        containers[field] = st.container()
 
 
 def _create(rules: QueueRules, people: list[str], reviewer: Reviewer) -> None:

@@ -166,7 +166,7 @@ def bar(
         if grades is not None:
             grades()
         elif note is not None:
-            fill_fields(actions.draft, labels=False)
+            fill_fields(actions.draft)
         if note is not None:
             note_field(actions.draft, *note)
         if form is not None:

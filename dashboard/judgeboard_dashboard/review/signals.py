@@ -10,7 +10,7 @@ from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, join, tag
-from judgeboard_dashboard.review.claims import ICONS, ORDER, NumberedClaim, problems_first
+from judgeboard_dashboard.review.claims import ICONS, ORDER, NumberedClaim, numbered, problems_first
 from judgeboard_dashboard.review.fields import ANCHORS, KEYS, LABELS, QUALITIES, QUEUE_KEYS, keys_block, rubric_block
 from judgeboard_dashboard.review.leases import Reveal, ShownItem
 from judgeboard_dashboard.widgets.texts import (
@@ -38,9 +38,18 @@ def history(item: Item) -> Html | None:
     events = sorted(_events(item), key=lambda event: event[0], reverse=True)
     if not events:
         return None
-    shown = [tag("div", tag("span", when(at)), text, cls="jb-event") for at, text in events[:MOST]]
+    rows = [
+        tag("div", tag("span", when(at)), tag("b", who, title=who), tag("div", *what), cls="jb-past")
+        for at, who, what in events[:MOST]
+    ]
     left = tag("div", f"{len(events) - MOST} older", cls="jb-cap") if len(events) > MOST else None
-    return tag("details", tag("summary", f"History ({len(events)})"), *shown, left, cls="jb-block")
+    return tag(
+        "details",
+        tag("summary", f"History ({len(events)})"),
+        tag("div", *rows, cls="jb-history"),
+        left,
+        cls="jb-block",
+    )
 
 
 def _judgment_words(judgment: ItemJudgment) -> str:
@@ -92,30 +101,38 @@ def decided_words(item: Item, flag: ItemFlag | None) -> str | None:
     return capital(f"{DECIDED[review.decision or '']} by {review.reviewer}, {when(review.at)}")
 
 
-def _events(item: Item) -> Iterator[tuple[datetime, Html]]:
+Event = tuple[datetime, str, Sequence[str | None]]
+"""When it happened, who did it, and what it was."""
+
+
+def _events(item: Item) -> Iterator[Event]:
+    titles = {judgment.id: judgment.version_title for judgment in item.judgments}
     for judgment in item.judgments:
-        yield judgment.created_at, join((tag("b", judgment.version_title), f": {_judgment_words(judgment)}"))
+        yield judgment.created_at, judgment.version_title, [_opening(_judgment_words(judgment), judgment.reasoning)]
+    for audit in item.audits:
+        words = f"calls the verdict of {titles[audit.judgment_id]} {'right' if audit.correct else 'wrong'}"
+        yield audit.at, audit.supreme, [_opening(words, audit.reasoning)]
     for flag in item.flags:
         state = "" if flag.state == "open" else f" ({flag.state})"
-        yield flag.created_at, join((tag("b", f"Flag, {rule_words(flag.rule)}"), f"{state}: {flag.why}"))
+        yield flag.created_at, "Flag", [f"{rule_words(flag.rule)}{state}: {flag.why}"]
     for review in item.reviews:
-        yield review.at, _review(review)
+        yield review.at, review.reviewer, _review(review)
 
 
-def _review(review: ItemReview) -> Html:
+def _opening(words: str, reasoning: str | None) -> Html | str:
+    """Return words that open to a reason, if there is one."""
+    if not reasoning:
+        return words
+    return tag("details", tag("summary", words), tag("div", reasoning[:MOST_REASONING], cls="jb-comment"))
+
+
+def _review(review: ItemReview) -> list[str | None]:
     replaced = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
     stage = f" ({STAGES[review.stage]})" if review.stage else ""
     note = f": “{review.note}”" if review.note else ""
     why = tag("div", f"Why they differ: {WHY_DIFFERS[review.why_differs]}") if review.why_differs else None
     corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
-    return tag(
-        "span",
-        tag("b", review.reviewer),
-        f" {_review_words(review)}{stage}{replaced}{note}",
-        why,
-        _marks(review),
-        corrected,
-    )
+    return [f"{_review_words(review)}{stage}{replaced}{note}", why, _marks(review), corrected]
 
 
 def _marks(review: ItemReview) -> Html | None:
@@ -153,8 +170,8 @@ def signals_pane(
         _why(item, flag_id),
         None if item.hidden.judge else _signals(item, threshold),
         rubric_block(rubric),
-        _reasoning(item),
-        _claims(claims),
+        _primary_reasons(item, claims),
+        _other_judgments(item, claims),
         comments,
         history(item),
         cls="jb-pane jb-signals",
@@ -182,10 +199,8 @@ def _why(item: Item, flag_id: int | None) -> Html | None:
 
 def _signals(item: Item, threshold: float) -> Html:
     primary = primary_verdict(item)
-    others = [other for other in item.currents if other is not primary and other.judge_kind != RUBRIC]
     lines = [
         *(_primary_lines(primary, threshold) if primary else []),
-        *_other_lines(others),
         *_user_lines(item),
         *_people_lines(item.reviews),
     ]
@@ -228,15 +243,72 @@ def _unusable(item: Item) -> Html:
     return tag("div", reason, raw, cls="jb-block")
 
 
-def _other_lines(others: Sequence[ItemJudgment]) -> list[Html]:
-    lines: list[Html] = []
-    for place, judgment in enumerate(others):
-        name = ("Second judge" if len(others) == 1 else "Other judges") if place == 0 else ""
-        words = _score_words(judgment)
-        if judgment.label and judgment.groundedness is None:
-            words.append(str(judgment.label))
-        lines += [tag("span", name), _who(judgment.version_title), tag("b", ", ".join(words) or UNKNOWN)]
-    return lines
+def _others(item: Item) -> list[ItemJudgment]:
+    """Return the latest judgment of each other judge, the usable ones first; a rubric has its own place."""
+    primary = primary_verdict(item)
+    names = {judgment.judge_name for judgment in item.currents} | {item.primary_judge}
+    failed: dict[str, ItemJudgment] = {}
+    for judgment in item.judgments:
+        if judgment.judge_name not in names and judgment.status != "ok":
+            failed.setdefault(judgment.judge_name, judgment)
+    judgments = (*item.currents, *failed.values())
+    return [judgment for judgment in judgments if judgment is not primary and judgment.judge_kind != RUBRIC]
+
+
+def shown_judgments(item: Item) -> list[ItemJudgment]:
+    """Return the judgments that are shown: the primary judge's, usable or not, and those of the others."""
+    primary = primary_verdict(item)
+    failed = (judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge)
+    first = primary or next(failed, None)
+    rubrics = [judgment for judgment in item.currents if judgment.judge_kind == RUBRIC and judgment is not first]
+    return [*([first] if first else []), *_others(item), *rubrics]
+
+
+def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None:
+    """Return one line for each other judgment, which opens; those that an open flag compares are open."""
+    others = _others(item)
+    if not others:
+        return None
+    compared = frozenset[str]().union(*(flag.judges for flag in item.flags if flag.state == "open"))
+    marked = item.with_claims
+    lines = [
+        tag(
+            "details",
+            tag(
+                "summary",
+                tag("span", judgment.version_title, cls="jb-who", title=judgment.version_title),
+                tag("b", ", ".join(_other_words(judgment))),
+            ),
+            tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
+            tag("div", judgment.reasoning[:MOST_REASONING], cls="jb-reason") if judgment.reasoning else None,
+            _claims(claims if judgment is marked else numbered(judgment.claims or ()), linked=judgment is marked),
+            *_audits(item, judgment),
+            cls="jb-other",
+            open="" if judgment.version_title in compared else None,
+        )
+        for judgment in others
+    ]
+    return _block("Other judges" if len(others) > 1 else "Second judge", *lines)
+
+
+def _other_words(judgment: ItemJudgment) -> list[str]:
+    if judgment.status != "ok":
+        return [f"no usable verdict: {judgment.error or judgment.status}"]
+    label = [str(judgment.label)] if judgment.label and judgment.groundedness is None else []
+    return [*_score_words(judgment), *label] or [UNKNOWN]
+
+
+def _audits(item: Item, judgment: ItemJudgment) -> list[Html]:
+    return [
+        tag(
+            "div",
+            f"{audit.supreme} calls this verdict {'right' if audit.correct else 'wrong'}",
+            f": {audit.reasoning[:MOST_REASONING]}" if audit.reasoning else ".",
+            cls="jb-audit",
+        )
+        for audit in item.audits
+        if audit.judgment_id == judgment.id
+    ]
 
 
 def _who(name: str) -> Html:
@@ -261,45 +333,49 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
     return lines
 
 
-def _reasoning(item: Item) -> Html | None:
+def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None:
     primary = primary_verdict(item)
-    if primary is None or not primary.reasoning:
+    if primary is None:
         return None
-    return tag("div", primary.reasoning[:MOST_REASONING], cls="jb-block jb-reason")
+    reasoning = primary.reasoning and tag("div", primary.reasoning[:MOST_REASONING], cls="jb-block jb-reason")
+    return join((reasoning, *_audits(item, primary), _claims(claims) if item.with_claims is primary else None))
 
 
-def _claims(claims: Sequence[NumberedClaim]) -> Html | None:
+def _claims(claims: Sequence[NumberedClaim], *, linked: bool = True) -> Html | None:
+    """Return the list of claims; without links where the texts show those of another judgment."""
     claims = [claim for claim in claims if not claim.sentence]
     if not claims:
         return None
     supported = sum(claim.status == "supported" for claim in claims)
     return _block(
         "Claims",
-        *(_claim(claim) for claim in problems_first(claims)),
+        *(_claim(claim, linked=linked) for claim in problems_first(claims)),
         aside=f"{supported} of {count(len(claims), 'claim')} supported",
     )
 
 
-def _claim(numbered: NumberedClaim) -> Html:
-    mark = numbered.own and numbered.own.value
+def _claim(shown: NumberedClaim, *, linked: bool) -> Html:
+    mark = shown.own and shown.own.value
     own = tag("em", f"you {ICONS[mark]} ", cls=f"jb-own jb-{mark}") if mark else None
     return tag(
         "div",
-        tag("b", replace(numbered, own=None).sign, aria_label=numbered.words),
-        tag("span", own, numbered.claim.text, title=numbered.claim.text),
-        _evidence_link(numbered),
-        cls=f"jb-claim jb-{numbered.status} c{numbered.name}{' jb-at' if numbered.at else ''}",
+        tag("b", replace(shown, own=None).sign, aria_label=shown.words),
+        tag("span", own, shown.claim.text, title=shown.claim.text),
+        _evidence_link(shown, linked=linked),
+        cls=f"jb-claim jb-{shown.status}{f' c{shown.name}' if linked else ''}{' jb-at' if shown.at else ''}",
     )
 
 
-def _evidence_link(numbered: NumberedClaim) -> Html:
-    claim = numbered.claim
-    if numbered.status == "notfound":
+def _evidence_link(shown: NumberedClaim, *, linked: bool) -> Html:
+    claim = shown.claim
+    if not linked:
+        return tag("span", "no passage" if claim.passage is None else f"passage {claim.passage}")
+    if shown.status == "notfound":
         return tag("span", "not in answer")
     if claim.passage is None:
         return tag("span", "no passage")
     if claim.passage_start is not None:
-        return tag("a", f"passage {claim.passage}", href=f"#q{numbered.number}")
+        return tag("a", f"passage {claim.passage}", href=f"#q{shown.number}")
     name = f"not in passage {claim.passage}" if claim.passage_quote else f"passage {claim.passage}"
     return tag("a", name, href=f"#p{claim.passage}")
 
@@ -365,7 +441,7 @@ def _scales(queue: Queue) -> Html:
     }
     parts: list[Html] = []
     for grade, (question, steps) in scales.items():
-        if grade in queue.grades:
+        if grade in queue.asked:
             cells = [
                 part
                 for _, name, key, meaning in steps

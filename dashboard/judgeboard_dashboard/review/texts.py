@@ -15,6 +15,7 @@ from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, join, show, size, tag
+from judgeboard_dashboard.formatted import formatted
 from judgeboard_dashboard.review.actions import Actions, MarkActions
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
@@ -25,6 +26,8 @@ from judgeboard_dashboard.review.claims import (
     shown_claims,
     statements_of,
 )
+from judgeboard_dashboard.review.context import context_block, passage_facts
+from judgeboard_dashboard.review.raw_calls import raw_calls_pane
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
@@ -76,16 +79,26 @@ def word_difference(old: str, new: str) -> tuple[Piece, ...] | None:
     return tuple(pieces)
 
 
-def answer_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool, link: Html | None = None) -> Html:
-    """Return question and answer, the answer's claims marked; ``link`` leads to more about the answer."""
+def answer_pane(
+    item: Item, claims: Sequence[NumberedClaim], *, whole: bool, as_stored: bool = False, link: Html | None = None
+) -> Html:
+    """Return question and answer, the answer's claims marked; ``link`` leads to more about the answer.
+
+    ``as_stored``: markdown and the like are shown as they are stored.
+    """
     return tag(
         "div",
         question_block(item, whole=whole),
         tag("div", cls="jb-rule"),
-        tag("div", "Answer", link, cls="jb-label"),
-        _evidence(item, item.answer, claims, whole=whole, cls="jb-evidence jb-answer"),
+        tag("div", "Answer", _refusal(item), link, cls="jb-label"),
+        _evidence(item, item.answer, claims, whole=whole, cls="jb-evidence jb-answer", as_stored=as_stored),
+        context_block(item),
         cls="jb-pane",
     )
+
+
+def _refusal(item: Item) -> Html | None:
+    return tag("span", "Refusal: nothing was retrieved", cls="jb-mark") if item.right_refusal else None
 
 
 def question_block(item: Item, *, whole: bool) -> Html:
@@ -95,9 +108,17 @@ def question_block(item: Item, *, whole: bool) -> Html:
 
 
 def passage_list(
-    item: Item, claims: Sequence[NumberedClaim], *, whole: bool, aligned: Mapping[int, list[AlignedSpan]] | None = None
+    item: Item,
+    claims: Sequence[NumberedClaim],
+    *,
+    whole: bool,
+    as_stored: bool = False,
+    aligned: Mapping[int, list[AlignedSpan]] | None = None,
 ) -> Html:
-    """Return the numbered passages with the quotes of the claims marked, or ``aligned`` instead of the quotes."""
+    """Return the numbered passages with the quotes of the claims marked, or ``aligned`` instead of the quotes.
+
+    ``as_stored``: markdown and the like are shown as they are stored.
+    """
     passages = item.passages
     if not passages:
         if passages is not None:
@@ -115,7 +136,8 @@ def passage_list(
             break
         sent = passage if left is None else passage[:left]
         left = None if left is None else left - len(sent)
-        parts.append(_passage(number, passage, sent, claims, None if aligned is None else aligned.get(number, [])))
+        spans = None if aligned is None else aligned.get(number, [])
+        parts.append(_passage(item, number, sent, claims, spans, as_stored=as_stored))
     jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
     return tag("div", jumps, *parts)
 
@@ -132,11 +154,15 @@ def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
     return sum(lengths) + passages_length if max([*lengths, passages_length]) > LONGEST else 0
 
 
-def _evidence(item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str) -> Html:
+def _evidence(
+    item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str, as_stored: bool = True
+) -> Html:
     if text is None:
         return tag("div", forgotten(item.forgotten_at), cls="jb-mut")
     sent = text if whole else text[:LONGEST]
     spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
+    if not as_stored and not spans and (markup := formatted(text)) is not None:
+        return tag("div", markup, cls=cls)
     return tag("div", marked(sent, spans, here="a", there="q"), cls=cls)
 
 
@@ -147,10 +173,20 @@ def forgotten(at: datetime | None = None) -> str:
 
 
 def _passage(
-    number: int, passage: str, sent: str, claims: Sequence[NumberedClaim], aligned: Sequence[AlignedSpan] | None
+    item: Item,
+    number: int,
+    sent: str,
+    claims: Sequence[NumberedClaim],
+    aligned: Sequence[AlignedSpan] | None,
+    *,
+    as_stored: bool,
 ) -> Html:
+    passage = (item.passages or ())[number - 1]
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
     citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
+    text = None if as_stored or aligned or spans else formatted(passage)
+    if text is None:
+        text = marked(sent, spans, here="q", there="a") if aligned is None else _with_links(sent, aligned)
     cited = f"{'claim' if len(citing) == 1 else 'claims'} {', '.join(citing)}" if citing else "not cited"
     return tag(
         "div",
@@ -158,14 +194,11 @@ def _passage(
             "div",
             tag("span", str(number), cls="jb-number"),
             tag("span", size(len(passage))),
+            *passage_facts(item, number),
             tag("span", cited) if claims else tag("span"),
             cls="jb-passage-head",
         ),
-        tag(
-            "div",
-            marked(sent, spans, here="q", there="a") if aligned is None else _with_links(sent, aligned),
-            cls="jb-evidence",
-        ),
+        tag("div", text, cls="jb-evidence"),
         cls="jb-passage",
         id=f"p{number}",
     )
@@ -241,11 +274,18 @@ def sentence_pane(
         "div",
         question_block(item, whole=whole),
         tag("div", cls="jb-rule"),
-        tag("div", join(("Answer", *((" ", link) if link else ()))), tag("span", summary), cls="jb-label"),
+        tag(
+            "div",
+            join(("Answer", *((" ", link) if link else ()))),
+            _refusal(item),
+            tag("span", summary),
+            cls="jb-label",
+        ),
         tag("div", *rows),
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),
-        passage_list(item, claims, whole=whole, aligned=_aligned_spans(aligned)),
+        context_block(item),
+        passage_list(item, claims, whole=whole, as_stored=True, aligned=_aligned_spans(aligned)),
         cls="jb-pane",
     )
 
@@ -298,29 +338,35 @@ def answer_panes(
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
-    Only the claims of the judgment of ``actions`` are marked. ``side`` returns the pane on the right, from the claims
-    as marked in the texts; ``under_side`` shows fields under it. ``saved`` are the reviewer's own stored marks.
+    Only the claims of one judgment are marked (`Item.with_claims`). ``side`` returns the pane on the right, from the
+    claims as marked in the texts; ``under_side`` shows fields under it. ``saved`` are the reviewer's own stored marks.
     ``link`` leads from the answer to more about it.
     """
     session = actions.session
-    claims = () if actions.judgment is None else actions.judgment.claims or ()
-    statements = statements_of(item.answer, claims, actions.judgment_id)
+    judgment = item.with_claims
+    claims = () if judgment is None else judgment.claims or ()
+    statements = statements_of(item.answer, claims, None if judgment is None else judgment.id)
     marks = MarkActions(session, item.response_id, statements, saved)
     shown = shown_claims(claims, statements, marks.shown, marks.at)
     _tools_line(actions, marks)
     whole = item.response_id in session.whole
-    if session.by_sentence:
+    stored = session.as_stored
+    show_calls = session.raw_calls and bool(item.judgments)
+    if show_calls:
+        parts = [("calls", raw_calls_pane(item))]
+        widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
+    elif session.by_sentence:
         aligned = align(item.answer or "", item.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
         widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
     else:
         parts = [
-            ("answer", answer_pane(item, shown, whole=whole, link=link)),
-            ("passages", tag("div", passage_list(item, shown, whole=whole), cls="jb-pane")),
+            ("answer", answer_pane(item, shown, whole=whole, as_stored=stored, link=link)),
+            ("passages", tag("div", passage_list(item, shown, whole=whole, as_stored=stored), cls="jb-pane")),
         ]
         widths = list(WIDTHS.values())
-    more = 0 if whole else unsent([item.query, item.answer], item.passages)
-    with st.container(key="panes_two" if session.by_sentence else "panes"):
+    more = 0 if whole or show_calls else unsent([item.query, item.answer], item.passages)
+    with st.container(key="panes_two" if len(parts) == 1 else "panes"):
         for column, (name, markup) in zip(
             st.columns(widths, gap="small"), [*parts, ("judge", side(shown))], strict=True
         ):
@@ -330,6 +376,12 @@ def answer_panes(
                 if more and name != "judge":
                     label = f"Show all ({size(more)})"
                     key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}")
+                if name == "answer" and any(formatted(text) for text in (item.answer, *(item.passages or ())) if text):
+                    label = "Formatted texts" if stored else "Texts as stored"
+                    key_button(label, actions.as_stored, key=f"stored_{actions.row}", shortcut="F4", quiet=True)
+                if name == "judge" and item.judgments:
+                    label = "Back to the texts" if show_calls else "Raw calls"
+                    key_button(label, actions.raw_calls, key=f"calls_{actions.row}", shortcut="F2", quiet=True)
                 if name == "judge" and under_side is not None:
                     under_side()
 

@@ -19,7 +19,9 @@ from judgeboard.reports.agreement import OF_NAMES, figures_file, figures_table, 
 from judgeboard.reports.output import Table, to_json
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
+from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import list_versions, versions_asked_again
+from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
 from judgeboard.store.settings import primary_judge
 from judgeboard_dashboard.session import as_now, page, reading
@@ -89,13 +91,14 @@ def agreement() -> None:
 def _filters() -> Filters:
     with reading() as connection:
         graders = graders_by_name(connection)
+        metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
     judge_field = st.container(width=215)
     grade = grade_field("label")
     comparisons = {name: of for of, name in OF_NAMES.items()}
     compare = st.selectbox("Compare", list(comparisons), key="compare", bind="query-params", width=195)
     of = comparisons.get(compare, "judge")
     whose = _whose_field(graders, grade, disabled=of != "judge")
-    fields = {name: by for by, name in BY_NAMES.items()}
+    fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = st.selectbox("By", list(fields), key="by", bind="query-params", width=125, disabled=of == "repeats")
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")

@@ -339,7 +339,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         actions,
         question,
         choices,
-        grades=None if item is None else partial(queue_grades, actions, work.queue.grades, leased.rubric.words),
+        grades=None if item is None else partial(queue_grades, actions, work.queue, leased.rubric.words),
         form=partial(_skip_form, actions) if work.skipping and not leased.expiry_shown else None,
     )
 

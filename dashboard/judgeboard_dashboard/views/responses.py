@@ -1,5 +1,6 @@
 """The page Responses: all answers under any filter. Charts and tables of other pages lead here."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -10,10 +11,19 @@ import streamlit as st
 from judgeboard.errors import JudgeboardError
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.output import Column, Format, Table
-from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.filters import METADATA, RowFilter, describe, metadata_condition
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage
-from judgeboard.store.response_pages import ORDERS, ResponseLine, order_of, response_facets, response_page
+from judgeboard.store.metadata import MetadataField, metadata_fields, metadata_of, shown_value
+from judgeboard.store.response_pages import (
+    DESCENDING,
+    ORDERS,
+    ResponseLine,
+    order_of,
+    response_facets,
+    response_page,
+)
+from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import page, problem, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, Query, filter_row, write_address
@@ -25,8 +35,16 @@ from judgeboard_dashboard.widgets.navigation import (
     item,
     rejudge_button,
 )
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, current_page, one_line, show_rows, turning_foot
-from judgeboard_dashboard.widgets.texts import ago, count, empty, no_answers
+from judgeboard_dashboard.widgets.tables import (
+    PAGE_SIZE,
+    all_lines,
+    current_page,
+    one_line,
+    show_rows,
+    sorts_by_header,
+    turning_foot,
+)
+from judgeboard_dashboard.widgets.texts import ago, caption, count, empty, no_answers
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
@@ -53,36 +71,49 @@ COLUMNS = (
 )
 
 
+SHOWN = "column"  # the metadata fields that have a column, in the address
+_COLUMNS_WRITTEN = "responses_columns_written"
+HEADERS = {"Groundedness": ("lowest", "highest"), "Asked": ("newest", "oldest")}
+LARGE = 50_000  # answers; above, a metadata field without an index is noticeably slow
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The selected answers: filter (with a cell of agreement), order, words and address."""
+    """The selected answers: filter (with a cell of agreement), order, words, address and metadata columns."""
 
     where: RowFilter
     sort: str
     words: str
     query: Query
+    columns: tuple[str, ...]
 
 
 def responses() -> None:
     """Show the matching answers, 50 at a time."""
-    follow("responses", own=(*FIELDS, *CELL_FIELDS, "sort"))
+    follow("responses", own=(*FIELDS, *CELL_FIELDS, "sort", SHOWN))
     cell = _cell()
     with reading() as connection:
         facets = response_facets(connection)
         titles = {version.id: version.title for version in list_versions(connection)}
+        known = metadata_fields(connection)
+        columns = _columns(known)
         choices = Choices(
             tuple(rule.name for rule in RULES),
             facets.query_types,
             facets.sources,
             facets.judges,
             facets.models,
-            {name: order.words for name, order in ORDERS.items()},
+            {name: order.words for name, order in ORDERS.items()} | _metadata_orders(known, columns),
+            known,
         )
-        filters = _filters(filter_row("responses", choices, more=MORE, all_chips=True, titles=titles), cell, titles)
+        chosen = filter_row("responses", choices, more=MORE, all_chips=True, titles=titles)
+        filters = _filters(chosen, cell, titles, columns)
         turned = current_page("responses", filters.query)
         answers = response_page(
             connection, filters.where, filters.sort, after=turned.after, before=turned.before, limit=PAGE_SIZE
         )
+        order = order_of(connection, filters.where, filters.sort).words
+        values = metadata_of(connection, [line.response_id for line in answers.lines], columns)
     if cell is not None:
         _cell_chip(cell, filters)
     write_address("responses", filters.query)
@@ -93,10 +124,45 @@ def responses() -> None:
             empty("No answer matches.")
         return
     words = f" · {filters.words}" if filters.words else ""
-    order = order_of(filters.where, filters.sort).words
     show(tag("div", tag("b", count(answers.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
-    _table(answers)
+    _table(answers, filters, values)
     _foot(filters, answers)
+    _without_index(filters, known)
+
+
+def _columns(known: Sequence[MetadataField]) -> tuple[str, ...]:
+    """Show the chooser of metadata columns, and return the chosen fields."""
+    fields, key = [each.field for each in known], "responses_columns"
+    if not fields:
+        return ()
+    asked = [field for field in st.query_params.get_all(SHOWN) if field in fields]
+    if key not in st.session_state or st.session_state.get(_COLUMNS_WRITTEN) != asked:
+        st.session_state[key] = asked  # the browser changed the address: Back, or a link
+    with st.popover("Columns", icon=":material/view_column:"):
+        chosen = st.multiselect("Metadata columns", fields, key=key, placeholder="None", width=300)
+    st.session_state[_COLUMNS_WRITTEN] = chosen
+    return tuple(chosen)
+
+
+def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> dict[str, str]:
+    """The orders by the fields that have a column or an index."""
+    fields = sorted({*columns, *(each.field for each in known if each.indexed)})
+    words = {"": "ascending", DESCENDING: "descending"}
+    return {f"{sign}{METADATA}{field}": f"{field}, {way}" for field in fields for sign, way in words.items()}
+
+
+def _without_index(filters: Filters, known: Sequence[MetadataField]) -> None:
+    """Say how a large log is filtered and sorted by metadata without reading all of it."""
+    used = {metadata_condition(each).field for each in filters.where.metadata}
+    if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
+        used.add(filters.sort.removeprefix(DESCENDING).removeprefix(METADATA))
+    slow = sorted(used - {each.field for each in known if each.indexed})
+    if not slow:
+        return
+    with reading() as connection:
+        large = last_logged_id(connection) > LARGE
+    if large:
+        caption(f"Lists by {slow[0]} read the whole log. To make them fast: `judgeboard index {METADATA}{slow[0]}`")
 
 
 def _cell() -> Drilled | None:
@@ -108,11 +174,12 @@ def _cell() -> Drilled | None:
         return None
 
 
-def _filters(chosen: Chosen, cell: Drilled | None, titles: dict[int, str]) -> Filters:
+def _filters(chosen: Chosen, cell: Drilled | None, titles: dict[int, str], columns: tuple[str, ...]) -> Filters:
     where = chosen.where
     words = [*([] if where == RowFilter() else [describe(where, titles)]), *([cell.words] if cell else [])]
     where = where if cell is None else replace(where, response_ids=cell.response_ids)
-    return Filters(where, chosen.sort, ", ".join(words), {**chosen.query, **(cell.query if cell else {})})
+    query = {**chosen.query, **(cell.query if cell else {}), **({SHOWN: list(columns)} if columns else {})}
+    return Filters(where, chosen.sort, ", ".join(words), query, columns)
 
 
 def _cell_chip(cell: Drilled, filters: Filters) -> None:
@@ -127,13 +194,25 @@ def _cell_chip(cell: Drilled, filters: Filters) -> None:
         )
 
 
-def _table(answers: LinePage[ResponseLine]) -> None:
+def _table(answers: LinePage[ResponseLine], filters: Filters, values: Mapping[int, tuple[Any, ...]]) -> None:
     now = datetime.now(UTC)
+    titles = [column.title for column in COLUMNS]
+    # Beside a column of the page with the same title, the metadata field has its full name.
+    names = [METADATA + field if field in titles else field for field in filters.columns]
+    orders = [(METADATA + field, f"{DESCENDING}{METADATA}{field}") for field in filters.columns]
     show_rows(
-        Table(COLUMNS, tuple(_row(line, now) for line in answers.lines)),
-        key=f"responses_table_{answers.lines[0].response_id}_{answers.first}",
+        Table(
+            (*COLUMNS, *(Column(name, width=120) for name in names)),
+            tuple((*_row(line, now), *map(_cell_text, values[line.response_id])) for line in answers.lines),
+        ),
+        key=f"responses_table_{answers.lines[0].response_id}_{answers.first}_{filters.sort}",
         targets=[item(line.response_id) for line in answers.lines],
+        sort=sorts_by_header("responses", {**HEADERS, **dict(zip(names, orders, strict=True))}),
     )
+
+
+def _cell_text(value: Any) -> str | None:
+    return one_line(shown_value(value))
 
 
 def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
@@ -180,11 +259,17 @@ def _export(filters: Filters) -> Table:
     with reading() as connection:
         read = partial(response_page, connection, filters.where, filters.sort)
         lines = all_lines(lambda key, size: read(after=key, limit=size), MAX_EXPORTED)
+        values = metadata_of(connection, [line.response_id for line in lines], filters.columns)
     rows = (
-        (*(getattr(line, name) for name in names), *(getattr(line.judged, name, None) for name in verdict))
+        (
+            *(getattr(line, name) for name in names),
+            *(getattr(line.judged, name, None) for name in verdict),
+            *map(shown_value, values[line.response_id]),
+        )
         for line in lines
     )
-    return Table(tuple(Column(name, formats.get(name, "text")) for name in (*names, *verdict)), tuple(rows))
+    metadata = (METADATA + field for field in filters.columns)
+    return Table(tuple(Column(name, formats.get(name, "text")) for name in (*names, *verdict, *metadata)), tuple(rows))
 
 
 with page("Responses"):

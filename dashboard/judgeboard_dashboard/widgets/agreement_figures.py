@@ -148,7 +148,7 @@ class AgreementFigures:
 
     def slices(self) -> None:
         """Show the headline statistic by slice."""
-        heading(f"By {BY_NAMES[self.by].lower()}")
+        heading(f"By {BY_NAMES[self.by].lower() if self.by in BY_NAMES else self.by}")
         lead = headline_name(SCALES[self.page.grade])
         if self.result.statistics[lead].value is None:
             instead(f"{statistic_name(lead)}: {self.result.statistics[lead].reason}.")
@@ -158,7 +158,7 @@ class AgreementFigures:
         slices_figure(
             shown,
             lead,
-            BY_NAMES[self.by],
+            BY_NAMES.get(self.by, self.by),
             [
                 cell_rows(self.cell()),
                 *(cell_rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),

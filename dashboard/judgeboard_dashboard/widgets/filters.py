@@ -11,8 +11,20 @@ from streamlit.delta_generator import DeltaGenerator
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.notes import compared_with
 from judgeboard.errors import BadInput
-from judgeboard.store.filters import DAY_FIELDS, MANY_FIELDS, WHERE_FIELDS, RowFilter, describe, from_dict, parse_where
+from judgeboard.store.filters import (
+    DAY_FIELDS,
+    MANY_FIELDS,
+    METADATA,
+    MISSING,
+    WHERE_FIELDS,
+    RowFilter,
+    describe,
+    from_dict,
+    metadata_condition,
+    parse_where,
+)
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.metadata import MetadataField
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.session import problem, reading
 from judgeboard_dashboard.widgets.texts import capital, rule_words
@@ -27,7 +39,8 @@ def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]
     """Return the filter of an address, and its unusable parts, which are ignored."""
     good: list[tuple[str, str]] = []
     ignored: list[str] = []
-    for field, value in [(name, text) for name in FIELDS for text in query.get(name, ()) if text]:
+    names = (*FIELDS, *(name for name in query if name.startswith(METADATA)))
+    for field, value in [(name, text) for name in names for text in query.get(name, ()) if text]:
         try:
             _parsed([*good, (field, value)])
             good.append((field, value))
@@ -38,14 +51,25 @@ def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]
 
 def query_of(where: RowFilter) -> Query:
     """Return the filter for an address; `filter_in` is the inverse. ``response_ids`` are not written."""
-    query = {field: _texts(where, field) for field in FIELDS}
+    query = {field: _texts(where, field) for field in FIELDS if not field.startswith(METADATA)}
+    for condition in map(metadata_condition, where.metadata):
+        query.setdefault(_name_of(condition.field, condition.operator), []).append(condition.text)
     return {field: texts for field, texts in query.items() if texts}
+
+
+def _name_of(field: str, operator: str) -> str:
+    """Return the name in an address: with "=" and the value it is the condition of ``--where``."""
+    return f"{METADATA}{field}{operator.removesuffix('=')}"
 
 
 def only(where: RowFilter, *fields: str) -> RowFilter:
     """Return only these fields of the filter, named as in an address."""
     names = {_name(field) for field in fields}
-    return from_dict({name: value for name, value in where.as_dict().items() if name in names})
+    part = from_dict({name: value for name, value in where.as_dict().items() if name in names})
+    named = tuple(
+        f"{field.removeprefix(METADATA)}={text}" for field in fields for text in query_of(where).get(field, ())
+    )
+    return replace(part, metadata=tuple(each for each in where.metadata if each in named))
 
 
 def as_date(day: int | None) -> date | None:
@@ -99,6 +123,7 @@ class Choices:
     judges: Sequence[str] = ()
     models: Sequence[str] = ()
     sorts: Mapping[str, str] | None = None
+    metadata: Sequence[MetadataField] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +160,7 @@ def filter_row(
                 key=f"{page}_sort",
                 width=200,
             )
-        used = len(_fields_of(more) & set(query_of(where)))
+        used = len(_fields_of(more) & set(query_of(where))) + len(where.metadata)
         with st.popover(f"More filters · {used}" if used else "More filters", icon=":material/tune:"):
             where = _in_popover(where, page, choices, more)
         st.button(
@@ -256,7 +281,43 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
             problem("The first day is after the last day. Only the first day is used.")
             last = None
         where = replace(where, day_from=first, day_to=last)
+    if choices.metadata:
+        _metadata_fields(page, choices.metadata)
     return where
+
+
+def _metadata_fields(page: str, known: Sequence[MetadataField]) -> None:
+    """Show the fields that add a condition on metadata to the address; chips show and remove the conditions."""
+    values = {each.field: each.values for each in known}
+    with st.container(horizontal=True, gap="small"):
+        field = st.selectbox(
+            "Metadata field", list(values), index=None, key=f"{page}_metadata_field", placeholder="Any field"
+        )
+        st.selectbox(
+            "Value",
+            [*values.get(field or "", ()), MISSING],
+            index=None,
+            key=f"{page}_metadata_value",
+            placeholder="acme or >=100",
+            accept_new_options=True,
+            disabled=field is None,
+            format_func=lambda value: "(missing)" if value == MISSING else value,
+            on_change=_add_metadata,
+            args=(page,),
+        )
+
+
+def _add_metadata(page: str) -> None:
+    """Add the chosen condition on metadata to the address, and empty the field of its value."""
+    field, value = (st.session_state.get(f"{page}_metadata_{part}") for part in ("field", "value"))
+    st.session_state[f"{page}_metadata_value"] = None
+    if not field or not value:
+        return
+    operator = value[:2] if value[:2] in {">=", "<="} else "="
+    query, name = _address(), _name_of(field, operator)
+    text = value.removeprefix(operator)
+    if text not in query.get(name, ()):
+        st.query_params.from_dict({**query, name: [*query.get(name, ()), text]})
 
 
 def _as_day(shown: date | None) -> int | None:

@@ -9,11 +9,10 @@ import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
-from judgeboard.agreement.choice import By
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.stats.ratings import Human
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import open_rows, reading
 from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
@@ -104,7 +103,8 @@ def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
         if page:
             left[page] = {name: st.query_params.get_all(name) for name in st.query_params}
         open_rows(picked.page, **dict(picked.query))
-    if page in left and not set(st.query_params) <= set(own):
+    named = {METADATA_FIELD if name.startswith(METADATA) else name for name in st.query_params}
+    if page in left and not named <= set(own):
         open_rows(page, **left.pop(page))
 
 
@@ -131,15 +131,21 @@ def mark_in(key: str) -> int | None:
     return int(marks[0]["at"]) if marks else None
 
 
-def row_clicked(key: str, targets: Sequence[Rows | None]) -> Callable[[], None]:
+def row_clicked(
+    key: str, targets: Sequence[Rows | None], sort: Callable[[str], None] | None = None
+) -> Callable[[], None]:
     """Return the callback of a table with ``selection_mode="single-cell"`` whose rows open ``targets``.
 
-    The selection is an index into the table as it was shown, so it is turned into rows at once.
+    The selection is an index into the table as it was shown, so it is turned into rows at once. ``sort`` gets the title
+    of a selected column.
     """
 
     def clicked() -> None:
-        cells = st.session_state[key].selection.cells
-        _pick(targets, cells[0][0] if cells else None)
+        selection = st.session_state[key].selection
+        if sort is not None and selection.columns:
+            sort(selection.columns[0])
+            return
+        _pick(targets, selection.cells[0][0] if selection.cells else None)
 
     return clicked
 
@@ -217,7 +223,7 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
         fields.get("scored"),
         None if reviewer is None else int(reviewer),
         cast("Human", fields.get("human", "gold")),
-        cast("By | None", fields.get("sliced")),
+        fields.get("sliced"),
         fields.get("slice"),
     )
     with reading() as connection:

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
+from judgeboard.health.family import selection_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.openai_provider import OPENAI
@@ -149,7 +150,10 @@ _BLANK: dict[str, Any] = {
     "domain": DEFAULT_DOMAIN,
     "max_output": DEFAULT_MAX_OUTPUT,
     "claims": False,
+    "temperature": 0.0,
+    "dialogue": "last",
 }
+DIALOGUES = {"last": "Its last answer", "whole": "The whole dialogue"}
 
 
 class KnownJudge(NamedTuple):
@@ -211,9 +215,31 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
         "claims": bool(st.session_state[_key("claims")]),
     }
+    if temperature := st.session_state[_key("temperature")]:
+        spec["temperature"] = temperature
+    if (dialogue := st.session_state[_key("dialogue")]) != "last":
+        spec["dialogue"] = dialogue
+    chosen = known.get(st.session_state[_key("version")])
+    spec |= {name: chosen.spec[name] for name in ("prompt", "logprobs") if chosen and name in chosen.spec}
     with st.popover("More", icon=":material/tune:", width="stretch"):
         st.text_input("Expert of", key=_key("domain"), help="Field of expertise in the judge's prompt.")
         st.number_input("Maximum tokens per verdict", 1, 100_000, key=_key("max_output"), step=64)
+        st.number_input(
+            "Temperature",
+            0.0,
+            2.0,
+            key=_key("temperature"),
+            step=0.1,
+            help="0 gives the most stable verdicts. Some models refuse another temperature: they are asked without it, "
+            "and the raw call says so.",
+        )
+        st.selectbox(
+            "Of a dialogue, judge",
+            list(DIALOGUES),
+            format_func=DIALOGUES.__getitem__,
+            key=_key("dialogue"),
+            help="The judge always reads the earlier turns.",
+        )
         st.toggle("Judge each claim, with quotes", key=_key("claims"))
         st.text_input(
             "Name",
@@ -270,6 +296,8 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         return address
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
+    if warning := selection_warning(seen(), estimate.model, selected.where):
+        show(tag("div", warning, cls="jb-cap"))
     reviewer = ask_reviewer("Your name is stored with the job.")
     pressed = st.button(
         f"Rejudge {count(estimate.calls, 'answer')}",
@@ -342,7 +370,10 @@ def _judge() -> JobJudge | None:
     # Most likely: the newest version of the primary judge, then the newest of the others.
     specs.sort(key=lambda version_spec: (version_spec[0].name != primary, -version_spec[0].id))
     known = {
-        version.id: KnownJudge(" · ".join(filter(None, (version.title, version.model))), spec)
+        version.id: KnownJudge(
+            " · ".join(filter(None, (version.title, version.model, "earlier prompt" if "prompt" in spec else None))),
+            spec,
+        )
         for version, spec in specs
         if spec is not None
     }

@@ -171,6 +171,14 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             max_chars=LONGEST_SEED,
             help="The same seed selects the same answers.",
         )
+        entered["excuse_refusals"] = _field(
+            st.checkbox,
+            by_key["excuse_refusals"],
+            "Excuse refusals where nothing was retrieved",
+            value=by_key["excuse_refusals"].value,
+            help="Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search "
+            "found no passages (default: on).",
+        )
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")

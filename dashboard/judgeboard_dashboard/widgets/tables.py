@@ -69,11 +69,38 @@ def table(
         csv_button(rows if csv is None else csv, name.replace("_", "-"), key=f"{name}_csv")
 
 
-def show_rows(rows: Table, *, key: str, targets: Sequence[Rows | None] = (), **options: Any) -> None:
-    """Show a table without caption; a click on a row opens its target, if there are targets."""
-    if targets:
-        options |= {"selection_mode": "single-cell", "on_select": row_clicked(key, targets)}
+def show_rows(
+    rows: Table,
+    *,
+    key: str,
+    targets: Sequence[Rows | None] = (),
+    sort: Callable[[str], None] | None = None,
+    **options: Any,
+) -> None:
+    """Show a table without caption; a click on a row opens its target, if there are targets.
+
+    A page of a longer list has a ``sort``, which gets the title of a clicked header: the browser would sort only the
+    rows of the page. A table that is complete is sorted by the browser.
+    """
+    if targets or sort:
+        modes = ["single-cell"] if targets else []
+        # A selectable column turns the browser's own sorting off.
+        options |= {"selection_mode": [*modes, "single-column"] if sort else modes}
+        options |= {"on_select": row_clicked(key, targets, sort)}
     data_frame(rows, key=key, **options)
+
+
+def sorts_by_header(page: str, orders: Mapping[str, Sequence[str]]) -> Callable[[str], None]:
+    """Return what a click on a header does: choose the next of the column's ``orders`` in the field Sort of a page."""
+
+    def sort(title: str) -> None:
+        names, field = list(orders.get(title, ())), f"{page}_sort"
+        if names:
+            known = st.session_state.get(field)
+            at = names.index(known) + 1 if known in names else 0
+            st.session_state[field] = names[at % len(names)]
+
+    return sort
 
 
 def choose_row(rows: Table, *, key: str, **options: Any) -> int:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from judgeboard.domain import Preference, QueueOrder
+from judgeboard.domain import Label, Preference, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.filters import RowFilter
@@ -19,8 +19,9 @@ pytestmark = pytest.mark.browser
 
 def test_every_page_of_queues_fits(reviewer, site) -> None:
     blind, seen = site.queue(2, **BLIND), site.queue(4, grades=("label", "groundedness", "quality"), needed=2)
-    site.case.review(site.case.jon, name=seen)
-    item_id = site.case.review(site.case.ada, DISMISS, name=seen).item_id
+    grades = {"label": Label.GROUNDED, "groundedness": 1.0, "quality": 4}
+    site.case.review(site.case.jon, name=seen, **grades)
+    item_id = site.case.review(site.case.ada, DISMISS, name=seen, **grades).item_id
     wide = site.queue(2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone"))
     add_pairs(site.store, 2, query_type="fit")
     site.case.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
@@ -48,7 +49,7 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
         expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
         found[address] = misfits(page)
     settled(page)
-    press(page, "y")
+    press(page, "u")
     found["decided"] = misfits(page)
     assert not any(found.values()), found
 

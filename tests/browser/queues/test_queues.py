@@ -83,7 +83,13 @@ def grades_and_changes(page: Page, name: str) -> None:
     page.keyboard.press("g")
     expect(page.locator("button[kind=primary]").first).to_be_visible()
     idle(page)
+    page.wait_for_timeout(GUARD)
+    page.keyboard.press("n")
+    expect(page.locator(".jb-refused")).to_contain_text("Not saved: this queue requires label (Q W).")
+    idle(page)
     assert sent(frames) == [], "neither what the judge said nor what the other person did"
+    page.keyboard.press("q")
+    expect(page.get_by_role("button", name="Grounded")).to_have_attribute("kind", "primary")
     press(page, "n")
     expect(page.locator(".jb-against").first).to_contain_text("You: 1")
     expect(page.locator(".jb-signals")).to_contain_text("Mara")

@@ -63,5 +63,18 @@ def test_each_number_of_judges_opens_its_answers(case: GradedLog) -> None:
 def test_what_names_no_raters_is_refused() -> None:
     with pytest.raises(BadInput, match="raters must be one of"):
         Cell("label", 1, 2, "crowd")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="slices by must be one of"):
+    with pytest.raises(BadInput, match="slices must be by query_type"):
         Cell("label", ALL, ALL, "people", by="colour", slice="red")  # type: ignore[arg-type]
+
+
+def test_people_are_compared_by_a_metadata_field(log: GradedLog) -> None:
+    ids = [*log.answers(14, metadata={"user": {"plan": "free"}}), *log.answers(12, metadata={"user": {"plan": 3}})]
+    ids += log.answers(11)
+    log.say(log.version("one"), {each: {"label": BAD if each % 2 else GOOD} for each in ids})
+    for person in ("mara", "jon"):
+        log.reviews({each: {"label": BAD if each % 2 else GOOD} for each in ids}, person)
+    for of, raters, first in (("people", "people", ALL), ("judge", "judge", 1)):
+        found = measure_agreement(log.store, of=of, by="metadata.user.plan")
+        assert {each.name: each.n for each in found.slices} == {"free": 14, "3": 12, "no value": 11}
+        for each in found.slices:
+            assert opened(log, raters, "label", first, ALL, "metadata.user.plan", each.name) == each.n

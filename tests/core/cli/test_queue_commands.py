@@ -42,7 +42,8 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
     guide = tmp_path / "guide.txt"
     guide.write_text("Read every clause.")
     made = typed(
-        "lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide), "--json"
+        *("lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide)),
+        *("--grades", "label", "--json"),
     )
     assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "assigned_to": []}
     for user, decision in (("ann", "confirm"), ("bob", "dismiss")):
@@ -50,8 +51,10 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
         assert "Read every clause." in shown
         assert "rag v1" in shown
         token = typed(user, "queue", "next", "legal", "--json")["token"]
-        assert token in shown
-        decided = typed(user, "queue", "decide", token, decision, "--note", f"{user} thinks so", "--json")
+        assert f"{token} confirm|dismiss|unsure --label grounded|hallucinated [--quality 1..4]" in shown
+        say = ("queue", "decide", token, decision, "--note", f"{user} thinks so")
+        assert "the queue 'legal' requires label; missing: label" in typed(user, *say, code=2)
+        decided = typed(user, *say, "--label", "grounded", "--json")
     assert decided["state"] == "conflict"
     (conflict,) = typed("lead", "adjudicate", "--queue", "legal", "--json")["conflicts"]
     assert (conflict["item"]["item_id"], conflict["differ_on"], conflict["reviews"]) == (
@@ -75,7 +78,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
 
 def test_a_blind_queue_prints_nothing_of_the_judge_until_after_the_review(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.123)
-    typed("lead", "queue", "create", "q", "--blind-judge")
+    typed("lead", "queue", "create", "q", "--blind-judge", "--grades", "groundedness")
     for shown in (typed("ann", "queue", "next", "q"), json.dumps(typed("ann", "queue", "next", "q", "--json"))):
         assert not any(word in shown for word in ("0.12", "rag", "low_groundedness", "below"))
     token = typed("ann", "queue", "next", "q", "--json")["token"]
@@ -196,7 +199,7 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     case: QueueCase, typed: Typed, tmp_path: Path
 ) -> None:
     case.flagged(0.1, 0.2)
-    typed("lead", "queue", "create", "q")
+    typed("lead", "queue", "create", "q", "--grades", "")
     file = tmp_path / "mara.jsonl"
     made = typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--items", "9", "--json")
     assert (made["items"], made["reviewer"]) == (2, "Mara")
@@ -242,7 +245,7 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(case: QueueCase, typ
 
 def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1)
-    typed("lead", "queue", "create", "q", "--blind-people", "--needed", "2")
+    typed("lead", "queue", "create", "q", "--blind-people", "--needed", "2", "--grades", "")
     typed("lead", "queue", "assign", "q", "cli:ann,cli:bob")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.judges.words import content_words, sentences, word_keys
+from judgeboard.judges.words import content_words, is_right_refusal, only_declines, sentences, word_keys
 
 
 def keys(text: str) -> list[str]:
@@ -71,3 +71,24 @@ def test_sentences_leave_layout_out() -> None:
         "富士山は高い。",
         "海は青い。",
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "refuses"),
+    [
+        ("My sources are silent on how a helmet should fit, so I would rather not guess.", True),
+        ("Could you rephrase? With these words I get no page that covers which caves dry first.", True),
+        ("I am afraid I cannot help with that today.", True),
+        ("Sorry, I could not find anything. You could ask the front desk.", True),
+        ("Leider kann ich das nicht beantworten.", True),
+        ("You need a rope of 50 m at Cala Ferrera.", False),
+        ("I could not find the price. The car park has 18 places.", False),
+        ("Is it open? Ask the warden.", False),
+        ("", False),
+    ],
+)
+def test_a_refusal_states_nothing_else(answer: str, refuses: bool) -> None:
+    assert only_declines(answer) is refuses
+    assert is_right_refusal(answer, ()) is refuses
+    assert not is_right_refusal(answer, ("a passage",))
+    assert not is_right_refusal(answer, None)

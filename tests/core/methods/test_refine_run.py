@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import judgeboard
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
@@ -14,7 +15,9 @@ from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.refine_run import RefineSummary, refine_pending
 from judgeboard.reports.output import to_plain
 from judgeboard.store.engine import Store
+from judgeboard.store.refinements import stored_attempts
 from judgeboard.store.responses import Origin
+from judgeboard.store.runs import list_runs
 from judging_log import judgments, store_answers
 from refining_log import both, generations, generator, judge, made, rated, ratings, refinements, store_bad, written
 
@@ -228,3 +231,21 @@ def test_prompts_are_texts_objects_or_messages(tmp_path: Path) -> None:
 def test_a_rule_out_of_its_range_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
         RefineRule(**changes)
+
+
+def test_a_live_call_with_a_store_keeps_every_attempt_as_a_finished_run(store: Store) -> None:
+    answers, marks = iter(["one", "two"]), iter([2, 4])
+
+    def chat(_messages: list[dict[str, Any]]) -> str:
+        return next(answers)
+
+    def judge(_messages: list[dict[str, Any]]) -> str:
+        return json.dumps({"evaluation": "why", "rating": next(marks), "feedback": "more"})
+
+    result = judgeboard.refine(chat, judge, store=store).blocking("How warm is it?")
+    assert (result.answer, result.passed) == ("two", True)
+    with store.reading() as connection:
+        (run,) = list_runs(connection)
+        (attempts,) = stored_attempts(connection, run.id).values()
+    assert (run.state, run.kind) == (RunState.DONE, "refine")
+    assert [(each.answer, each.rating) for each in attempts] == [("one", 2), ("two", 4)]

@@ -25,6 +25,7 @@ from judgeboard.methods.pair_report import ComparedPairs, pair_screen
 from judgeboard.reports.stats import measure, stats
 from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip
+from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.audits import audited_judgments
 from judgeboard.store.columns import METADATA
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
@@ -98,6 +99,15 @@ def test_no_table_holds_a_word_on_a_hidden_answer(marked: Marked) -> None:
     marked.give()
     assert marked.marks(marked.case.mara, everything) == set()
     assert marked.marks(marked.case.jon, everything) == everywhere
+
+
+def test_a_raw_call_is_hidden_with_its_judgment(marked: Marked) -> None:
+    case, one = marked.case, marked.answer.response_id
+    ids = [judgment.id for judgment in marked.read(case.jon, lambda c: load_item(c, one)).judgments]
+    assert len(marked.read(case.mara, lambda c: raw_calls(c, one, ids))) == len(ids) > 1
+    marked.give()
+    assert marked.read(case.mara, lambda c: raw_calls(c, one, ids)) == []
+    assert len(marked.read(case.jon, lambda c: raw_calls(c, one, ids))) == len(ids)
 
 
 def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None:
@@ -327,7 +337,8 @@ def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work
     item = marked.read(case.mara, lambda c: load_item(c, one))
     assert SCORE in [judgment.groundedness for judgment in item.judgments]
     assert item.reviews == ()
-    assert not {mark for mark in found_in(item) if "review" in mark or "span" in mark}
+    people = {mark for mark in found_in(item) if "judgment_review" not in mark}  # that is of a supreme judge
+    assert not {mark for mark in people if "review" in mark or "span" in mark}
 
 
 def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_judges_statements(

@@ -32,7 +32,8 @@ class Case:
 
     def answer(self, external_id: str = "a", **fields: Any) -> int:
         """Store one logged answer and return its id."""
-        self.answers[external_id] = Response("log", external_id, "query", f"answer of {external_id}", **fields)
+        texts = {"answer": f"answer of {external_id}"} | fields
+        self.answers[external_id] = Response("log", external_id, "query", **texts)
         return self.add(self.answers[external_id]).new[0]
 
     def thumbs(self, external_id: str, value: float) -> None:

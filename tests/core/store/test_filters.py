@@ -43,6 +43,7 @@ FILTERS = st.builds(
     no_time=st.booleans(),
     response_ids=st.none() | st.lists(st.integers(1, 9), max_size=3).map(tuple),
     kinds=st.lists(st.sampled_from(["log", "control", "candidate"])).map(tuple),
+    metadata=st.lists(st.sampled_from(["tenant=acme", "tenant=none", "user.plan=a=b", "n>=3"])).map(tuple),
 )
 
 

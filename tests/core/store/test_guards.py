@@ -18,6 +18,8 @@ STEP = {"status": "ok", "raw": "r", "attempts": [{"raw": "r"}], "error": "e", "c
 SAMPLE: dict[str, dict[str, Any]] = {
     "judgment_score": {"judgment_id": 1, "dimension": "accuracy", "scale": "1-5", "reasoning": "x"},
     "review_score": {"review_id": 1, "dimension": "accuracy", "scale": "1-5"},
+    "label_schema": {"name": "s", "number": 1, "fields": [{"name": "f"}], "hash": "h", "created_by": "m"}
+    | {"created_at": NOW},
     "run": {"kind": "judge", "actor": "test", "started_at": NOW, "state": "running", "filter": {}},
     "import_batch": {"file": "f", "importer": "jsonl", "kind": "responses", "actor": "test", "at": NOW},
     "job": {
@@ -79,7 +81,7 @@ def filled(case):
         record_event(connection, "test", "me")
         connection.execute(insert(REVIEWER), {"origin": "t", "name": "m", "role": "r", "created_at": NOW})
         review = {"response_id": response, "reviewer_id": 1, "note": "n", "request_key": "k", "at": NOW}
-        review |= {"claim_marks": [{"status": "supported"}]}
+        review |= {"claim_marks": [{"status": "supported"}], "choices": {"f": "v"}, "texts": {"g": "t"}}
         connection.execute(insert(REVIEW), review)
         for table, row in SAMPLE.items():
             connection.execute(insert(METADATA.tables[table]), row)

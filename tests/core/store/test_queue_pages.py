@@ -154,7 +154,7 @@ def test_orders_that_do_not_exist_are_refused(sqlite_store: Store) -> None:
     with sqlite_store.reading() as connection:
         with pytest.raises(BadInput, match="worst, lowest, oldest, newest"):
             queue_page(connection, RowFilter(), "best")
-        with pytest.raises(BadInput, match="newest, lowest"):
+        with pytest.raises(BadInput, match="newest, oldest, lowest, highest"):
             response_page(connection, RowFilter(), "best")
 
 

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from judgeboard.domain import Attempt, FlagState, JudgeVersion, Label, Response, ResponseKind, Status, Verdict
+from judgeboard.errors import BadInput
+from judgeboard.people.roster import raise_flags
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import reapply_flags, store_judgments
@@ -40,6 +42,27 @@ def test_an_open_flag_goes_when_its_reason_is_gone_and_may_come_again(case) -> N
     for groundedness in (0.3, 0.9, 0.2):
         case.say(version, response, groundedness=groundedness)
     assert case.flags(response) == [("low_groundedness", "superseded"), ("low_groundedness", "open")]
+
+
+def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) -> None:
+    refusal, claim, unread = (
+        case.answer("refusal", answer="I could not find that.", passages=()),
+        case.answer("claim", answer="It costs 5 euros.", passages=()),
+        case.answer("unread", answer="I could not find that.", passages=("It costs 5 euros.",)),
+    )
+    version = case.version()
+    for response in (refusal, claim, unread):
+        case.say(version, response, groundedness=0.0)
+    low = [("low_groundedness", "open")]
+    assert [case.flags(response) for response in (refusal, claim, unread)] == [[], low, low]
+    case.set("excuse_refusals", False)
+    raise_flags(case.store)
+    assert case.flags(refusal) == low
+    case.set("excuse_refusals", True)
+    raise_flags(case.store)
+    assert case.flags(refusal) == [("low_groundedness", "superseded")]
+    with pytest.raises(BadInput, match="excuse_refusals must be true or false, not 'no'"):
+        case.set("excuse_refusals", "no")
 
 
 def test_a_new_version_supersedes_the_open_flag_with_its_own(case) -> None:

@@ -5,7 +5,9 @@ import pytest
 from app_pages import OpenPage, labels, texts
 from figures_log import FELL, HOSTILE, STILL, FiguresLog
 from judgeboard.agreement.cells import Cell, answers_in
+from judgeboard.domain import Response
 from judgeboard.store.engine import Store
+from judgeboard.store.storing import store_responses
 from judgeboard.trends import trend
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.navigation import cell_rows
@@ -108,3 +110,28 @@ def test_nothing_matches_and_nothing_is_there(open_page: OpenPage, sqlite_store:
 def test_hostile_names_are_shown_as_they_are(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("responses", query_type=HOSTILE)
     assert f"· {HOSTILE} ·" in texts(app, "jb-say")[0]
+
+
+def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page: OpenPage, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        store_responses(
+            connection,
+            [
+                Response("log", f"a{n}", "q", "a", metadata={"tenant": f"t{n % 3}", "n": n, "x<b>": "<b>bold</b>"})
+                for n in range(120)
+            ],
+        )
+    app = open_page("responses", **{"metadata.tenant": ["t1", "t2"], "column": ["n", '"x<b>"']})
+    assert count_in(app) == 80
+    assert "Tenant t1 or tenant t2 ✕" in labels(app)
+    assert list(app.dataframe[0].value["n"])[:2] == ["119", "118"]
+    assert set(app.dataframe[0].value['"x<b>"']) == {"<b>bold</b>"}
+    app.selectbox(key="responses_sort").select("metadata.n").run()
+    assert list(app.dataframe[0].value["n"])[:4] == ["1", "2", "4", "5"], "over the whole list"
+    app.selectbox(key="responses_metadata_field").select("n").run()
+    app.selectbox(key="responses_metadata_value").select("118").run()
+    assert count_in(app) == 1
+    assert "118" in app.query_params["metadata.n"]
+    app.button(key="responses_chip_metadata.tenant").click().run()
+    app.button(key="responses_chip_metadata.n").click().run()
+    assert count_in(app) == 120

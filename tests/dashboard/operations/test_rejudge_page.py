@@ -46,12 +46,17 @@ def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, sqlite
     page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
     page.text_input(key="ask_base_url").set_value(endpoint.url).run()
     page.text_input(key="ask_domain").set_value("rocks").run()
+    page.number_input(key="ask_temperature").set_value(0.5).run()
+    page.selectbox(key="ask_dialogue").set_value("whole").run()
     page.number_input(key="rejudge_max_cost").set_value(0.5).run()
     assert "9 calls; the cost is known after the first call." in markup(page)
     page = page.button(key="rejudge_start").click().run()
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
-    assert job.judge == {**rag(endpoint), "max_output": 512, "domain": "rocks", "claims": False}
+    assert job.judge == {**rag(endpoint), "max_output": 512, "domain": "rocks", "claims": False} | {
+        "temperature": 0.5,
+        "dialogue": "whole",
+    }
     page = page.run()
     assert "Done in" in markup(page)
     assert "<b>9</b> ok" in markup(page)

@@ -69,9 +69,11 @@ def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("settings")
     page.number_input(key="setting_random_share").set_value(0.5).run()
     page.multiselect(key="setting_always_review").set_value(["odd"]).run()
+    page.checkbox(key="setting_excuse_refusals").uncheck().run()
     page.button(key="settings_save").click().run()
     with sqlite_store.reading() as connection:
         assert thresholds(connection).always_review == ("odd",)
+        assert not thresholds(connection).excuse_refusals
     page.button(key="settings_defaults").click().run()
     assert in_force(sqlite_store, "random_share") == (0.02, "default", None)
     assert page.number_input(key="setting_random_share").value == 0.02

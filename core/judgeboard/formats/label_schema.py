@@ -1,0 +1,473 @@
+"""Label schemas: the fields that reviewers fill in, as a YAML file has them, and the values that fit them."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from judgeboard.domain import DimensionScore, Grade, Label
+from judgeboard.errors import BadInput
+from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml, unless_null
+from judgeboard.text import unstorable
+
+KEYS = "QWERASDFGC"
+"""The keys that a schema may give to options: the review screen uses the other letters."""
+
+MOST_FIELDS, MOST_OPTIONS, MOST_SPANS = 40, 50, 500
+LONGEST_TEXT = 20_000  # characters of a text field
+LONGEST_SCHEMA = 200_000  # characters of a schema as JSON
+_NAME = re.compile(r"[^\W_][\w -]{0,59}")
+
+
+class FieldType(StrEnum):
+    """What a field takes."""
+
+    CATEGORY = "category"
+    YES_NO = "yes_no"
+    SCALE = "scale"
+    NUMBER = "number"
+    TEXT = "text"
+    SPANS = "spans"
+    RANKING = "ranking"
+
+
+def _name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not a name: use letters, digits, spaces, - and _, at most 60 characters")
+    return name
+
+
+def _key(key: str) -> str:
+    if len(key) != 1 or key.upper() not in KEYS:
+        raise ValueError(f"{key!r} cannot be a key: use one of {' '.join(KEYS)}")
+    return key.upper()
+
+
+def _options(given: Any) -> Any:
+    """Options as a file has them: a list of names or of mappings, or a mapping of names to help."""
+    if isinstance(given, Mapping):
+        given = [{"value": value, "help": help_} for value, help_ in given.items()]
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return given
+    if any(isinstance(each, bool) for each in given):
+        raise ValueError("put yes and no in quotes: YAML reads them as true and false")
+    return [each if isinstance(each, Mapping) else {"value": each} for each in given]
+
+
+def _levels(given: Any) -> Any:
+    """Levels as a file has them: a mapping of whole numbers to names, or a list of two ends."""
+    if isinstance(given, Mapping):
+        try:
+            return [(int(level), name) for level, name in given.items()]
+        except ValueError:
+            raise ValueError("the levels of a scale are whole numbers, each with its name") from None
+    return given
+
+
+def _conditions(given: Any) -> Any:
+    if isinstance(given, Mapping):
+        return [
+            (name, value if isinstance(value, Sequence) and not isinstance(value, str) else [value])
+            for name, value in given.items()
+        ]
+    return given
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value of a category, or one type of span."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    value: Text
+    help: Text | None = None
+    key: Annotated[Text, AfterValidator(_key)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaField:
+    """One field of a label schema.
+
+    A category has ``options``, ``many`` of which may be chosen; spans have their types as options. A scale has
+    consecutive whole ``levels`` with names (None: no name). ``on`` is the text of which spans are selected.
+    ``shown_when`` lists earlier fields, each with the values at which this field is shown; all must hold.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    name: Annotated[Text, AfterValidator(_name)]
+    type: FieldType
+    help: Text | None = None
+    required: Annotated[bool, unless_null(False)] = False
+    options: Annotated[tuple[Option, ...], BeforeValidator(_options), Field(max_length=MOST_OPTIONS)] = ()
+    many: Annotated[bool, unless_null(False)] = False
+    levels: Annotated[tuple[tuple[int, Text | None], ...], BeforeValidator(_levels)] = ()
+    low: Number | None = None
+    high: Number | None = None
+    on: Literal["answer", "passages"] = "answer"
+    shown_when: Annotated[tuple[tuple[str, tuple[Any, ...]], ...], BeforeValidator(_conditions)] = ()
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it is a part of the built-in grade."""
+        return self.name in BUILT_IN
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values among which a reviewer chooses; empty where they are not declared."""
+        if self.type is FieldType.YES_NO:
+            return (True, False)
+        if self.type is FieldType.SCALE:
+            return tuple(level for level, _ in self.levels)
+        return tuple(option.value for option in self.options)
+
+    @property
+    def scale(self) -> str:
+        """The scale of its scores as it is stored: "1-5"."""
+        low, high = self.levels[0][0], self.levels[-1][0]
+        return f"{low}..{high}" if low < 0 else f"{low}-{high}"
+
+    def checked(self, value: Any) -> Any:
+        """Return a value as it is stored, None for an empty one; raise BadInput if it does not fit."""
+        if value is None or value in ("", [], ()):
+            return None
+        try:
+            return _CHECKS[self.type](self, value)
+        except ValueError as error:
+            raise BadInput(f"{self.name}: {error}") from None
+
+    def from_text(self, text: str) -> Any:
+        """Return the value that a text of a command stands for; unchecked."""
+        if self.type in {FieldType.CATEGORY, FieldType.TEXT} and not self.many:
+            return text
+        if self.type is FieldType.YES_NO and text.casefold() in {"yes", "no"}:
+            return text.casefold() == "yes"
+        try:
+            return json.loads(text)
+        except ValueError:
+            return [part.strip() for part in text.split(",")] if self.many else text
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield each wrong part and why."""
+        choices = self.type in {FieldType.CATEGORY, FieldType.SPANS}
+        if choices and not self.options:
+            yield "options", f"the type {self.type.value} needs options"
+        if len(set(self.values)) < len(self.values):
+            yield "options", "two options are the same"
+        first = self.levels[0][0] if self.levels else 0
+        if self.type is FieldType.SCALE and not 2 <= len(self.levels) <= MOST_OPTIONS:
+            yield "levels", f"a scale has 2 to {MOST_OPTIONS} levels, written like {{1: poor, 2: good}}"
+        if [level for level, _ in self.levels] != list(range(first, first + len(self.levels))):
+            yield "levels", "the levels must be consecutive whole numbers, the lowest first"
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            yield "low", "must be below high"
+        allowed = {
+            "options": choices,
+            "many": self.type is FieldType.CATEGORY,
+            "levels": self.type is FieldType.SCALE,
+            "low": self.type is FieldType.NUMBER,
+            "high": self.type is FieldType.NUMBER,
+        }
+        for part, fits in allowed.items():
+            if not fits and getattr(self, part) not in ((), None, False):
+                yield part, f"does not go with the type {self.type.value}"
+
+
+def _one_of(field: SchemaField, value: Any) -> Any:
+    if type(value) is not str or value not in field.values:
+        raise ValueError(f"must be one of {', '.join(field.values)}, not {_shown(value)}")
+    return value
+
+
+def _category(field: SchemaField, value: Any) -> Any:
+    if not field.many:
+        return _one_of(field, value)
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"must be a list of {', '.join(field.values)}, not {_shown(value)}")
+    chosen = {_one_of(field, each) for each in value}
+    return [option for option in field.values if option in chosen]
+
+
+def _yes_no(_: SchemaField, value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError(f"must be true or false, not {_shown(value)}")
+    return value
+
+
+def _level(field: SchemaField, value: Any) -> int:
+    if isinstance(value, bool) or value not in field.values:
+        raise ValueError(f"must be a whole number from {field.values[0]} to {field.values[-1]}, not {_shown(value)}")
+    return int(value)
+
+
+def _number(field: SchemaField, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"must be a number, not {_shown(value)}")
+    if (field.low is not None and value < field.low) or (field.high is not None and value > field.high):
+        ends = (
+            f"at least {field.low:g}" if field.low is not None else "",
+            f"at most {field.high:g}" if field.high is not None else "",
+        )
+        raise ValueError(f"must be {' and '.join(filter(None, ends))}, not {value:g}")
+    return value
+
+
+def _text(_: SchemaField, value: Any) -> str | None:
+    if not isinstance(value, str):
+        raise ValueError(f"must be a text, not {_shown(value)}")
+    if len(value) > LONGEST_TEXT:
+        raise ValueError(f"must have at most {LONGEST_TEXT:,} characters")
+    if reason := unstorable(value):
+        raise ValueError(f"cannot be stored: {reason}")
+    return value.strip() or None
+
+
+def _spans(field: SchemaField, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list | tuple) or len(value) > MOST_SPANS:
+        raise ValueError(f"must be a list of at most {MOST_SPANS} spans")
+    names = ("type", "start", "end", *(("passage",) if field.on == "passages" else ()))
+    spans = []
+    for span in value:
+        if not isinstance(span, Mapping) or not set(names) <= set(span) <= {*names, "field"}:
+            raise ValueError(f"a span has {', '.join(names)}, not {_shown(span)}")
+        if any(type(span[name]) is not int for name in names[1:]) or not 0 <= span["start"] < span["end"]:
+            raise ValueError(f"a span goes from start to end, counted in characters, not {_shown(span)}")
+        spans.append({name: span[name] for name in names} | {"type": _one_of(field, span["type"])})
+    unique = {json.dumps(span, sort_keys=True): span for span in spans}
+    return sorted(unique.values(), key=lambda span: (span.get("passage", 0), span["start"], span["end"]))
+
+
+def _ranking(_: SchemaField, value: Any) -> list[int]:
+    if not isinstance(value, list | tuple) or any(type(each) is not int or each < 1 for each in value):
+        raise ValueError(f"must be a list of numbers of passages, the best first, not {_shown(value)}")
+    if len(set(value)) < len(value):
+        raise ValueError("ranks a passage twice")
+    return list(value)
+
+
+_CHECKS = {
+    FieldType.CATEGORY: _category,
+    FieldType.YES_NO: _yes_no,
+    FieldType.SCALE: _level,
+    FieldType.NUMBER: _number,
+    FieldType.TEXT: _text,
+    FieldType.SPANS: _spans,
+    FieldType.RANKING: _ranking,
+}
+
+BUILT_IN: Mapping[str, SchemaField] = {
+    field.name: field
+    for field in (
+        SchemaField(
+            "label",
+            FieldType.CATEGORY,
+            options=tuple(Option(label.value) for label in (Label.GROUNDED, Label.HALLUCINATED)),
+        ),
+        SchemaField("groundedness", FieldType.NUMBER, low=0.0, high=1.0),
+        SchemaField("quality", FieldType.SCALE, levels=((1, "fails"), (2, "weak"), (3, "gaps"), (4, "full"))),
+        SchemaField("note", FieldType.TEXT),
+        SchemaField("corrected_answer", FieldType.TEXT),
+    )
+}
+"""The parts of the built-in grade, which a schema names without a type."""
+
+
+def _fields(given: Any) -> Any:
+    """Fields as a file has them; a part of the built-in grade may be its name alone."""
+    if not isinstance(given, list):
+        return given
+    read = []
+    for each in given:
+        mapping = {"name": each} if isinstance(each, str) else each
+        known = BUILT_IN.get(mapping.get("name", "")) if isinstance(mapping, dict) else None
+        if known is not None:
+            if "type" in mapping and mapping["type"] != known.type.value:
+                raise ValueError(f"{known.name} is a part of the built-in grade: leave its type out")
+            mapping = _as_json(known) | mapping
+        read.append(mapping)
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSchema:
+    """Named fields in the order in which they are shown; raises nothing, see `schema_from`."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    name: Annotated[Text, AfterValidator(_name)]
+    fields: Annotated[tuple[SchemaField, ...], BeforeValidator(_fields), Field(min_length=1, max_length=MOST_FIELDS)]
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of its content, 64 hexadecimal digits."""
+        return hashlib.sha256(json.dumps(_as_json(self), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def own(self) -> tuple[SchemaField, ...]:
+        """The fields that are no part of the built-in grade."""
+        return tuple(field for field in self.fields if not field.built_in)
+
+    def of_type(self, *types: FieldType) -> tuple[SchemaField, ...]:
+        """Return the fields of these types that are no part of the built-in grade."""
+        return tuple(field for field in self.own if field.type in types)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the schema as a file has it; what is default is left out."""
+        return {"name": self.name, "fields": [_as_file(field) for field in self.fields]}
+
+    def shown(self, values: Mapping[str, Any]) -> tuple[SchemaField, ...]:
+        """Return the fields that are shown where these values are given; a condition on a hidden field fails."""
+        shown: dict[str, SchemaField] = {}
+        for field in self.fields:
+            if all(name in shown and _holds(values.get(name), wanted) for name, wanted in field.shown_when):
+                shown[field.name] = field
+        return tuple(shown.values())
+
+    def missing(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the required fields that are shown and have no value."""
+        return tuple(f.name for f in self.shown(values) if f.required and values.get(f.name) in (None, "", [], ()))
+
+    def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of shown fields as they are stored; raise BadInput if a value or its field is wrong."""
+        known = {field.name: field for field in self.fields}
+        for name in values:
+            if name not in known:
+                raise BadInput(f"the schema {self.name} has no field {name!r}; its fields are {', '.join(known)}")
+        checked = {name: known[name].checked(value) for name, value in values.items()}
+        shown = self.shown(checked)
+        return {field.name: checked[field.name] for field in shown if checked.get(field.name) is not None}
+
+    def grade(self, values: Mapping[str, Any], base: Grade = Grade()) -> Grade:  # noqa: B008 - immutable
+        """Return ``base`` with these values in place of what it has of this schema; raises BadInput (`checked`)."""
+        checked = self.checked(values)
+        texts = {field.name: checked[field.name] for field in self.of_type(FieldType.TEXT) if field.name in checked}
+        marked = {field.name for field in self.of_type(FieldType.SPANS)}
+        scales = {field.name: field.scale for field in self.of_type(FieldType.SCALE)}
+        spans = [span for span in base.spans or () if span.get("field") not in marked]
+        spans += [span | {"field": name} for name in sorted(marked & set(checked)) for span in checked[name]]
+        choices = {f.name: checked[f.name] for f in self.own if f.name in checked}
+        parts = {name: checked[name] for name in BUILT_IN if name in checked}
+        if "label" in parts:
+            parts["label"] = Label(parts["label"])
+        return replace(
+            base,
+            scores=tuple(
+                DimensionScore(name, checked[name], scale) for name, scale in scales.items() if name in checked
+            ),
+            spans=tuple(spans) or None,
+            choices={name: value for name, value in choices.items() if name not in {*texts, *marked, *scales}},
+            texts=texts,
+            **parts,
+        )
+
+    def values(self, grade: Grade) -> dict[str, Any]:
+        """Return what a grade has of this schema, by field."""
+        values: dict[str, Any] = {name: getattr(grade, name) for name in BUILT_IN}
+        values["label"] = None if grade.label is None else str(grade.label.value)
+        values |= {**grade.choices, **grade.texts}
+        values |= {score.dimension: score.value for score in grade.scores}
+        for span in grade.spans or ():
+            if span.get("field"):
+                own = {name: value for name, value in span.items() if name != "field"}
+                values.setdefault(span["field"], []).append(own)
+        known = {field.name: field for field in self.fields}
+        return {name: value for name, value in values.items() if name in known and value is not None}
+
+
+def _holds(value: Any, wanted: Collection[Any]) -> bool:
+    given = value if isinstance(value, list | tuple) else (value,)
+    return any(each == want and isinstance(each, bool) == isinstance(want, bool) for each in given for want in wanted)
+
+
+def read_schema(path: Path) -> LabelSchema:
+    """Read a schema file; BadInput names file, line and field."""
+    return schema_from(read_yaml(path))
+
+
+def schema_in(text: str, name: str = "schema") -> LabelSchema:
+    """Return the schema in a text of YAML; ``name`` is its name for messages."""
+    return schema_from(parse_yaml(text, name))
+
+
+def stored_schema(name: str, content: list[Any]) -> LabelSchema:
+    """Return a schema as it was stored."""
+    return YamlFile(name, {"name": name, "fields": content}, {(): 1}).read(LabelSchema)
+
+
+def schema_from(file: YamlFile) -> LabelSchema:
+    """Return the schema of a file; BadInput names file, line and field."""
+    schema = file.read(LabelSchema)
+    known: dict[str, SchemaField] = {}
+    keys: dict[str, str] = {}
+    for place, field in enumerate(schema.fields):
+        for part, why in (*field.problems(), *_problems_beside(field, known, keys)):
+            raise file.fail(why, "fields", place, part)
+        known[field.name] = field
+        keys |= {option.key: option.value for option in field.options if option.key is not None}
+    if len(json.dumps(_as_json(schema))) > LONGEST_SCHEMA:
+        raise file.fail("the schema is too long")
+    return schema
+
+
+def _problems_beside(
+    field: SchemaField, known: Mapping[str, SchemaField], keys: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what of a field does not go with the fields before it, and why."""
+    if field.name.casefold() in {name.casefold() for name in known}:
+        yield "name", "the field is given twice"
+    for name, values in field.shown_when:
+        if name not in known:
+            yield "shown_when", f"no earlier field is called {name!r}"
+        elif known[name].values:
+            strange = [value for value in values if not _holds(value, known[name].values)]
+            if strange:
+                yield "shown_when", f"{name} never has the value {_shown(strange[0])}"
+    own = [option.key for option in field.options if option.key is not None]
+    for key in own:
+        if key in keys or own.count(key) > 1:
+            yield "options", f"the key {key} is given to two options"
+
+
+def as_yaml(schema: LabelSchema) -> str:
+    """Return a schema as a YAML file has it."""
+    import yaml
+
+    return str(yaml.safe_dump(schema.as_json(), sort_keys=False, allow_unicode=True, width=100))
+
+
+def _as_file(field: SchemaField) -> dict[str, Any]:
+    content: dict[str, Any] = _as_json(field)
+    if field.built_in:
+        content = {name: value for name, value in content.items() if _as_json(BUILT_IN[field.name]).get(name) != value}
+        return {"name": field.name} | content
+    for name, convert in (("levels", dict), ("shown_when", dict)):
+        if name in content:
+            content[name] = convert(content[name])
+    if all(option.help is None and option.key is None for option in field.options) and field.options:
+        content["options"] = [option.value for option in field.options]
+    return content
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON has it, without the fields that are default."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            each.name: _as_json(getattr(value, each.name))
+            for each in fields(value)
+            if each.default is MISSING or getattr(value, each.name) != each.default
+        }
+    if isinstance(value, StrEnum):
+        return value.value
+    return [_as_json(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,93 @@
+"""Label schemas as stored: versions, numbered within a name, which never change."""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Row, String, cast, func, select
+
+from judgeboard.errors import NotFound
+from judgeboard.formats.label_schema import LabelSchema, stored_schema
+from judgeboard.store.statements import insert_or_skip
+from judgeboard.store.tables import LABEL_SCHEMA
+
+LABEL_SCHEMA_TITLE = (LABEL_SCHEMA.c.name + " v" + cast(LABEL_SCHEMA.c.number, String)).label("label_schema")
+_TITLE = re.compile(r"(.+?)(?: v(\d{1,9}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSchema:
+    """A version of a label schema; ``number`` counts from 1 within its name."""
+
+    id: int
+    number: int
+    schema: LabelSchema
+    created_by: str
+    created_at: datetime
+
+    @property
+    def title(self) -> str:
+        """The title: "support v2"."""
+        return f"{self.schema.name} v{self.number}"
+
+
+def ensure_schema(connection: Connection, schema: LabelSchema, by: str, now: datetime) -> StoredSchema:
+    """Return the stored version with this content; store a new one under the next number of its name."""
+    while True:
+        query = select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.hash == schema.hash)
+        row = connection.execute(query).one_or_none()
+        if row is not None:
+            return _stored(row)
+        last = select(func.coalesce(func.max(LABEL_SCHEMA.c.number), 0)).where(LABEL_SCHEMA.c.name == schema.name)
+        # The insert is skipped if another process stored this version or number meanwhile: then try again.
+        connection.execute(
+            insert_or_skip(connection, LABEL_SCHEMA),
+            {
+                "name": schema.name,
+                "number": connection.execute(last).scalar_one() + 1,
+                "fields": schema.as_json()["fields"],
+                "hash": schema.hash,
+                "created_by": by,
+                "created_at": now,
+            },
+        )
+
+
+def schema_by_id(connection: Connection, schema_id: int) -> StoredSchema:
+    """Return a version, or raise NotFound."""
+    row = connection.execute(select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.id == schema_id)).one_or_none()
+    if row is None:
+        raise NotFound(f"no label schema {schema_id}")
+    return _stored(row)
+
+
+def schema_named(connection: Connection, title: str) -> StoredSchema:
+    """Return the version with this title ("support v2"), or the newest of a name; raise NotFound with all names."""
+    match = _TITLE.fullmatch(title.strip())
+    name, number = (match[1], match[2]) if match else (title, None)
+    query = select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.name == name).order_by(LABEL_SCHEMA.c.number.desc()).limit(1)
+    row = connection.execute(query if number is None else query.where(LABEL_SCHEMA.c.number == int(number))).first()
+    if row is None:
+        names = connection.execute(select(LABEL_SCHEMA.c.name).distinct().order_by(LABEL_SCHEMA.c.name)).scalars().all()
+        known = f"the schemas are {', '.join(names)}" if names else "store one with `judgeboard schema add FILE`"
+        raise NotFound(f"no label schema is called {title!r}: {known}")
+    return _stored(row)
+
+
+def list_schemas(connection: Connection) -> list[StoredSchema]:
+    """Return all versions by name, the newest of a name first."""
+    query = select(LABEL_SCHEMA).order_by(LABEL_SCHEMA.c.name, LABEL_SCHEMA.c.number.desc())
+    return [_stored(row) for row in connection.execute(query)]
+
+
+def _stored(row: Row[Any]) -> StoredSchema:
+    schema = _parsed(row.name, json.dumps(row.fields))
+    return StoredSchema(row.id, row.number, schema, row.created_by, row.created_at)
+
+
+@lru_cache(maxsize=256)
+def _parsed(name: str, fields: str) -> LabelSchema:
+    return stored_schema(name, json.loads(fields))

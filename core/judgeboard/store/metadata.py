@@ -1,0 +1,258 @@
+"""Metadata of logged answers: conditions on its fields, their indexes, and the names and values that occur.
+
+A field is compared by one expression per engine, so that an index of this expression serves filter and order: on SQLite
+the extracted value, on PostgreSQL its JSONB. PostgreSQL indexes no long values, so only values up to 200 characters are
+compared there.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    String,
+    and_,
+    bindparam,
+    case,
+    cast,
+    column,
+    func,
+    literal,
+    or_,
+    select,
+    table,
+)
+from sqlalchemy.types import UserDefinedType
+
+from judgeboard.errors import BadInput
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import (
+    MISSING,
+    MetadataCondition,
+    RowFilter,
+    Scalar,
+    metadata_conditions,
+    metadata_field,
+    metadata_path,
+)
+from judgeboard.store.row_filter import with_hidden_rows
+from judgeboard.store.statements import LOGGED, batches
+from judgeboard.store.tables import RESPONSE
+
+MAX_INDEXED = 50  # bytes of a field's name in the name of its index, which has at most 63 on PostgreSQL
+_LONGEST = 200
+_INDEX = "ix_metadata "
+_SAMPLE = 300  # answers whose metadata is read for names and values
+_MOST_FIELDS, _MOST_VALUES = 100, 20
+_DEPTH = 4
+
+
+class _Jsonb(UserDefinedType[Any]):
+    cache_ok = True
+
+    def get_col_spec(self, **_options: Any) -> str:
+        return "JSONB"
+
+
+def metadata_value(connection: Connection, field: str, of: FromClause = RESPONSE) -> ColumnElement[Any]:
+    """Return the value of a metadata field as it is compared and sorted; NULL if the answer has none."""
+    extra, path = of.c.extra, metadata_path(field)
+    if connection.dialect.name == "sqlite":
+        value: ColumnElement[Any] = func.json_extract(extra, _written(_sqlite_path(path)))
+        return value
+    shown = extra.op("#>>", return_type=String())(_written(_array(path)))
+    as_jsonb = cast(extra, _Jsonb()).op("#>", return_type=_Jsonb())(_written(_array(path)))
+    return case((func.length(shown) <= _written(_LONGEST), as_jsonb))
+
+
+def _written(value: Any) -> ColumnElement[Any]:
+    """A value written out in the statement: an engine uses an index only for the expression of the index."""
+    return bindparam(None, value, unique=True, literal_execute=True)
+
+
+def _sqlite_path(path: Sequence[str | int]) -> str:
+    # SQLite compares keys with the stored JSON text, in which other letters than ASCII are escaped.
+    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in path)
+
+
+def _array(path: Sequence[str | int]) -> str:
+    # As in JSON: a quote and a backslash are escaped with a backslash.
+    return "{" + ",".join(json.dumps(str(key), ensure_ascii=False) for key in path) + "}"
+
+
+def has_metadata(connection: Connection, where: RowFilter, of: FromClause) -> list[ColumnElement[bool]]:
+    """Return the conditions of the filter on the metadata of a row of ``of``, which is the response table."""
+    return [or_(*(_matches(connection, each, of) for each in same)) for same in metadata_conditions(where)]
+
+
+def _matches(connection: Connection, condition: MetadataCondition, of: FromClause) -> ColumnElement[bool]:
+    value = metadata_value(connection, condition.field, of)
+    if connection.dialect.name == "sqlite":
+        return _matches_on_sqlite(value, condition, of)
+    if not condition.values:
+        path = _written(_array(metadata_path(condition.field)))
+        return of.c.extra.op("#>>", return_type=String())(path).is_(None)
+    if condition.operator == "=":
+        return value.in_([as_stored(connection, each) for each in condition.values])
+    bound = as_stored(connection, condition.values[0])
+    # Of JSONB values, numbers come after texts and before booleans.
+    if condition.operator == ">=":
+        return and_(value >= bound, value < as_stored(connection, False))
+    return and_(value <= bound, func.jsonb_typeof(value) == "number")
+
+
+def _matches_on_sqlite(value: ColumnElement[Any], condition: MetadataCondition, of: FromClause) -> ColumnElement[bool]:
+    if not condition.values:
+        return value.is_(None)
+    kind = func.json_type(of.c.extra, _written(_sqlite_path(metadata_path(condition.field))))
+    is_number = kind.in_(("integer", "real"))
+    if condition.operator != "=":
+        bound = literal(condition.values[0])
+        return and_(value >= bound if condition.operator == ">=" else value <= bound, is_number)
+    # The extracted value of a boolean is 1 or 0.
+    parts = []
+    for each in condition.values:
+        allowed = (
+            kind == json.dumps(each) if isinstance(each, bool) else is_number if not isinstance(each, str) else None
+        )
+        parts.append(value == literal(int(each) if isinstance(each, bool) else each))
+        if allowed is not None:
+            parts[-1] = and_(parts[-1], allowed)
+    return or_(*parts)
+
+
+def as_stored(connection: Connection, value: Any) -> ColumnElement[Any]:
+    """Return a value as `metadata_value` compares it."""
+    if connection.dialect.name == "sqlite":
+        return literal(int(value) if isinstance(value, bool) else value)
+    return cast(literal(json.dumps(value), String()), _Jsonb())
+
+
+def with_metadata(connection: Connection, where: RowFilter) -> Select[tuple[int]]:
+    """Return the ids of the responses whose metadata matches the filter."""
+    named = RESPONSE.alias("with_metadata")
+    return select(named.c.id).where(named.c.kind.in_(where.kinds or ("log",)), *has_metadata(connection, where, named))
+
+
+def indexed_fields(connection: Connection) -> frozenset[str]:
+    """Return the metadata fields with an index."""
+    if connection.dialect.name == "sqlite":
+        name = column("name", String())
+        query = select(name).select_from(table("sqlite_master", name))
+    else:
+        name = column("indexname", String())
+        shown = table("pg_indexes", name, column("schemaname", String()))
+        query = select(name).where(shown.c.schemaname == func.current_schema()).select_from(shown)
+    names = connection.execute(with_hidden_rows(query.where(name.startswith(_INDEX)))).scalars()
+    return frozenset(each.removeprefix(_INDEX) for each in names)
+
+
+def index_name(field: str) -> str:
+    """Return the name of the index of a field, quoted."""
+    return '"' + f"{_INDEX}{field}".replace('"', '""') + '"'
+
+
+def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
+    """Create the index of a metadata field, or drop it; return whether anything changed.
+
+    Raises BadInput if the name is not valid or too long.
+    """
+    field = metadata_field(metadata_path(field))
+    if len(field.encode()) > MAX_INDEXED or "%" in field:
+        raise BadInput(f"{field!r} cannot have an index: its name may have {MAX_INDEXED} bytes and no %")
+    with store.writing() as connection:
+        if (field in indexed_fields(connection)) is not drop:
+            return False
+        if drop:
+            connection.exec_driver_sql(f"DROP INDEX {index_name(field)}")
+            return True
+        value = metadata_value(connection, field).compile(
+            dialect=connection.dialect, compile_kwargs={"literal_binds": True, "include_table": False}
+        )
+        # The kind and the id make it an index of the sorted list too.
+        connection.exec_driver_sql(f"CREATE INDEX {index_name(field)} ON response (kind, ({value}), id)")
+        if not store.is_sqlite:
+            connection.exec_driver_sql("ANALYZE response")
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataField:
+    """A field that occurs, its frequent values as a filter names them, and whether it has an index."""
+
+    field: str
+    values: tuple[str, ...]
+    indexed: bool
+
+
+def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
+    """Return the metadata fields of the newest and oldest logged answers and all with an index, by name."""
+    rows: dict[int, Any] = {}
+    for order in (RESPONSE.c.id.desc(), RESPONSE.c.id):
+        query = select(RESPONSE.c.id, RESPONSE.c.extra).where(LOGGED).order_by(order).limit(_SAMPLE // 2)
+        rows |= {row.id: row.extra for row in connection.execute(query)}
+    indexed = indexed_fields(connection)
+    counts = {field: Counter[str]() for field in indexed}
+    for extra in rows.values():
+        for path, value in _scalars(extra, ()):
+            counts.setdefault(metadata_field(path), Counter())[value_text(value)] += 1
+    frequent = sorted(counts, key=lambda field: (field not in indexed, -counts[field].total()))[:_MOST_FIELDS]
+    return tuple(
+        MetadataField(field, tuple(value for value, _ in counts[field].most_common(_MOST_VALUES)), field in indexed)
+        for field in sorted(frequent)
+    )
+
+
+def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:
+    """Yield the texts, numbers and booleans in an object that can be filtered, with their paths."""
+    if isinstance(value, dict) and len(path) < _DEPTH:
+        for key, inner in value.items():
+            yield from _scalars(inner, (*path, key)) if key else ()
+    elif isinstance(value, bool | int | float | str) and len(str(value)) <= _LONGEST:
+        yield path, value
+
+
+def metadata_of(connection: Connection, ids: Sequence[int], fields: Sequence[str]) -> dict[int, tuple[Any, ...]]:
+    """Return the values of fields of responses, by response; None where it is missing."""
+    paths = [metadata_path(field) for field in fields]
+    values: dict[int, tuple[Any, ...]] = {}
+    for batch in batches(list(ids)):
+        query = select(RESPONSE.c.id, RESPONSE.c.extra).where(RESPONSE.c.id.in_(batch))
+        for row in connection.execute(query):
+            values[row.id] = tuple(_at(row.extra, path) for path in paths)
+    return values
+
+
+def _at(value: Any, path: Sequence[str | int]) -> Any:
+    for key in path:
+        if isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        elif isinstance(value, dict):
+            value = value.get(str(key))
+        else:
+            return None
+    return value
+
+
+def shown_value(value: Any) -> str | None:
+    """Return a metadata value as text: JSON for all but texts; None where it is missing."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def value_text(value: Scalar) -> str:
+    """Return a value as a filter names it; quotes keep a text apart from a missing value and from JSON."""
+    shown = shown_value(value) or ""
+    quoted = isinstance(value, str) and (shown != shown.strip() or shown in {"", MISSING} or shown[0] == '"')
+    return json.dumps(shown, ensure_ascii=False) if quoted else shown
+
+
+def few_with_metadata(connection: Connection, where: RowFilter, most: int) -> tuple[int, ...] | None:
+    """Return the responses whose metadata matches the filter; None if there are more than ``most``."""
+    ids = tuple(row.id for row in connection.execute(with_metadata(connection, where).limit(most + 1)))
+    return None if len(ids) > most else ids

@@ -1,0 +1,109 @@
+"""What belongs to an answer besides its passages: the dialogue before it, the reference answer, the log's metadata."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from judgeboard.store.items import Item
+from judgeboard_dashboard.evidence import Html, tag
+from judgeboard_dashboard.widgets.texts import count
+
+LONGEST = 20_000  # characters of one turn, or of the reference
+LONGEST_VALUE = 1_000
+MOST_TURNS = 50
+MOST_VALUES = 100
+DETAILS = "context_details"
+"""Where the import keeps what a log says of each passage besides its text."""
+# The first name that a passage has is shown, in this order.
+RANKS = ("rank", "position", "index")
+SCORES = ("score", "relevance_score", "relevance", "similarity", "distance")
+SOURCES = ("url", "uri", "link", "href", "source", "file", "filename", "path", "title", "document_id", "doc_id", "id")
+
+
+def context_block(item: Item) -> Html | None:
+    """Return the panel, None where the log has nothing for it; it is open if there was a dialogue before."""
+    turns = list(item.messages or ())
+    values = list(_values({name: value for name, value in item.extra.items() if name != DETAILS}))
+    if item.generator_model:
+        values.insert(0, ("model", item.generator_model))
+    told = [
+        count(len(turns), "message") if turns else None,
+        "reference" if item.reference else None,
+        f"{count(len(values), 'fact')} of the log" if values else None,
+    ]
+    if not any(told):
+        return None
+    reference = None
+    if item.reference:
+        text = tag("div", item.reference[:LONGEST], cls="jb-evidence")
+        reference = tag("div", tag("div", "Reference answer", cls="jb-label"), text, cls="jb-block")
+    facts = [
+        part for name, value in values[:MOST_VALUES] for part in (tag("span", name), tag("span", value[:LONGEST_VALUE]))
+    ]
+    return tag(
+        "details",
+        tag("summary", f"Context of the answer: {', '.join(part for part in told if part)}"),
+        reference,
+        _dialogue(turns),
+        tag("div", *facts, cls="jb-log") if facts else None,
+        cls="jb-block jb-context",
+        open="" if any(turn.get("role") == "assistant" for turn in turns) else None,
+    )
+
+
+def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
+    if not turns:
+        return None
+    left = len(turns) - MOST_TURNS
+    lines = [
+        tag(
+            "div",
+            tag("span", str(turn.get("role") or "").capitalize()),
+            tag("div", _words(turn.get("content"))[:LONGEST], cls="jb-comment"),
+            cls="jb-turn",
+        )
+        for turn in turns[-MOST_TURNS:]
+    ]
+    earlier = tag("div", f"{left} earlier", cls="jb-cap") if left > 0 else None
+    return tag("div", tag("div", "Messages sent to the model", cls="jb-label"), earlier, *lines, cls="jb-block")
+
+
+def _words(content: Any) -> str:
+    """Return the text of a message, which may be a list of parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = [part["text"] if isinstance(part, dict) and "text" in part else part for part in content]
+        return "\n".join(text if isinstance(text, str) else _json(text) for text in texts)
+    return "" if content is None else _json(content)
+
+
+def _values(metadata: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each value of the metadata with its dotted name."""
+    for name, value in metadata.items():
+        if isinstance(value, dict) and value:
+            yield from _values(value, f"{start}{name}.")
+        elif isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+            yield f"{start}{name}", ", ".join(value)
+        else:
+            yield f"{start}{name}", value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def passage_facts(item: Item, number: int) -> list[Html]:
+    """Return rank, score and source of passage ``number`` (from 1), as the log has them; a source is text, no link."""
+    details = item.extra.get(DETAILS)
+    detail = details[number - 1] if isinstance(details, list) and number <= len(details) else None
+    if not isinstance(detail, dict):
+        return []
+    values = {name.rpartition(".")[2].lower(): value for name, value in reversed(list(_values(detail)))}
+    rank, score = (next((name for name in names if name in values), None) for names in (RANKS, SCORES))
+    source = next((values[name] for name in SOURCES if name in values), None)
+    return [
+        *([tag("span", f"rank {values[rank]}")] if rank else []),
+        *([tag("span", f"{score.removeprefix('relevance_')} {values[score][:8]}")] if score else []),
+        *([tag("code", source[:LONGEST_VALUE], cls="jb-source", title=source[:LONGEST_VALUE])] if source else []),
+    ]

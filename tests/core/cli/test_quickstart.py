@@ -1,0 +1,82 @@
+"""From a file to flags in one command, the next command that each names, and the warning before a judge is asked."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.store.engine import Store
+from judging_log import address, store_answers
+
+ROWS = [
+    {"id": "1", "Frage": "How high?", "answer": "The moon is made of cheese and gold.", "context": ["A wall of 30 m."]},
+    {"id": "2", "Frage": "How high is it?", "answer": "A wall of 30 m.", "context": ["A wall of 30 m."]},
+]
+
+
+def next_of(captured: Any) -> list[str]:
+    (line,) = [line for line in captured.err.splitlines() if line.startswith("next: ")]
+    return shlex.split(line.removeprefix("next: "))
+
+
+def test_one_command_imports_judges_and_flags_and_again_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, database = tmp_path / "log.jsonl", str(tmp_path / "a b.db")
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    command = ["quickstart", str(file), "--map", "Frage=query", "--db", database, "--no-serve"]
+    assert run(command) == 0
+    first = capsys.readouterr()
+    assert "2 new" in first.out
+    assert "2 asked = 2 ok" in first.out
+    open_flags = first.out.splitlines()[-1]
+    assert open_flags in {"open flags: 2", "open flags: 3"}  # the random sample may have one more
+    assert next_of(first) == ["judgeboard", "serve", "--db", database]
+    assert run(command) == 0
+    again = capsys.readouterr().out
+    assert "nothing new" in again
+    assert open_flags in again
+    assert run(["quickstart", str(tmp_path / "none.jsonl"), "--db", database, "--no-serve"]) == 2
+
+
+def test_each_command_names_the_next_which_can_be_typed(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, database = tmp_path / "log.jsonl", address(sqlite_store)
+    file.write_text("".join(json.dumps(row | {"query": row["Frage"]}) + "\n" for row in ROWS))
+    assert run(["import", str(file), "--db", database]) == 0
+    judge = next_of(capsys.readouterr())
+    assert judge == ["judgeboard", "judge", "--judge", "lexical", "--db", database]
+    assert run(judge[1:]) == 0
+    assert next_of(capsys.readouterr())[1] == "serve"
+    assert run(["flag", "--db", database]) == 0
+    queue = next_of(capsys.readouterr())
+    assert queue[1:3] == ["queue", "create"]
+    assert run(queue[1:]) == 0
+    capsys.readouterr()
+    assert run(["judge", "--judge", "lexical", "--db", database, "--json"]) == 0
+    assert "next: " not in capsys.readouterr().err
+
+
+def test_a_judge_of_the_generators_own_family_is_warned_of_before_it_is_asked(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 3, generator_model="gpt-4o")
+    store_answers(sqlite_store, 1, first=3, generator_model="claude-sonnet-4")
+    with RecordingEndpoint() as endpoint:
+        command = ["judge", "--judge", "rag", "--base-url", endpoint.base_url, "--db", address(sqlite_store), "--json"]
+        assert run([*command, "--model", "gpt-4o-mini"]) == 0
+        warned = capsys.readouterr()
+        sentence = "gpt-4o-mini (OpenAI) judges its own family: 75 % of 4 answers."
+        assert f"warning: {sentence}" in warned.err
+        assert json.loads(warned.out)["warnings"][0].startswith(sentence)
+        assert run([*command, "--model", "qwen3", "--where", "source=log"]) == 0
+        assert json.loads(capsys.readouterr().out)["warnings"] == []
+        prompts = ["refine", "--where", "source=log", "--generator", "gpt-4o", "--judge-model", "o4-mini", "--json"]
+        run([*prompts, "--base-url", endpoint.base_url, "--db", address(sqlite_store)])
+        (refine_warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert refine_warning.startswith("o4-mini (OpenAI) judges its own family: gpt-4o writes the answers.")

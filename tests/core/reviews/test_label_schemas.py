@@ -1,0 +1,138 @@
+"""A label schema goes from its file into a queue, its reviews, conflicts, agreement, export and import."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import Grade, ItemState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.formats.label_schema import as_yaml, schema_in
+from judgeboard.imports.importing import import_file
+from judgeboard.reviews.label_schemas import add_schema
+from judgeboard.reviews.queues import QueueRules, create_queue, queue_progress
+from judgeboard.store.export import export_tables
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.own_reviews import whole_review
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
+
+SUPPORT = """
+name: support
+fields:
+  - label
+  - {name: verdict, type: category, required: true, options: {correct: , wrong: states something false}}
+  - {name: causes, type: category, many: true, options: [retrieval, model], shown_when: {verdict: wrong}}
+  - {name: tone, type: scale, levels: {1: rude, 2: neutral, 3: friendly, 4: warm}}
+  - {name: safe, type: yes_no}
+  - {name: minutes, type: number, low: 0}
+  - {name: why, type: text}
+  - {name: errors, type: spans, options: [fact, source]}
+  - {name: quotes, type: spans, options: [used], on: passages}
+  - {name: best, type: ranking}
+"""
+SCHEMA = schema_in(SUPPORT)
+WHOLE = {
+    "label": "hallucinated",
+    "verdict": "wrong",
+    "causes": ["model", "retrieval"],
+    "tone": 2,
+    "safe": False,
+    "minutes": 2.5,
+    "why": "the fee is made up",
+    "errors": [{"type": "fact", "start": 0, "end": 6}, {"type": "source", "start": 3, "end": 8}],
+    "quotes": [{"type": "used", "start": 0, "end": 1, "passage": 1}],
+    "best": [1],
+}
+
+
+@pytest.fixture
+def queue(case: QueueCase) -> QueueCase:
+    """Return a queue of two answers, each reviewed twice with the schema."""
+    case.flagged(0.1, 0.2)
+    add_schema(case.store, SCHEMA, by=case.lead)
+    rules = QueueRules("q", needed=2, blind_people=True)
+    create_queue(case.store, rules, by=case.lead, schema="support", now=case.now)
+    return case
+
+
+def review(case: QueueCase, who: Any, decision: Any = CONFIRM, **values: Any) -> Any:
+    grade = SCHEMA.grade(values)
+    fields = {name: getattr(grade, name) for name in ("label", "scores", "spans", "choices", "texts", "note")}
+    return case.say(case.lease(who), who, decision, **fields)
+
+
+def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: QueueCase) -> None:
+    stored = review(queue, queue.mara, **WHOLE)
+    add_schema(queue.store, schema_in(SUPPORT.replace("friendly", "kind")), by=queue.lead)
+    with queue.store.reading() as connection:
+        kept = whole_review(connection, stored.review_id)
+        assert kept is not None
+        assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
+        rules = queue_progress(connection, "q").rules
+    assert "label schema support v1" in rules
+    assert schema_in(as_yaml(SCHEMA)) == SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"label": "grounded"}, "verdict"),
+        ({"verdict": "wrong", "errors": [{"type": "fact", "start": 0, "end": 99}]}, "0 to 99"),
+        ({"verdict": "wrong", "best": [2]}, "there is no passage 2"),
+    ],
+)
+def test_a_decision_without_a_required_field_or_with_a_wrong_one_is_refused(
+    queue: QueueCase, values: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(BadInput, match=reason):
+        review(queue, queue.mara, **values)
+    assert review(queue, queue.mara, UNSURE).review_id
+
+
+def test_a_field_of_another_schema_is_refused(queue: QueueCase) -> None:
+    with pytest.raises(BadInput, match="no field 'shade'"):
+        queue.say(queue.lease(queue.mara), queue.mara, CONFIRM, choices={"verdict": "wrong", "shade": "red"})
+    with pytest.raises(NotFound, match="the schemas are support"):
+        create_queue(queue.store, QueueRules("other"), by=queue.lead, schema="nothing")
+
+
+def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(queue: QueueCase) -> None:
+    review(queue, queue.mara, DISMISS, verdict="correct", minutes=1.0)
+    review(queue, queue.mara, DISMISS, verdict="correct", safe=True)
+    assert review(queue, queue.jon, DISMISS, verdict="correct", minutes=9.0).state is ItemState.AGREED
+    assert review(queue, queue.jon, DISMISS, verdict="correct", safe=False).state is ItemState.CONFLICT
+
+
+def test_exported_fields_can_be_imported_again(queue: QueueCase, tmp_path: Path) -> None:
+    review(queue, queue.mara, **WHOLE)
+    file = tmp_path / "reviews.jsonl"
+    export_tables(queue.store, {"reviews": file})
+    (row,) = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert (row["label_schema"], row["fields"]["tone"], row["fields"]["why"]) == ("support v1", 2, WHOLE["why"])
+    again = import_file(queue.store, file, kind="grades")
+    assert (again.new, again.rejected) == (1, 0)
+    newest = max(queue.reviews(), key=lambda each: each["id"])
+    with queue.store.reading() as connection:
+        kept = whole_review(connection, newest["id"])
+    assert kept is not None
+    assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
+    file.write_text(json.dumps(row | {"fields": {"verdict": "green"}}), encoding="utf-8")
+    assert import_file(queue.store, file, kind="grades").rejected == 1
+
+
+def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue: QueueCase) -> None:
+    review(queue, queue.mara, **WHOLE)
+    with queue.store.writing() as connection:
+        forget_response(connection, "a0", actor="test")
+    (row,) = queue.reviews()
+    assert (row["texts"], row["spans"]) == (None, None)
+    assert row["choices"]["verdict"] == "wrong"
+
+
+def test_a_grade_without_a_schema_has_no_fields(case: QueueCase) -> None:
+    case.flagged(0.1)
+    case.queue()
+    with pytest.raises(BadInput, match="no field 'verdict'"):
+        case.say(case.lease(case.mara), case.mara, CONFIRM, choices={"verdict": "wrong"})
+    assert Grade() == Grade(choices={})
