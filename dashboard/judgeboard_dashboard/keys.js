@@ -188,6 +188,7 @@ const listen = () => {
       swallow(event);
       return;
     }
+    note();
     const idle = !text && !sent.length && !waiting.length;
     const field = plain && FIELDS[event.code] && visible(FIELDS[event.code]);
     if (field && (!head() || drawn === row)) {
@@ -208,7 +209,6 @@ const listen = () => {
     if (event.timeStamp - before < DOUBLE && !each(event.code)) return;
     delete head().dataset.lost;
     session ??= head().dataset.session;
-    note();
     const name = saves ? "Enter" : nameOf(event);
     const since = Math.round(now() - appeared);
     waiting.push({ name, saves, key: saves ? "Ctrl+Enter" : name, row, since, at: now(), tries: 0 });
@@ -238,10 +238,20 @@ const listen = () => {
     if (field && field !== asked) field.focus();
     asked = field;
   };
+  /* A text that is drawn together with its region would not be read out: the region is always there. */
+  const region = document.createElement("div");
+  region.className = "jb-unseen";
+  region.setAttribute("role", "status");
+  document.body.append(region);
+  const readOut = () => {
+    const message = head()?.querySelector(".jb-saved, .jb-refused")?.textContent ?? "";
+    if (region.textContent !== message) region.textContent = message;
+  };
   new MutationObserver(() => {
     moved = now();
     note();
     answer();
+    readOut();
   }).observe(document.body, {childList: true, subtree: true});
   // As soon as the server says the name: what comes after the last press of a key may be a reload.
   new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name"]});
