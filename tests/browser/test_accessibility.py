@@ -59,8 +59,9 @@ def test_no_page_has_a_serious_finding_light_or_dark(reviewer, site) -> None:
     problems: list[tuple[str, ...]] = []
     for address in PAGES:
         page.goto(f"/{address}")
-        expect(page.locator("[data-testid=stMainBlockContainer]")).to_be_visible()
+        expect(page.locator(".jb-reviewer")).to_have_count(1)
         idle(page)
+        expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
         page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)

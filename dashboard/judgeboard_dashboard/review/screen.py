@@ -115,7 +115,7 @@ def head_line(
 ) -> None:
     """Show the line over the panes; it has one height, and a text that is too long ends in an ellipsis.
 
-    ``title`` is that of the browser tab and the page's heading, which only screen readers get; of the ``facts`` None is left out.
+    ``title`` is that of the browser tab, and the heading for screen readers; of the ``facts`` None is left out.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     session, keys = actions.session, keyboard()
