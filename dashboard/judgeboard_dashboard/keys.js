@@ -27,8 +27,8 @@ const listen = () => {
   const pressed = new Map(); // when each key was last pressed
   let count = 0; // the number of the last press
   let session = null; // the session that the server had when presses were sent
-  let row = null; // the row on the screen
-  let appeared = 0; // when it was first seen
+  let row = document.querySelector(".jb-head")?.dataset.row; // the row on the screen
+  let appeared = 0; // when it was first seen; one that stood before this script did is read already
   let drawn = null; // the row that was last seen with all its buttons
   let text = null; // what is typed into a note that is not drawn yet: {words, ended}
   let moved = 0; // when the page was last seen to be drawn, or presses were sent
