@@ -23,7 +23,7 @@ from playwright.sync_api import Error, Page, sync_playwright
 from queue_keys import serving
 from sqlalchemy import text
 
-from judgeboard.domain import Decision, Grade, JudgeVersion, Pair, QueueOrder, Response, Status, Verdict
+from judgeboard.domain import Decision, Grade, JudgeVersion, Label, Pair, QueueOrder, Response, Status, Verdict
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queue_decisions import decide_item
@@ -74,8 +74,8 @@ SURFACES = {
     "pairs": Surface("/pairs?pair=1&in=overall", ("t", "j"), ((None, None, None, None, None, "tie"),)),
     "conflicts": Surface(
         "/queue?show=Conflicts&conflict={conflict}",
-        (f"{NOTE}dn",),
-        (("dismiss", "adjudication", None, 0.5, None, None),),
+        (f"{NOTE}wdn",),
+        (("dismiss", "adjudication", None, 0.5, "hallucinated", None),),
     ),
 }
 REVIEWS = """
@@ -207,7 +207,7 @@ def fill(store: Store, items: int) -> None:
         reviewer = ensure_reviewer(store, "page", name)
         while (leased := next_item(store, "conflict", reviewer)) is not None:
             key = f"{name} {leased.item_id}"
-            grade = Grade(groundedness=0.5 if name == "Mara" else 1.0)
+            grade = Grade(label=Label.GROUNDED, groundedness=0.5 if name == "Mara" else 1.0)
             decide_item(store, leased.token, reviewer=reviewer, decision=decision, grade=grade, request_key=key)
 
 

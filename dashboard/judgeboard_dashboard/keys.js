@@ -7,10 +7,10 @@
    is sent again. The head line shows how many presses wait (data-waits), and the key of one that was not executed
    (data-lost). Double presses are recognised here, where they are made: a busy server gets them late and together.
 
-   The reviewer's name is kept in a cookie of the browser's session, so that a reload or a link asks no more. */
+   The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
 let send; // sends presses to the server
 
-const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT])$/;
+const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24])$/;
 const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input' };
 const STALE = 15000; // ms after which a press that no button takes is forgotten
 const SILENT = 900; // ms of standstill after which presses are sent again: well above what drawing takes
@@ -184,7 +184,7 @@ const listen = () => {
     }
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (event.repeat && (/^(Key|Digit|Numpad)/.test(event.code) || event.key === "Enter")) {
+    if (event.repeat && (/^(Key|Digit|Numpad|F)/.test(event.code) || event.key === "Enter")) {
       swallow(event);
       return;
     }
@@ -228,7 +228,7 @@ const listen = () => {
   let kept = "";
   const remember = () => {
     const name = document.querySelector(".jb-reviewer")?.dataset.name;
-    if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; SameSite=Lax`;
+    if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; max-age=31536000; SameSite=Lax`;
     kept = name || kept;
     follow();
   };

@@ -89,7 +89,13 @@ def dress(reviewer: str) -> None:
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
         listen()
+        send_script("words.js")
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
+
+
+def send_script(*names: str) -> None:
+    """Send scripts of this package; the scripts of a page begin in the order in which they are sent."""
+    st.html(f"<script>{''.join(map(_text, names))}</script>", unsafe_allow_javascript=True)
 
 
 @cache

@@ -192,8 +192,8 @@ def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
 def test_the_last_one_says_so(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness")
     press(page, "confirm_")
-    assert "That was the last open flag for this filter." in shown(page)
-    assert "other flags are open." in shown(page)
+    assert "That was the last answer for this filter." in shown(page)
+    assert "other answers have open flags." in shown(page)
     press(page, "undo")
     assert head(page).startswith("Undone: claims is open again.")
 
@@ -320,3 +320,33 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     press(press(page, "stored_"), "statement_")
     assert "**Granite** is." in shown(page), "marks are shown in the text as stored"
     assert "stored_" not in str([button.key for button in open_page("item", response="good").button])
+
+
+def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_store: Store) -> None:
+    filler = "The hall opens at nine. Coffee costs two euros. " * 60
+    passage = f"{filler}A rope of 60 m is enough at Ferrera. {filler}"
+    with sqlite_store.writing() as connection:
+        answer = "At Ferrera a rope of 60 m is enough."
+        store_responses(connection, [Response("log", "long", "How long a rope?", answer, (passage, filler))])
+    page = open_page("item", response="long")
+    [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
+    folded = re.compile('<details class="jb-fold"><summary data-n="([^"]+)"></summary>(.*?)</details>', re.DOTALL)
+    assert [number for number, _ in folded.findall(pane)] == [
+        "119 sentences (2,856 characters)",
+        "119 sentences (2,856 characters)",
+        "119 sentences (2,856 characters)",
+    ]
+    assert "A rope of 60 m is enough at Ferrera." in folded.sub("", pane)
+    assert plain(re.sub("<summary[^>]*></summary>", "", pane)).count(filler.strip()) == 3, "the text is whole"
+    press(page, "stored_")
+    assert "jb-fold" not in "".join(bodies(page))
+
+
+def test_each_sentence_of_an_answer_says_which_words_the_passages_are_searched_for(page_rows, open_page) -> None:
+    page = open_page("item", response=page_rows.responses["good"])
+    [text] = [body for body in bodies(page) if "jb-answer" in body]
+    assert re.findall(r'data-w="([^"]+)"', text) == [
+        "granite cools slowly surface",
+        "basalt older granite",
+        "basalt forms columns",
+    ]

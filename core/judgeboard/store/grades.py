@@ -339,11 +339,11 @@ def imported_reviewers(connection: Connection, names: Collection[str], now: date
 
 
 def _current_reviews(connection: Connection, pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """The review without a flag that stands, per (response, reviewer)."""
+    """The review without a decision that stands, per (response, reviewer)."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
         REVIEW.c.response_id.in_({response_id for response_id, _ in pairs}),
         REVIEW.c.reviewer_id.in_({reviewer_id for _, reviewer_id in pairs}),
-        REVIEW.c.flag_id.is_(None),
+        REVIEW.c.decision.is_(None),
         is_current(),
     )
     return {(response, reviewer): id_ for response, reviewer, id_ in connection.execute(query.order_by(REVIEW.c.id))}

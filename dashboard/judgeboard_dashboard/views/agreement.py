@@ -37,6 +37,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     versions_table,
 )
 from judgeboard_dashboard.widgets.filters import grade_field, version_field
+from judgeboard_dashboard.widgets.first_steps import STEPS, next_button
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
@@ -191,6 +192,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if shown.version is None or shown.result is None:
         empty(shown.sentence)
         _notes(shown.notes)
+        next_button(among=STEPS)
         return
     sentence(shown.sentence)
     _notes(shown.notes, shown.result.left_out_sentence)

@@ -102,7 +102,7 @@ def grades_and_changes(page: Page, name: str) -> None:
 
 def decides_the_split(page: Page) -> str:
     """Adjudicate the first conflict, which needs a reason; return its address. The next one or the list follows."""
-    page.goto("/queue?show=Conflicts")
+    page.goto("/conflicts")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     page.keyboard.press("Enter")
     settled(page)
