@@ -266,7 +266,12 @@ def store_review(connection: Connection, kind: str, review: NewReview, reviewer:
 
 
 def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:
-    """Store the grade or note of a refused decision as a review without one; return the sentence about it, if any."""
+    """Store the grade or note of a refused decision as a review without one; return the sentence about it, if any.
+
+    A label that the decision implies is not kept.
+    """
+    if refused.grade.label_implied:
+        refused = replace(refused, grade=replace(refused.grade, label=None, label_implied=False))
     if refused.grade == NOTHING:
         return ""
     key = f"{refused.request_key}:kept"

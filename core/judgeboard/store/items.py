@@ -147,6 +147,7 @@ class ItemReview:
     scored: int = 0  # dimensions of a rubric
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: str | None = None
+    label_implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +225,7 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
 
 
 def load_item(connection: Connection, response_id: int) -> Item:
-    """Return an answer with its feedback, judgments, flags and reviews, in ten statements at most.
+    """Return an answer with its feedback, judgments, flags and reviews, in eleven statements at most.
 
     A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts and nothing that is hidden.
     Raises NotFound if the response does not exist, or was made from an answer that the reader has to review blind.

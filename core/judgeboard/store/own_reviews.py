@@ -43,6 +43,7 @@ class OwnReview:
     stage: str | None
     decision: str | None
     label: str | None
+    label_implied: bool
     groundedness: float | None
     quality: int | None
     note: str | None

@@ -267,7 +267,7 @@ def insert_review(connection: Connection, review: NewReview) -> int:
         *("decision", "seconds", "queue_item_id", "stage", "seen", "replaces", "request_key", "at"),
         "label_schema_id",
     )
-    of_grade = ("label", "groundedness", "quality", "spans", "note", "corrected_answer", "why_differs")
+    of_grade = ("label", "label_implied", "groundedness", "quality", "spans", "note", "corrected_answer", "why_differs")
     row = {name: getattr(review, name) for name in of_review} | {name: getattr(grade, name) for name in of_grade}
     row["claim_marks"] = marks_json(grade.claim_marks)
     row |= fields_json(grade)

@@ -693,7 +693,6 @@ QUEUE = _table(
     Column("reveal", Boolean, nullable=False, default=True),
     Column("grades", JsonTuple, nullable=False, default=list, comment="A review must give them."),
     Column("optional_grades", JsonTuple, nullable=False, default=list),
-    Column("implied_labels", Boolean, nullable=False, default=False, comment="A decision implies the label."),
     Column("flagged_only", Boolean, nullable=False, default=True),
     Column("max_items", Integer, comment="The queue then takes in nothing after it was created."),
     Column(

@@ -207,7 +207,7 @@ class ItemActions(Actions):
 
     ``flag_id`` is an open flag of the answer: all its open flags are decided together, or this one ``alone``. None
     where none is open. ``from_list``: the next item of ``listing`` follows a decision. ``edits`` is the own review that
-    is changed, in which ``seconds_before`` were spent already.
+    is changed, in which ``seconds_before`` were spent already. ``implies``: a decision implies a label.
     """
 
     listing: Listing
@@ -216,6 +216,13 @@ class ItemActions(Actions):
     from_list: bool = False
     edits: int | None = None
     seconds_before: float = 0.0
+    implies: bool = False
+
+    def implied_label(self, decision: Decision | None) -> Label | None:
+        """Return the label that a decision implies; None if the draft has a label or a groundedness."""
+        if not self.implies or self.draft.label is not None or self.draft.groundedness is not None:
+            return None
+        return {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}.get(decision or Decision.UNSURE)
 
     def next_flag(self, flag_ids: Sequence[int]) -> None:
         """Choose the next of these flags to be decided alone; after the last one, all together."""
@@ -239,9 +246,12 @@ class ItemActions(Actions):
 
     def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
         draft = self.draft.copied()
+        grade_given, implied = self.grade_for(decision), self.implied_label(decision)
+        if implied is not None:
+            grade_given = replace(grade_given, label=implied, label_implied=True)
         common: dict[str, Any] = {
             "reviewer": reviewer,
-            "grade": self.grade_for(decision),
+            "grade": grade_given,
             "judgment_seen_id": self.judgment_id,
             "seconds": self.seconds_before + self.seconds(),
             "request_key": self.request_key,

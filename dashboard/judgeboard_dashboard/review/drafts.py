@@ -64,7 +64,7 @@ class Draft:
         return cls(
             quality=grade.quality,
             groundedness=grade.groundedness,
-            label=grade.label,
+            label=None if grade.label_implied else grade.label,
             corrected_answer=grade.corrected_answer or "",
             note=grade.note or "",
             scores={score.dimension: int(score.value) for score in grade.scores if score.value is not None},

@@ -156,7 +156,10 @@ ANSWERS = ReviewList(
         ),
         (Column("Groundedness", "number", width=105), lambda line: line.groundedness),
         (Column("Quality", "integer", width=65), lambda line: line.quality),
-        (Column("Label", width=95), lambda line: line.label),
+        (
+            Column("Label", width=95, help="Implied: by the decision, not given"),
+            lambda line: f"{line.label} (implied)" if line.label_implied else line.label,
+        ),
         (
             Column("Flags", width=125, help="The rules that flagged the answer, the worst flag first"),
             lambda line: rules_words([flag.rule for flag in line.flags]) or None,

@@ -76,7 +76,7 @@ def _review_words(review: ItemReview) -> str:
     parts = [
         DECIDED.get(review.decision or ""),
         *_score_words(review),
-        review.label,
+        f"{review.label} (implied)" if review.label_implied else review.label,
         f"{review.scored} on a rubric" if review.scored else None,
         f"{len(review.claim_marks)} marked" if review.claim_marks else None,
     ]

@@ -7,6 +7,8 @@ from functools import partial
 import streamlit as st
 
 from judgeboard.domain import FlagState, ResponseKind
+from judgeboard.flags import low_groundedness
+from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
@@ -98,9 +100,9 @@ def review_item() -> None:
             _set_address(flagged(flag_id))
         item = load_item(connection, response_id if flag_id is None else response_of_flag(connection, flag_id))
         near = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
-        threshold = thresholds(connection).low_groundedness
+        limits = thresholds(connection)
     flag = _shown_flag(session, item, flag_id)
-    _draw_item(session, reviewer, listing, item, flag, near, threshold, from_list=from_list)
+    _draw_item(session, reviewer, listing, item, flag, near, limits, from_list=from_list)
 
 
 def _shown_flag(session: ReviewSession, item: Item, named: int | None) -> ItemFlag | None:
@@ -119,7 +121,7 @@ def _draw_item(
     item: Item,
     flag: ItemFlag | None,
     near: Neighbours | None,
-    threshold: float,
+    limits: Thresholds,
     *,
     from_list: bool,
 ) -> None:
@@ -130,6 +132,8 @@ def _draw_item(
     flag_ids = [each.id for each in item.flags if each.state == FlagState.OPEN]
     alone = session.alone if changed is None and session.alone in flag_ids else None
     open_flag = alone or (flag.id if flag is not None and decides else None)
+    decided_ids = _decided_ids(item, changed.id) if changed is not None else [alone] if alone else flag_ids
+    rules = {each.rule for each in item.flags if each.id in decided_ids}
     row = f"r{item.response_id}"
     row += "" if open_flag is None else f"f{open_flag}{'' if alone is None else 'a'}"
     row += "" if changed is None else f"e{changed.id}"
@@ -143,13 +147,14 @@ def _draw_item(
         name=item.external_id,
         seconds=appear(row, item_texts(item)),
         judgment=primary_verdict(item),
-        threshold=threshold,
+        threshold=limits.low_groundedness,
         listing=listing,
         flag_id=open_flag,
         alone=alone is not None,
         from_list=from_list,
         edits=None if changed is None else changed.id,
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
+        implies=limits.implied_labels and low_groundedness.NAME in rules,
     )
     keep_draft(session, store(), reviewer, item.response_id)
     with reading() as connection:
@@ -192,7 +197,7 @@ def _draw_item(
         lambda claims: signals_pane(
             item,
             claims,
-            threshold,
+            limits.low_groundedness,
             rubric,
             flag_id=open_flag,
             keys_shown=session.keys_shown,
@@ -205,7 +210,7 @@ def _draw_item(
     attempts_section(actions, sequences)
     if decides:
         question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
-        choices = decision_choices(actions.decide, flag=True)
+        choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
         if changed is None and len(flag_ids) > 1:
             choices.append(_flag_choice(actions, item, flag_ids))
     else:
@@ -230,6 +235,10 @@ def _draw_item(
         grades=partial(item_grades, actions, rubric, to_rejudge),
         form=name_form if reviewer is None else None,
     )
+
+
+def _decided_ids(item: Item, review_id: int) -> Sequence[int]:
+    return next((review.flag_ids for review in item.reviews if review.id == review_id), ())
 
 
 def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> Choice:

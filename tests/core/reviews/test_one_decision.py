@@ -1,11 +1,17 @@
 """An answer is listed once and decided once, whatever number of flags it has; one flag can be decided apart."""
 
+import io
+import json
+
 import pytest
 
 from judgeboard.agreement.flag_worth import flags_worth
-from judgeboard.domain import Decision, JudgeVersion, QueueOrder, Status, Verdict
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.domain import Decision, Grade, JudgeVersion, Label, QueueOrder, Status, Verdict
 from judgeboard.errors import DecisionRefused
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
+from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import flag_reviews
 from judgeboard.store.judge_versions import ensure_version
@@ -165,3 +171,26 @@ def test_a_person_counts_once_for_an_answer_after_the_reveal(store: Store) -> No
         assert (own.review_id, own.revealed_id, own.revealed) == (blind.review_id, after, "dismiss")
         (line,) = response_page(connection, RowFilter()).lines
         assert (line.response_id, line.reviews) == (response_id, 1)
+
+
+def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(*[0.1] * 12)
+    for number, flag in enumerate(case.flags()):
+        given = Grade(label=Label.HALLUCINATED, label_implied=number > 1)
+        key = f"implied {number}"
+        decide(store, flag_id=flag["id"], reviewer=case.mara, decision=CONFIRM, grade=given, request_key=key)
+    assert [row["label_implied"] for row in case.reviews()] == [False] * 2 + [True] * 10
+    exported = io.BytesIO()
+    export_tables(store, {"reviews": exported})
+    rows = [json.loads(line) for line in exported.getvalue().splitlines()]
+    assert [(row["label"], row["label_implied"]) for row in rows[1:3]] == [
+        ("hallucinated", False),
+        ("hallucinated", True),
+    ]
+    assert [flag["rule"] for flag in rows[0]["flags"]] == ["low_groundedness"]
+    assert measure_agreement(store, grade="label").n == 12
+    assert measure_agreement(store, grade="label", implied_labels=False).n == 2
+    with pytest.raises(DecisionRefused) as refused:
+        decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given, request_key="late")
+    assert "kept" not in str(refused.value), "a label that a refused decision implies is no grade"
