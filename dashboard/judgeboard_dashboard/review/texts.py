@@ -105,7 +105,10 @@ def answer_pane(
 
 
 def _refusal(item: Item) -> Html | None:
-    return tag("span", "Refusal: nothing was retrieved", cls="jb-mark") if item.right_refusal else None
+    if not item.right_refusal:
+        return None
+    found = "nothing fitting" if item.passages else "nothing"
+    return tag("span", f"Refusal: {found} was retrieved", cls="jb-mark")
 
 
 def question_block(item: Item, *, whole: bool) -> Html:
