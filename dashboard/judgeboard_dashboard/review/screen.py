@@ -193,7 +193,7 @@ def decision_choices(
     return [
         Choice(
             name=decision.value,
-            label=" · ".join(filter(None, (of_flag if flag else plain, labels[decision]))),
+            label=of_flag if flag else plain,
             act=partial(decide, decision),
             key=key,
             icon=icon,

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from judgeboard.domain import FlagState, ResponseKind
+from judgeboard.domain import Decision, FlagState, ResponseKind
 from judgeboard.flags import low_groundedness
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
@@ -212,6 +212,9 @@ def _draw_item(
     attempts_section(actions, sequences)
     if decides:
         question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
+        confirms, dismisses = map(actions.implied_label, (Decision.CONFIRM, Decision.DISMISS))
+        if confirms is not None:
+            question = f"{question} Y: {confirms}, N: {dismisses}"
         choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
         if changed is None and len(flag_ids) > 1:
             choices.append(_flag_choice(actions, item, flag_ids))
