@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from judgeboard.cli import options
 from judgeboard.cli.queue_reviewing import decide, next_, release, reveal, skip
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput
+from judgeboard.reviews.presets import PRESETS
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
@@ -25,14 +27,30 @@ if TYPE_CHECKING:
         "judgeboard queue create worst --where rule=low_groundedness --assign Mara,Jon",
         "judgeboard queue create legal --where query_type=legal --order random --needed 3 --overlap 0.2 --blind-judge",
         "judgeboard queue create sides --subject pairs --needed 2",
+        "judgeboard queue create gold --preset random --limit 200 --assign Mara,Jon",
     ),
 )
 @click.argument("name")
+@click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    help=f"Rules to start from; other options replace them. {' '.join(f'{n}: {w}.' for n, (w, _) in PRESETS.items())}",
+)
 @options.where
+@click.option(
+    "--all-answers", "flagged_only", is_flag=True, flag_value=False, default=True, help="Answers, flagged or not."
+)
+@click.option(
+    "--limit",
+    "max_items",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Number of items: the first N of the order. Nothing joins later. In random order they are a random sample.",
+)
 @click.option(
     "--order",
     type=click.Choice([order.value for order in QueueOrder]),
-    help="Order of the items (default: severity; random for pairs and with --blind-judge).",
+    help="Order of the items (default: severity; random for pairs, --blind-judge and --all-answers).",
 )
 @click.option(
     "--subject",
@@ -109,6 +127,7 @@ if TYPE_CHECKING:
 @options.json_and_database
 def create(
     name: str,
+    preset: str | None,
     where: RowFilter,
     order: str | None,
     assigned: str | None,
@@ -119,21 +138,28 @@ def create(
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
 
-    The queue contains the open flags that match --where. Answers that are flagged later are added automatically.
+    The queue contains the open flags that match --where. Answers that are flagged later are added automatically,
+    unless the queue has a --limit.
     """
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.people.roster import people_named
     from judgeboard.reviews.label_schemas import add_schema
     from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
 
+    if preset is not None:
+        source = click.get_current_context().get_parameter_source
+        chosen = {key: value for key, value in PRESETS[preset].rules.items() if source(key) == ParameterSource.DEFAULT}
+        order = chosen.pop("order", order)
+        rules |= chosen
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
+    orders = orders_of(blind=blind, flagged_only=rules["flagged_only"])
     reveal = not rules.pop("no_reveal")
     for grades in ("grades", "optional_grades"):
         rules[grades] = tuple(options.listed(rules[grades]))
     queue_rules = QueueRules(
         name,
         where,
-        order=QueueOrder(order or orders_of(blind=blind)[0]),
+        order=QueueOrder(order or orders[0]),
         reveal=reveal,
         guidelines=None if guidelines is None else _text(guidelines),
         lease_seconds=round(lease_minutes * 60),

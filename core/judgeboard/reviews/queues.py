@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -18,8 +18,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import schema_named
+from judgeboard.store.leases import own_progress
 from judgeboard.store.queue_filling import (
     any_pairs,
+    count_matching,
     count_sampled,
     dimensions_without_scores,
     fill_queue,
@@ -33,6 +35,7 @@ from judgeboard.store.queues import (
     Queue,
     WorkCount,
     assign,
+    assigned_queues,
     assignees,
     count_items,
     count_leased_items,
@@ -61,6 +64,8 @@ ORDER_LABELS: dict[QueueOrder, str] = {
 ASKED = ("label", "groundedness", "quality")
 FROM_SCORES = (QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
 MOST_REVIEWS = 20
+MOST_ITEMS = 100_000  # of a queue with a number of items
+MOST_COUNTED = 1_000  # items left in one of a person's queues
 LONGEST_NAME = 60  # characters
 LONGEST_GUIDELINES = 20_000  # characters
 
@@ -74,8 +79,10 @@ class QueueRules:
     sampled answers. ``repeat_rate`` (0 to below 1) is the probability that reviewers get one of their own items again
     after a week. A review must give the ``grades``, unless it is unsure, and may give the ``optional_grades``: label,
     groundedness, quality, or the name of a rubric's dimension.
-    ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. Raises BadInput if a value is
-    outside its range, or the queue hides the judge and its order is made from scores.
+    ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. ``max_items`` (1 to 100,000)
+    takes the first of the order when the queue is created, and nothing later. Without ``flagged_only`` the answers are
+    flagged or not; in random order they are then a simple random sample. Raises BadInput if a value is outside its
+    range, or the queue hides the judge and its order is made from scores.
     """
 
     name: str
@@ -94,6 +101,8 @@ class QueueRules:
     seed: str = "judgeboard"
     lease_seconds: int = 600
     subject: str = "answers"
+    flagged_only: bool = True
+    max_items: int | None = None
 
     def __post_init__(self) -> None:
         name = " ".join(self.name.split())
@@ -123,7 +132,22 @@ class QueueRules:
             )
         optional = tuple(grade for grade in dict.fromkeys(self.optional_grades) if grade not in self.grades)
         object.__setattr__(self, "optional_grades", optional)
+        self._check_size()
         self._check_texts()
+
+    def _check_size(self) -> None:
+        if self.max_items is not None and not 1 <= self.max_items <= MOST_ITEMS:
+            raise BadInput(f"the number of items must be 1 to {MOST_ITEMS:,}, not {self.max_items:,}")
+        if self.flagged_only:
+            return
+        if self.subject == "pairs":
+            raise BadInput("pairs have no flags: leave out the choice of flagged answers")
+        if self.max_items is None:
+            raise BadInput("a queue of answers, flagged or not, needs a number of items")
+        if self.sampling_rate:
+            raise BadInput("a queue of answers, flagged or not, takes no share of randomly sampled answers")
+        if self.order is QueueOrder.SEVERITY:
+            raise BadInput("answers without a flag have no severity: choose another order, for example random")
 
     def _check_texts(self) -> None:
         for grade in (*self.grades, *self.optional_grades):
@@ -226,20 +250,42 @@ def create_queue(
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
+        if rules.max_items is not None:
+            row["drawn_from"] = count_matching(
+                connection, rules.where, subject=rules.subject, flagged_only=rules.flagged_only
+            )
         if schema is not None:
             row |= _schema_columns(connection, rules, schema)
         queue_id = insert_queue(connection, row)
         if queue_id is None:
             raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
         if rules.subject != PAIRS:
-            _check_flags(connection, rules.where)
+            _check_flags(connection, rules.where, states=rules.flagged_only)
         queue = queue_by_id(connection, queue_id)
         assign(connection, queue.id, [person.id for person in assigned])
         added = fill_with_pairs(connection, queue, at) if queue.subject == PAIRS else fill_queue(connection, queue, at)
         created = CreatedQueue(queue, added.joined + added.sampled, added.sampled, added.short)
         details = {"queue": queue.name, "items": created.joined, "assigned_to": [person.id for person in assigned]}
+        if queue.drawn_from is not None:
+            details |= {"drawn_from": queue.drawn_from, "seed": queue.seed}
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
         return created
+
+
+class OwnQueue(NamedTuple):
+    """A queue that is assigned to a person, with what they did and what is left for them, at most `MOST_COUNTED`."""
+
+    queue: Queue
+    done: int
+    left: int
+
+
+def own_queues(connection: Connection, reviewer_id: int, now: datetime | None = None) -> list[OwnQueue]:
+    """Return the open queues that are assigned to a person and have something left for them, the oldest first."""
+    at = now or datetime.now(UTC)
+    queues = assigned_queues(connection, reviewer_id)
+    own = [OwnQueue(queue, *own_progress(connection, queue.id, reviewer_id, at, most=MOST_COUNTED)) for queue in queues]
+    return [each for each in own if each.left]
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:
@@ -347,6 +393,7 @@ def queue_progress(
 def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     """Return the rules of a queue, a phrase each; only leads are told about repeats."""
     noun, subject = ("pair", "pairs") if queue.subject == PAIRS else ("answer", "flagged answers")
+    subject = subject if queue.flagged_only else "answers, flagged or not"
     if queue.reviews_needed == 1:
         needed = f"1 review of each {noun}"
     elif queue.overlap == 1:
@@ -363,6 +410,10 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         needed,
         blind,
     ]
+    if queue.max_items is not None and queue.drawn_from is not None:
+        number = min(queue.max_items, queue.drawn_from)
+        how = f" (seed {queue.seed!r})" if queue.sort is QueueOrder.RANDOM else ""
+        phrases.insert(1, f"{number:,} of {queue.drawn_from:,} that matched{how}")
     if queue.label_schema is not None:
         phrases.append(f"label schema {queue.label_schema}")
     if queue.subject != PAIRS and queue.grades:
@@ -377,8 +428,10 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     return (*phrases, f"leased for {seconds / 60:g} minutes" if seconds >= 60 else f"leased for {seconds} seconds")
 
 
-def orders_of(*, blind: bool) -> tuple[QueueOrder, ...]:
+def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ...]:
     """Return the orders that a queue can have, the default first; ``blind`` to the judge: none made from scores."""
+    if not blind and not flagged_only:
+        return (QueueOrder.RANDOM, QueueOrder.OLDEST, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
     if not blind:
         return tuple(QueueOrder)
     return (QueueOrder.RANDOM, *(order for order in QueueOrder if order not in (*FROM_SCORES, QueueOrder.RANDOM)))
@@ -417,14 +470,14 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
     }
 
 
-def _check_flags(connection: Connection, where: RowFilter) -> None:
-    """Raise `BadInput` for a filter that no open flag can ever match."""
+def _check_flags(connection: Connection, where: RowFilter, *, states: bool) -> None:
+    """Raise `BadInput` for a rule that does not exist, or (``states``) a filter that no open flag can ever match."""
     known = [rule.name for rule in RULES]
     unknown = rules_without_flags(connection, [rule for rule in where.rules if rule not in known])
     if unknown:
         raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(known)}")
     decided = [state for state in where.states if state != FlagState.OPEN]
-    if decided:
+    if decided and states:
         raise BadInput(f"a queue has open flags only: leave out state={decided[0]}")
 
 

@@ -185,11 +185,13 @@ def skips_of(connection: Connection, item_id: int) -> list[Skipped]:
     return [Skipped(*row) for row in rows]
 
 
-def own_progress(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> tuple[int, int]:
-    """Return how many items a person did in a queue, and how many are left for them now.
+def own_progress(
+    connection: Connection, queue_id: int, reviewer_id: int, now: datetime, *, most: int | None = None
+) -> tuple[int, int]:
+    """Return how many items a person did in a queue, and how many are left for them now, counted up to ``most``.
 
     An item is left if it has an unused lease that nobody else has, and the person neither did nor skipped it. This
-    reads all unused leases: call it once, when somebody begins.
+    reads all unused leases without ``most``: call it once, when somebody begins.
     """
     mine = exists().where(
         LEASE.c.queue_item_id == UNUSED.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
@@ -198,7 +200,7 @@ def own_progress(connection: Connection, queue_id: int, reviewer_id: int, now: d
     done = select(func.count()).where(
         LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    left = select(func.count(UNUSED.c.queue_item_id.distinct())).where(
+    left = select(UNUSED.c.queue_item_id).where(
         UNUSED.c.queue_id == queue_id,
         UNUSED.c.done.is_(False),
         or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id),
@@ -206,4 +208,5 @@ def own_progress(connection: Connection, queue_id: int, reviewer_id: int, now: d
         ~mine,
         ~skipped,
     )
-    return connection.execute(done).scalar_one(), connection.execute(left).scalar_one()
+    count = select(func.count()).select_from(left.distinct().limit(most).subquery())
+    return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()

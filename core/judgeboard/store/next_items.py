@@ -12,7 +12,7 @@ from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import NewItem, insert_items, item_by_id
 from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
-from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, QUEUE_ITEM_FLAG, REVIEW, SKIP
+from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG, REVIEW, SKIP
 
 EARLIEST = timedelta(days=7)
 
@@ -145,10 +145,13 @@ def _take_first(
 
 
 def _is_needed(connection: Connection, item_id: int) -> bool:
-    """Whether an item has an open flag, or needs none, as pairs and repeats do."""
+    """Whether an item has an open flag, or needs none, as pairs, repeats and answers of any kind do."""
     of_item = QUEUE_ITEM_FLAG.c.queue_item_id == item_id
     still_open = exists().where(of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
-    return bool(connection.execute(select(or_(~exists().where(of_item), still_open))).scalar_one())
+    any_answer = exists().where(
+        QUEUE_ITEM.c.id == item_id, QUEUE.c.id == QUEUE_ITEM.c.queue_id, QUEUE.c.flagged_only.is_(False)
+    )
+    return bool(connection.execute(select(or_(~exists().where(of_item), still_open, any_answer))).scalar_one())
 
 
 def _leave(connection: Connection, taken: Lease, now: datetime) -> bool:

@@ -6,8 +6,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, or_, select
 
+from judgeboard.domain import FlagState
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import why
 from judgeboard.store.filter_conditions import flag_conditions
@@ -17,13 +18,13 @@ from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of
-from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW
+from judgeboard.store.tables import CURRENT, FLAG, LEASE, QUEUE_ITEM_FLAG, RESPONSE, REVIEW
 
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
 
 
 def queue_list(connection: Connection, where: RowFilter, order: Order, reviewer_id: int | None = None) -> KeyedList:
-    """Return the list, without what the reviewer marked as unsure."""
+    """Return the list, without what the reviewer marked as unsure or reviewed in a queue that keeps it open."""
     own, elsewhere = flag_conditions(connection, where)
     return KeyedList(
         connection,
@@ -31,7 +32,7 @@ def queue_list(connection: Connection, where: RowFilter, order: Order, reviewer_
         order,
         own=[OPEN, *own],
         elsewhere=elsewhere,
-        aside=None if reviewer_id is None else _unsure_of(connection, reviewer_id),
+        aside=None if reviewer_id is None else _done_by(connection, reviewer_id),
         count_index=_count_index(where),
         gather_index=order.index,
     )
@@ -43,8 +44,24 @@ def _count_index(where: RowFilter) -> str:
     return "ix_flag_open_rule" if replace(where, states=()) == counted else "ix_flag_open_newest"
 
 
+def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
+    """The open flags with which a reviewer is done, None if there are none: usually nothing has to be left out."""
+    in_queue = (
+        select(QUEUE_ITEM_FLAG.c.flag_id)
+        .join(LEASE, LEASE.c.queue_item_id == QUEUE_ITEM_FLAG.c.queue_item_id)
+        .join(FLAG, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id)
+        .where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True), FLAG.c.state == FlagState.OPEN.value)
+    )
+    unsure = _unsure_of(connection, reviewer_id)
+    if connection.execute(in_queue.limit(1)).first() is None:
+        return unsure
+    if unsure is None:
+        return in_queue
+    return select(FLAG.c.id).where(or_(FLAG.c.id.in_(in_queue), FLAG.c.id.in_(unsure)))
+
+
 def _unsure_of(connection: Connection, reviewer_id: int) -> Select[Any] | None:
-    """The flags that a reviewer marked as unsure, None if there are none: usually nothing has to be left out."""
+    """The flags that a reviewer marked as unsure, None if there are none."""
     query = select(REVIEW.c.flag_id).where(
         _UNSURE, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.flag_id.is_not(None), is_current()
     )

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from heapq import nsmallest
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, select
@@ -11,7 +12,7 @@ from judgeboard.domain import FlagState, ItemState, QueueOrder, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.random_sample import NAME as RANDOM_SAMPLE
 from judgeboard.flags.random_sample import sampling_number
-from judgeboard.store.filter_conditions import flag_conditions, value_conditions
+from judgeboard.store.filter_conditions import flag_conditions, response_conditions, value_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queue_items import (
     NewItem,
@@ -27,13 +28,14 @@ from judgeboard.store.queue_items import (
     unfinished_items,
     unlink_flags,
 )
-from judgeboard.store.queues import ANSWERS, Queue, any_open_queue, list_queues
+from judgeboard.store.queues import ANSWERS, PAIRS, Queue, any_open_queue, list_queues
 from judgeboard.store.reviews import lock_free_responses
-from judgeboard.store.statements import LOGGED, OPEN, batches, columns_of, record_of, rows_with
+from judgeboard.store.statements import LOGGED, OPEN, batches, columns_of, listed, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, PAIR, QUEUE_ITEM, RESPONSE, REVIEW_SCORE
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 PAIR_ORDERS = (QueueOrder.OLDEST, QueueOrder.RANDOM)
+READ_AT_ONCE = 10_000  # answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,15 @@ class AddedItems:
 
 
 def fill_queue(connection: Connection, queue: Queue, now: datetime) -> AddedItems:
-    """Add everything that a new queue is for, including its random sample."""
-    joined = _join(connection, queue, matching_answers(connection, queue), now)
+    """Add everything that a new queue is for, including its random sample, up to its number of items."""
+    if not queue.flagged_only:
+        return _draw(connection, queue, now)
+    answers = matching_answers(connection, queue)
+    if queue.max_items is not None:
+        position_of = positions(connection, queue, answers)
+        own = int(queue.max_items * (1 - queue.sampling_rate))
+        answers = nsmallest(own, answers, key=lambda answer: (position_of[answer.response_id], answer.response_id))
+    joined = _join(connection, queue, answers, now)
     sampled, short = top_up(connection, queue, now)
     return AddedItems(joined, sampled, short)
 
@@ -74,11 +83,7 @@ def fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Adde
         raise BadInput("pairs can be filtered only by query_type, source and id")
     if queue.sort not in PAIR_ORDERS:
         raise BadInput(f"pairs are ordered by oldest or random, not {queue.sort.value}")
-    named = value_conditions(
-        (where.query_types, PAIR.c.query_type), (where.sources, PAIR.c.source), (where.ids, PAIR.c.external_id)
-    )
-    both = PAIR.c.response_a_id.is_not(None) & PAIR.c.response_b_id.is_not(None)
-    query = select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(both, *named).order_by(PAIR.c.id)
+    query = select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(*_pair_conditions(where)).order_by(PAIR.c.id)
     new = [
         NewItem(
             pair_id=id_,
@@ -87,8 +92,25 @@ def fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Adde
         )
         for id_, *key in connection.execute(query)
     ]
+    if queue.max_items is not None:
+        new = nsmallest(queue.max_items, new, key=lambda item: (item.position, item.pair_id))
     insert_items(connection, queue.id, new, now)
     return AddedItems(len(new), 0, 0)
+
+
+def count_matching(
+    connection: Connection, where: RowFilter, *, subject: str = ANSWERS, flagged_only: bool = True
+) -> int:
+    """Return how many answers or pairs a new queue with this filter can have, without a random sample."""
+    if subject == PAIRS:
+        query = select(func.count()).select_from(PAIR).where(*_pair_conditions(where))
+    elif flagged_only:
+        narrowing = flag_conditions(connection, where)
+        flagged = select(func.count(FLAG.c.response_id.distinct())).join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
+        query = flagged.where(OPEN, *narrowing.own, *narrowing.elsewhere, RESPONSE.c.answer.is_not(None))
+    else:
+        query = select(func.count()).select_from(RESPONSE).where(*_answer_conditions(connection, where))
+    return int(connection.execute(query).scalar_one())
 
 
 def follow_queues(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
@@ -235,7 +257,8 @@ def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], n
     matching = matching_answers(connection, queue, response_ids)
     answers = {answer.response_id: answer for answer in _not_done(connection, queue, response_ids, matching)}
     items = unfinished_items(connection, queue.id, response_ids)
-    new = [answer for response_id, answer in answers.items() if response_id not in items]
+    is_full = queue.max_items is not None  # it has what it was created with
+    new = [] if is_full else [answer for response_id, answer in answers.items() if response_id not in items]
     changed = _join(connection, queue, new, now) > 0
     known = {response_id: answer for response_id, answer in answers.items() if response_id in items}
     if not items:
@@ -250,6 +273,8 @@ def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], n
             changed = True
         if not item.sampled and position_of[response_id] < item.position:
             move_item(connection, item.id, position_of[response_id])
+    if not queue.flagged_only:
+        return changed
     return _leave(connection, list(items.values()), known, flags, now) or changed
 
 
@@ -296,6 +321,39 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now
     position_of = positions(connection, queue, answers)
     new = [_new_item(queue, answer, position_of[answer.response_id]) for answer in answers]
     return len(insert_items(connection, queue.id, new, now))
+
+
+def _draw(connection: Connection, queue: Queue, now: datetime) -> AddedItems:
+    """Add the first answers of the queue's order, flagged or not; in random order they are a simple random sample."""
+    columns = (
+        RESPONSE.c.id.label("response_id"),
+        *(RESPONSE.c[name] for name in ("source", "external_id", "asked_day")),
+    )
+    query = select(*columns).where(*_answer_conditions(connection, queue.filter))
+    first: list[tuple[float, int, Matching]] = []
+    for rows in connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions():
+        answers = [Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows]
+        position_of = positions(connection, queue, answers)
+        first += [(position_of[answer.response_id], answer.response_id, answer) for answer in answers]
+        first = nsmallest(queue.max_items or 0, first)
+    chosen = {response_id: answer for _, response_id, answer in first}
+    for flagged in _answers(connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(chosen)))]):
+        chosen[flagged.response_id] = flagged
+    is_random = queue.sort is QueueOrder.RANDOM
+    new = [_new_item(queue, chosen[id_], position, sampled=is_random) for position, id_, _ in first]
+    insert_items(connection, queue.id, new, now)
+    return AddedItems(len(new), 0, 0)
+
+
+def _answer_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
+    return [*response_conditions(connection, where), RESPONSE.c.answer.is_not(None)]
+
+
+def _pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
+    named = value_conditions(
+        (where.query_types, PAIR.c.query_type), (where.sources, PAIR.c.source), (where.ids, PAIR.c.external_id)
+    )
+    return [PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None), *named]
 
 
 def _new_item(queue: Queue, answer: Matching, position: float, *, sampled: bool = False) -> NewItem:

@@ -50,7 +50,8 @@ class Queue:
     ``overlap`` is the share of items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate`` is
     the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again.
     A review must give the ``grades``, unless it is unsure; it may give the ``optional_grades``. ``label_schema`` is the
-    title of the schema that reviewers fill in ("support v2"), None for the grades alone.
+    title of the schema that reviewers fill in ("support v2"), None for the grades alone. A queue of ``max_items`` has
+    the first of the ``drawn_from`` answers or pairs that matched when it was created.
     """
 
     id: int
@@ -67,6 +68,9 @@ class Queue:
     reveal: bool
     grades: tuple[str, ...]
     optional_grades: tuple[str, ...]
+    flagged_only: bool
+    max_items: int | None
+    drawn_from: int | None
     sampling_rate: float
     repeat_rate: float
     lease_seconds: int
@@ -114,6 +118,13 @@ def queue_named(connection: Connection, name: str) -> Queue:
 def queue_by_id(connection: Connection, queue_id: int) -> Queue:
     """Return a queue that is known to exist."""
     return _queue(connection.execute(_QUEUES.where(QUEUE.c.id == queue_id)).one())
+
+
+def assigned_queues(connection: Connection, reviewer_id: int) -> list[Queue]:
+    """Return the open queues that are assigned to a person, the oldest first."""
+    mine = select(QUEUE_ASSIGNMENT.c.queue_id).where(QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
+    query = _QUEUES.where(QUEUE.c.id.in_(mine), QUEUE.c.state == QueueState.OPEN.value)
+    return [_queue(row) for row in connection.execute(query.order_by(QUEUE.c.id))]
 
 
 def list_queues(connection: Connection, *, only_open: bool = False, subject: str | None = None) -> list[Queue]:

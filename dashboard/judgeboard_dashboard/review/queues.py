@@ -12,9 +12,12 @@ from judgeboard.errors import BadInput, JudgeboardError, NotAllowed
 from judgeboard.people.permissions import SIGNED_IN, Action, may, role_of, why_not
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Table
+from judgeboard.reviews.presets import PRESETS
 from judgeboard.reviews.queues import (
     ASKED,
     LONGEST_NAME,
+    MOST_COUNTED,
+    MOST_ITEMS,
     MOST_REVIEWS,
     ORDER_LABELS,
     QueueProgress,
@@ -23,9 +26,11 @@ from judgeboard.reviews.queues import (
     close_queue,
     create_queue,
     orders_of,
+    own_queues,
     queue_progress,
 )
 from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
@@ -39,8 +44,12 @@ OPEN_FLAGS, QUEUES, CONFLICTS, MY_REVIEWS = "Open flags", "Queues", "Conflicts",
 SEGMENTS = (OPEN_FLAGS, QUEUES, CONFLICTS, MY_REVIEWS)
 FIELDS = ("show", "new", "conflict", "of", "on")
 PAIRS_SEGMENT = "pairs"
-SUBJECTS = {ANSWERS: "Flagged answers", PAIRS: "Pairs"}
+FLAGGED, EVERY = "Flagged answers", "Answers, flagged or not"
+ITEMS = (FLAGGED, EVERY, "Pairs")
+_PRESET, _SIZE = "nq_preset", "nq_size"
+MOST_SHOWN = 5  # of a person's own queues
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
+PRESET_SIZE = 100
 GRADE_FIELDS = (
     ("grades", "Required grades", "Confirm and dismiss need them; unsure does not."),
     ("optional_grades", "Optional grades", "Reviewers see them, and may leave them out."),
@@ -268,6 +277,28 @@ def _assign(progress: QueueProgress, wanted: list[str], reviewer: Reviewer) -> N
     st.rerun()
 
 
+def your_queues(reviewer: Reviewer | None) -> bool:
+    """Show the queues that are assigned to a person and have something left; False if there are none."""
+    if reviewer is None:
+        return False
+    with reading() as connection:
+        own = own_queues(connection, reviewer.id)
+    if not own:
+        return False
+    with st.container(key="your_queues", gap="xsmall"):
+        heading("Your queues")
+        for place, (queue, done, left) in enumerate(own[:MOST_SHOWN]):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                rows = Rows("item", {"queue": queue.name})
+                start_button("Start", rows, key=f"your_queue_{queue.id}", shortcut="Enter" if place == 0 else None)
+                number = f"more than {MOST_COUNTED - 1:,}" if left >= MOST_COUNTED else f"{left:,}"
+                words = f"{number} left for you, {done:,} done"
+                show(tag("div", tag("b", queue.name), f" · {words}", cls="jb-say jb-line"))
+        if len(own) > MOST_SHOWN:
+            caption(f"{len(own) - MOST_SHOWN:,} more are under {QUEUES}.")
+    return True
+
+
 def queue_list() -> None:
     """Show the queues that the person may review; a lead sees all."""
     reviewer = ask_reviewer()
@@ -323,6 +354,9 @@ def problems(values: Mapping[str, Any]) -> dict[str, str]:
     fields = {name: {**alone, name: value} for name, value in values.items()}
     if values.get("blind_judge"):
         fields["order"] = {**alone, "blind_judge": True, "order": values["order"]}
+    if not values.get("flagged_only", True):
+        size = {"flagged_only": False, "max_items": values["max_items"]}
+        fields |= {"flagged_only": {**alone, **size}, "order": {**fields["order"], **size}}
     return {name: reason for name, rules in fields.items() if (reason := _refusal(rules))}
 
 
@@ -349,11 +383,22 @@ def new_queue() -> None:
         left, right = st.columns(2, gap="large")
     values: dict[str, Any] = {}
     containers: dict[str, Any] = {}  # where the problem of a field is shown
+    with left:
+        st.selectbox(
+            "Start from a preset",
+            list(PRESETS),
+            index=None,
+            format_func=lambda name: PRESETS[name].words,
+            key=_PRESET,
+            placeholder="None: choose everything yourself",
+            on_change=_use_preset,
+        )
     with right:
         _blind(values)  # first: the possible orders depend on it
     with left:
         _what(values, containers, where)
         _how_many(values, containers)
+        _size(values, containers)
     with right:
         _grades(values, containers)
         people = st.multiselect(
@@ -386,17 +431,12 @@ def new_queue() -> None:
 def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) -> None:
     values["name"] = st.text_input("Name", key="nq_name", placeholder="March audit", max_chars=LONGEST_NAME)
     containers["name"] = st.container()
-    subject = st.segmented_control(
-        "Items",
-        list(SUBJECTS),
-        format_func=SUBJECTS.__getitem__,
-        default=ANSWERS,
-        required=True,
-        key="nq_subject",
-    )
-    values["subject"] = subject or ANSWERS
+    st.session_state.setdefault("nq_subject", FLAGGED)
+    items = st.segmented_control("Items", ITEMS, required=True, key="nq_subject")
+    values["subject"] = PAIRS if items == ITEMS[-1] else ANSWERS
+    values["flagged_only"] = items != EVERY
     values["where"] = where
-    noun = "pairs" if values["subject"] == PAIRS else "flagged answers"
+    noun = (items or FLAGGED).casefold()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
         show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
@@ -407,8 +447,8 @@ def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) 
     blind = values["blind_judge"] or values["subject"] == PAIRS
     order = st.selectbox(
         "Order",
-        orders_of(blind=blind),
-        key=f"nq_order_{blind}",
+        orders_of(blind=blind, flagged_only=values["flagged_only"]),
+        key=_order_field(blind, values["flagged_only"]),
         format_func=lambda order: capital(ORDER_LABELS[order]),
     )
     values["order"] = order or QueueOrder.OLDEST
@@ -416,20 +456,69 @@ def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) 
 
 
 def _how_many(values: dict[str, Any], containers: dict[str, Any]) -> None:
-    values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, 1, key="nq_needed"))
+    st.session_state.setdefault("nq_needed", 1)
+    values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, key="nq_needed"))
     if values["needed"] > 1:
         label = "Share of items with that many reviews (%); the others need one"
         values["overlap"] = _number(label, 100.0, 10.0, "nq_overlap") / 100
         containers["overlap"] = st.container()
-    if values["subject"] == ANSWERS:
+    if values["subject"] == ANSWERS and values["flagged_only"]:
         sample_help = (
             "Randomly sampled answers of the same query types, sources and days. They show what the rules miss."
         )
         values["sampling_rate"] = _number("Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help) / 100
         containers["sampling_rate"] = st.container()
+    if values["subject"] == ANSWERS:
         again_help = "Probability that reviewers get one of their own items again, unannounced: shows self-agreement"
         values["repeat_rate"] = _number("Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help) / 100
         containers["repeat_rate"] = st.container()
+
+
+def _size(values: dict[str, Any], containers: dict[str, Any]) -> None:
+    """Show the field for the number of items, and how many the queue will have."""
+    if not values["flagged_only"]:
+        st.session_state[_SIZE] = st.session_state.get(_SIZE) or PRESET_SIZE
+    size = st.number_input(
+        "Number of items (empty: all, and what is flagged later)" if values["flagged_only"] else "Number of items",
+        min_value=1,
+        max_value=MOST_ITEMS,
+        value=None,
+        key=_SIZE,
+        help="The first of the order. In random order they are a random sample, the same for the same seed.",
+    )
+    values["max_items"] = None if size is None else int(size)
+    containers["max_items"] = st.container()
+    pairs = values["subject"] == PAIRS
+    try:
+        with reading() as connection:
+            matching = count_matching(
+                connection, values["where"], subject=values["subject"], flagged_only=values["flagged_only"]
+            )
+    except JudgeboardError as error:
+        problem(str(error))
+        return
+    words = f"{count(matching, 'pair' if pairs else 'answer')} {'matches' if matching == 1 else 'match'}. "
+    held = matching if values["max_items"] is None else min(matching, values["max_items"])
+    drawn = ", drawn at random" if held < matching and values["order"] is QueueOrder.RANDOM else ""
+    show(tag("div", words, tag("b", f"The queue will have {held:,}{drawn}."), cls="jb-say"))
+
+
+def _order_field(blind: bool, flagged_only: bool) -> str:
+    return f"nq_order_{blind}_{flagged_only}"
+
+
+def _use_preset() -> None:
+    """Fill the form with the chosen preset; the callback of its field."""
+    chosen = st.session_state.get(_PRESET)
+    if chosen is None:
+        return
+    rules = {name: getattr(_DEFAULTS, name) for name in ("flagged_only", "max_items", "needed", "order")}
+    rules |= {"blind_judge": False, "blind_people": False, **PRESETS[chosen].rules}
+    st.session_state["nq_subject"] = FLAGGED if rules["flagged_only"] else EVERY
+    st.session_state[_SIZE] = rules["max_items"]
+    for name in ("needed", "blind_judge", "blind_people"):
+        st.session_state[f"nq_{name}"] = rules[name]
+    st.session_state[_order_field(rules["blind_judge"], rules["flagged_only"])] = rules["order"]
 
 
 def _number(label: str, value: float, step: float, key: str, tip: str | None = None) -> float:

@@ -37,7 +37,7 @@ from judgeboard_dashboard.review.leases import (
     queue_session,
     release_leases,
 )
-from judgeboard_dashboard.review.queues import QUEUES
+from judgeboard_dashboard.review.queues import QUEUES, your_queues
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -245,7 +245,8 @@ def _show_message(session: ReviewSession) -> None:
 def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) -> None:
     _show_message(session)
     if not others:
-        nothing_waits()
+        if not your_queues(reviewer):
+            nothing_waits()
     else:
         start = "That was the last open flag for this filter." if session.done else "No open flag matches this filter."
         more = f"{count(others, 'other flag')} {'is' if others == 1 else 'are'} open."

@@ -12,6 +12,7 @@ from judgeboard.store.open_flags import open_counts
 from judgeboard.store.overview import Overview
 from judgeboard.store.overview import overview as overview_of
 from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.navigation import follow, item, responses
@@ -51,6 +52,7 @@ def overview() -> None:
     with reading() as connection:
         state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
         counts = open_counts(connection)
+    your_queues(reviewer)
     answers = sum(state.quadrant.values())
     if not answers:
         no_answers()

@@ -67,16 +67,19 @@ def _open_flags() -> None:
             reviewer_id=reviewer.id if reviewer else None,
         )
     write_address("queue", chosen.query)
+    has_queues = queues.your_queues(reviewer)
     if not flags.total:
         if chosen.where == RowFilter():
-            nothing_waits()
+            if not has_queues:
+                nothing_waits()
         else:
             show(tag("div", "No open flag matches.", cls="jb-empty"))
         return
     which = "" if chosen.where == RowFilter() else f" in {filter_sentence(chosen.where)}"
     with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", tag("b", f"{flags.total:,} open"), f"{which} · {SORTS[chosen.sort]}", cls="jb-say jb-line"))
-        start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button")
+        looks = {"type": "secondary", "shortcut": None} if has_queues else {}
+        start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks)
     ask_reviewer()
     now = datetime.now(UTC)
     show_rows(
