@@ -5,15 +5,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, literal_column, select
 
 from judgeboard.domain import Stage
 from judgeboard.store.queue_items import QueueReview, reviews_on_items
 from judgeboard.store.reviews import is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.statements import AT_ONCE, batches, columns_of, record_of, rows_with
-from judgeboard.store.tables import LEASE, QUEUE_ITEM, REVIEW
+from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW
 
+IS_GOLD = literal_column("review.stage = 'adjudication'")  # as in the index, which SQLite uses only for equal text
 LATEST = 1_000
 """The latest reviews of a person that are read."""
 
@@ -22,7 +23,8 @@ LATEST = 1_000
 class GivenReview:
     """A person's review, given before they saw the judge if that was hidden; the item is None outside queues.
 
-    ``repeat_for`` is the person if the item is a repeat or a test item (``test``).
+    ``repeat_for`` is the person if the item is a repeat or a test item (``test``). Those of ``training`` queues are
+    announced.
     """
 
     id: int
@@ -31,6 +33,7 @@ class GivenReview:
     queue_id: int | None
     repeat_for: int | None
     test: bool | None
+    training: bool | None
     decision: str | None
     seconds: float | None
     at: datetime
@@ -60,8 +63,9 @@ def given_reviews(connection: Connection, reviewer_id: int, limit: int = LATEST)
         is_current(),
     )
     query = (
-        select(*columns_of(GivenReview, REVIEW, QUEUE_ITEM))
+        select(*columns_of(GivenReview, REVIEW, QUEUE_ITEM, QUEUE))
         .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
+        .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(*given)
         .order_by(REVIEW.c.id.desc())
         .limit(limit)
@@ -123,9 +127,7 @@ def compared_reviews(
 
 def gold_items_of(connection: Connection, response_ids: Collection[int]) -> dict[int, int]:
     """Return the item in which each of these answers was adjudicated last, by answer."""
-    query = select(REVIEW.c.response_id, REVIEW.c.queue_item_id).where(
-        REVIEW.c.stage == Stage.ADJUDICATION.value, is_current()
-    )
+    query = select(REVIEW.c.response_id, REVIEW.c.queue_item_id).where(IS_GOLD, is_current())
     rows = rows_with(connection, query.order_by(REVIEW.c.id), REVIEW.c.response_id, response_ids)
     return {row.response_id: row.queue_item_id for row in rows}
 
