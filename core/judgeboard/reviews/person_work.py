@@ -16,22 +16,25 @@ from judgeboard.stats.means import difference_of_means, median
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.gold_items import add_training_items
 from judgeboard.store.leases import active_leases, own_progress, release_lease
 from judgeboard.store.person_reviews import (
     ComparedReviews,
     GivenReview,
     compared_reviews,
     given_reviews,
+    gold_review,
     reviewers_in_queues,
     reviews_by_day,
 )
-from judgeboard.store.queue_items import QueueReview
+from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
 from judgeboard.store.queues import (
     Queue,
     assign,
     assigned_queues,
     list_queues,
     may_take_from,
+    queue_by_id,
     queues_by_person,
     unassign,
 )
@@ -129,6 +132,8 @@ def reassign(
             check_open(queue)
             assign(connection, queue.id, [to.id])
             unassign(connection, queue.id, [person.id])
+            if queue.training:
+                add_training_items(connection, queue, to.id, at)
             for lease in active_leases(connection, person.id, at, queue.id):
                 release_lease(connection, lease.id)
             details = {"queue": queue.name, "assigned_to": [to.id], "removed": [person.id]}
@@ -159,10 +164,54 @@ def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
 
 
 def agrees(one: QueueReview, other: QueueReview) -> bool | None:
-    """Return whether two reviews of an item agree: they would not be in conflict. None if one is unsure."""
-    if Decision.UNSURE in {one.decision, other.decision}:
+    """Return whether two reviews of an item agree: they would not be in conflict.
+
+    None if one is unsure, or they have nothing in common.
+    """
+    given = [_given(each) for each in (one, other)]
+    if Decision.UNSURE in {one.decision, other.decision} or not given[0] & given[1]:
         return None
     return not differences([replace(each, stage=None) for each in (one, other)])
+
+
+def _given(review: QueueReview) -> set[str]:
+    """The names of what a review gives."""
+    single = ("decision", "label", "groundedness", "quality")
+    return {name for name in single if getattr(review, name) is not None} | {*review.scores, *review.choices}
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A gold label, and whether a person's review of a training item agrees with it (None: unsure), or on what not."""
+
+    gold: QueueReview
+    agrees: bool | None
+    differ_on: tuple[str, ...]
+
+
+def training_feedback(connection: Connection, item_id: int, review_id: int) -> Feedback | None:
+    """Return the feedback on a review of a training item; None if it is no such item, or has no gold label any more."""
+    item = item_by_id(connection, item_id)
+    if not item.test or not queue_by_id(connection, item.queue_id).training:
+        return None
+    gold = gold_review(connection, item.response_id or 0)
+    own = next((each for each in reviews_on(connection, item_id) if each.id == review_id), None)
+    if gold is None or own is None:
+        return None
+    return Feedback(gold, agrees(own, gold), differences([replace(each, stage=None) for each in (own, gold)]))
+
+
+def feedback_words(feedback: Feedback) -> str:
+    """Return the feedback on a training item as sentences, with the lead's reason."""
+    gold = feedback.gold
+    grades = (
+        f"{name} {getattr(gold, name)}" for name in ("groundedness", "quality") if getattr(gold, name) is not None
+    )
+    decision = {"confirm": "confirmed", "dismiss": "dismissed"}.get(gold.decision or "", gold.decision)
+    label = ", ".join(filter(None, (decision, gold.label, *grades)))
+    verdict = {True: "Correct.", None: "Unsure is not compared."}.get(feedback.agrees)
+    verdict = verdict or f"Differs from the gold label on {', '.join(feedback.differ_on)}."
+    return f"{verdict} Gold label: {label}." + (f" Reason: {gold.note}" if gold.note else "")
 
 
 def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now: datetime) -> PersonWork:

@@ -704,7 +704,7 @@ QUEUE = _table(
     CheckConstraint("subject IN ('answers', 'pairs')", name="subject"),
     CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
     CheckConstraint("max_items IS NULL OR max_items >= 1", name="max_items"),
-    CheckConstraint("flagged_only OR max_items IS NOT NULL", name="flagged_only"),
+    CheckConstraint("flagged_only OR training OR max_items IS NOT NULL", name="flagged_only"),
     CheckConstraint("overlap >= 0 AND overlap <= 1", name="overlap"),
     CheckConstraint("sampling_rate >= 0 AND sampling_rate < 1", name="sampling_rate"),
     CheckConstraint("repeat_rate >= 0 AND repeat_rate < 1", name="repeat_rate"),
