@@ -35,6 +35,7 @@ def make(store: Store, rows: int, say: Callable[[str], None]) -> None:
             ("current_judgment", CURRENT, _currents(rows)),
             ("flag", FLAG, _flags(rows, sqlite=store.is_sqlite)),
             ("review", REVIEW, _reviews(rows, sqlite=store.is_sqlite)),
+            ("review_flag", "review_id, flag_id", _review_flags(rows)),
         ):
             say(f"making {name}")
             _fill(connection, name, columns, made)
@@ -268,7 +269,7 @@ def _currents(rows: int) -> Iterator[tuple[Any, ...]]:
 
 FLAG = (
     "id, response_id, query_type, source, asked_day, judge_name, groundedness, quality, judgment_id, rule, raise_key, "
-    "params, details, severity, inclusion_probability, state, created_at"
+    "params, details, severity, inclusion_probability, state, leads, created_at"
 )
 
 
@@ -327,13 +328,24 @@ def _flags(rows: int, *, sqlite: bool) -> Iterator[tuple[Any, ...]]:
             round(draw.random(), 3) if severity is None else severity,
             0.02 if rule == "random_sample" else 1.0,
             _flag_state(number, flags),
+            True,
             _moment(TODAY - DAYS + (number * DAYS) // flags, number, sqlite=sqlite),
         )
 
 
+def _review_flags(rows: int) -> Iterator[tuple[int, int]]:
+    """The flag of each review of `_reviews` that decides one or is unsure."""
+    flags, reviews = rows // 5, rows // 20
+    for number in range(1, reviews + 1):
+        if number <= flags // 8:
+            yield number, number
+        elif number % 17 == 0:
+            yield number, flags - number
+
+
 REVIEW = (
-    "id, response_id, flag_id, judgment_seen_id, reviewer_id, decision, groundedness, quality, label, note, seconds, "
-    "replaces, request_key, at"
+    "id, response_id, label_implied, judgment_seen_id, reviewer_id, decision, groundedness, quality, label, note, "
+    "seconds, replaces, request_key, at"
 )
 
 
@@ -341,23 +353,21 @@ def _reviews(rows: int, *, sqlite: bool) -> Iterator[tuple[Any, ...]]:
     """One per decided flag, some flags marked unsure, the rest grades; one in twenty replaces the one before it."""
     draw = random.Random(13)
     flags, reviews = rows // 5, rows // 20
-    decided = [number for number in range(1, flags + 1) if number * 8 <= flags]
+    decided = flags // 8
     for number in range(1, reviews + 1):
-        reviewer, decision, flag, replaces = 1 + draw.randrange(5), None, None, None
+        reviewer, decision, replaces = 1 + draw.randrange(5), None, None
         response = 1 + draw.randrange(rows)
-        if number <= len(decided):
-            flag = decided[number - 1]
-            response, decision = _flagged(flag), "confirm" if flag % 5 < 3 else "dismiss"
+        if number <= decided:
+            response, decision = _flagged(number), "confirm" if number % 5 < 3 else "dismiss"
         elif number % 17 == 0:
-            flag, decision, reviewer = flags - number, "unsure", UNSURE_BY
-            response = _flagged(flag)
+            response, decision, reviewer = _flagged(flags - number), "unsure", UNSURE_BY
         elif number % 20 == 1:
             replaces = number - 1 if (number - 1) % 17 else None
         groundedness = draw.choice((0.0, 0.2, 0.5, 0.8, 1.0))
         yield (
             number,
             response,
-            flag,
+            False,
             response,
             reviewer,
             decision,

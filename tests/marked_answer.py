@@ -140,7 +140,6 @@ def _said(
         "review",
         prefix,
         response_id=response_id,
-        flag_id=None,
         judgment_seen_id=judgment,
         reviewer_id=by.id,
         stage=None,
@@ -155,6 +154,7 @@ def _said(
         seen=["judge"],
     )
     _fill(connection, "review_score", prefix, review_id=review, value=3, scale="1-5")
+    connection.execute(insert(METADATA.tables["review_flag"]).values(review_id=review, flag_id=flag))
     _fill(connection, "comment", prefix, response_id=response_id, pair_id=None, reviewer_id=by.id)
     _fill(
         connection, "event", prefix, response_id=response_id, details={"note": f"{prefix}-event-details"}, kind="decide"

@@ -10,7 +10,7 @@ from sqlalchemy import Table
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.decisions import Decided, decide
 from judgeboard.reviews.leases import LeasedItem, next_item
 from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal
 from judgeboard.reviews.queues import CreatedQueue, QueueProgress, QueueRules, create_queue, queue_progress
@@ -126,10 +126,10 @@ class QueueCase:
     def undo(self, review_id: int, who: Reviewer) -> None:
         undo(self.store, review_id=review_id, reviewer=who, request_key=f"key {next(self.keys)}", now=self.now)
 
-    def decide(self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM) -> None:
+    def decide(self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM) -> Decided:
         """Decide a flag outside any queue."""
         key = f"key {next(self.keys)}"
-        decide(self.store, flag_id=flag_id, reviewer=who, decision=decision, request_key=key, now=self.now)
+        return decide(self.store, flag_id=flag_id, reviewer=who, decision=decision, request_key=key, now=self.now)
 
     def later(self, **by: float) -> None:
         """Let time pass."""

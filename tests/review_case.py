@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import Table, select
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.people.roster import ensure_reviewer
@@ -18,7 +18,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import EVENT, FLAG, REVIEW
+from judgeboard.store.tables import EVENT, FLAG, REVIEW, REVIEW_FLAG
 from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
@@ -67,7 +67,13 @@ class ReviewCase:
         return next(flag["state"] for flag in self.flags() if flag["id"] == flag_id)
 
     def reviews(self) -> list[dict[str, Any]]:
-        return self.rows(REVIEW)
+        """Every review with the flags that it decides."""
+        with self.store.reading() as connection:
+            links = connection.execute(select(REVIEW_FLAG).order_by(REVIEW_FLAG.c.flag_id)).all()
+        return [
+            row | {"flag_ids": tuple(flag for review, flag in links if review == row["id"])}
+            for row in self.rows(REVIEW)
+        ]
 
     def standing(self) -> list[dict[str, Any]]:
         rows = self.reviews()

@@ -382,6 +382,7 @@ class Grade:
     ``scores`` are on the dimensions of a rubric or the scales of a label schema, ``claim_marks`` on single statements;
     ``why_differs`` is the reason for another grade than the judge's. ``choices`` and ``texts`` are values of a label
     schema by field, its spans are in ``spans``. ``in_suite``: the corrected answer becomes a case of a suite.
+    ``label_implied``: the decision implies the label, the person did not give it.
     """
 
     label: Label | None = None
@@ -396,6 +397,7 @@ class Grade:
     choices: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     in_suite: bool = False
+    label_implied: bool = False
 
     def __post_init__(self) -> None:
         checked_groundedness(self.groundedness)

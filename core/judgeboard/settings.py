@@ -44,6 +44,7 @@ class Settings(BaseModel):
     disagree_quality: float | None = None
     random_share: float | None = None
     excuse_refusals: bool | None = None
+    implied_labels: bool | None = None
     random_seed: str | None = None
     always_review: tuple[str, ...] | None = None
 

@@ -4,81 +4,97 @@ from pathlib import Path
 
 import streamlit as st
 
-from judgeboard.people.permissions import Action
-from judgeboard_dashboard.gate import let_in, permitted
+from judgeboard_dashboard.gate import let_in, may_open
 from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import reviewer_name
 from judgeboard_dashboard.theme import dress
+from judgeboard_dashboard.widgets.palette import command_palette
 
-# File in views/, also the address -> name in the navigation. The first page has the address "/"; the address with
-# its name leads there.
-PAGES: dict[str, str] = {
-    "overview": "Overview",
-    "queue": "Queue",
-    "item": "Item",
-    "responses": "Responses",
-    "disagreement": "Disagreement",
-    "agreement": "Agreement",
-    "trends": "Trends",
-    "rejudge": "Rejudge",
-    "runs": "Runs",
-    "imports": "Import",
-    "settings": "Settings",
+# Menu -> file in views/ -> title, which is also the name in the menu and, in lower case, the address.
+PAGES: dict[str, dict[str, str]] = {
+    "Review": {
+        "queue": "Queue",
+        "item": "Item",
+        "conflicts": "Conflicts",
+        "my_reviews": "My reviews",
+    },
+    "Quality": {
+        "overview": "Overview",
+        "trends": "Trends",
+        "agreement": "Agreement",
+        "disagreement": "Disagreement",
+    },
+    "Judges": {
+        "judges": "Judges",
+        "rejudge": "Rejudge",
+        "audits": "Audits",
+        "self_reference": "Self-reference",
+        "pairs": "Pairs",
+        "suites": "Suites",
+    },
+    "Data": {
+        "responses": "Responses",
+        "imports": "Import",
+        "runs": "Runs",
+    },
+    "Settings": {
+        "settings": "Settings",
+    },
 }
-# Pages in the menu Methods.
-METHOD_PAGES: dict[str, str] = {
-    "suites": "Suites",
-    "pairs": "Pairs",
-    "self_reference": "Self-reference",
-    "audits": "Audits",
-    "judges": "Judges",
-}
-ADDRESSES = {"imports": "import"}
-# Pages that need a permission: hidden from the menu without it. The page itself checks again (`gate.demand`).
-NEEDED: dict[str, Action] = {
-    "rejudge": Action.REJUDGE_MANY,
-    "imports": Action.IMPORT,
-    "settings": Action.CHANGE_SETTINGS,
-}
+FIRST = "overview"  # has the address "/"; the address with its name leads there
+OLD_ADDRESSES = {"first": FIRST}  # the name of a file in views/ leads to its page, too
 VIEWS = Path(__file__).with_name("views")
 
 
+def address_of(title: str) -> str:
+    """Return the address of a page: "My reviews" is at "my-reviews"."""
+    return title.lower().replace(" ", "-")
+
+
 def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
-    """Return the pages by menu, "" for those outside a menu.
+    """Return the pages by menu; "" holds hidden ones.
 
-    Without ``everything`` the pages that the person may not open are hidden.
+    Without ``everything`` the pages that the person may not open are hidden. Old addresses lead to their pages.
     """
-    first = next(iter(PAGES))
-    menus = {"": PAGES, "Methods": METHOD_PAGES}
     listed_pages = {
-        menu: [
-            st.Page(
-                VIEWS / f"{name}.py",
-                title=title,
-                url_path="first" if name == first else ADDRESSES.get(name, name),
-                default=name == first,
-                visibility="visible" if everything or name not in NEEDED or permitted(NEEDED[name]) else "hidden",
-            )
-            for name, title in listed.items()
-        ]
-        for menu, listed in menus.items()
-        if listed
+        name: st.Page(
+            VIEWS / f"{name}.py",
+            title=title,
+            url_path="first-page" if name == FIRST else address_of(title),
+            default=name == FIRST,
+            visibility="visible" if everything or may_open(name) else "hidden",
+        )
+        for listed in PAGES.values()
+        for name, title in listed.items()
     }
+    menus = {
+        menu: [page for name in listed if (page := listed_pages[name]).visibility == "visible"]
+        for menu, listed in PAGES.items()
+    }
+    others = {**OLD_ADDRESSES, **{name: name for name, listed in listed_pages.items() if name != listed.url_path}}
+    hidden = [page for page in listed_pages.values() if page.visibility == "hidden"]
+    hidden += [_leads_to(listed_pages[name], other) for other, name in others.items()]
+    return {**{menu: listed for menu, listed in menus.items() if listed}, "": hidden}
 
-    def open_first() -> None:
-        query = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page(listed_pages[""][1], query_params=query)
 
-    listed_pages[""].insert(0, st.Page(open_first, title=PAGES[first], url_path=first, visibility="hidden"))
-    return listed_pages
+def _leads_to(page: st.Page, address: str) -> st.Page:
+    """Return a hidden page at another address that opens ``page`` with the query in use."""
+
+    def open_page() -> None:
+        st.switch_page(page, query_params={name: st.query_params.get_all(name) for name in st.query_params})
+
+    return st.Page(open_page, title=page.title, url_path=address, visibility="hidden")
 
 
 if __name__ == "__main__":
     st.set_page_config(page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png"))
+    script = st.container(key="first_script")  # before that of `dress`: it keeps keys from it
     dress(reviewer_name())
     admitted = let_in()
     chosen = st.navigation(pages(everything=not admitted), position="top" if admitted else "hidden")
     if admitted:
         if chosen.url_path != "item":
             release_leases()
+        with script:
+            command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
         chosen.run()

@@ -11,6 +11,12 @@ from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import caught, change_name, current_reviewer, signed_in, store
 from judgeboard_dashboard.sign_in import sign_in, verified_address
 
+# Pages that need a permission: they are hidden without it, and check it again themselves (`demand`).
+NEEDED: dict[str, Action] = {
+    "rejudge": Action.REJUDGE_MANY,
+    "imports": Action.IMPORT,
+    "settings": Action.CHANGE_SETTINGS,
+}
 _ATTEMPTS = "refused_attempts"
 _TURNED_AWAY = "turned_away"
 _log = logging.getLogger("judgeboard.dashboard")
@@ -67,6 +73,11 @@ def demand(action: Action) -> None:
 def permitted(action: Action) -> bool:
     """Return whether the person may do this, to hide what would be refused; the change itself checks again."""
     return not sign_in().asked or may(signed_in(), action)
+
+
+def may_open(name: str) -> bool:
+    """Return whether the person may open a page, named by its file in views/."""
+    return name not in NEEDED or permitted(NEEDED[name])
 
 
 def who_button(page: str) -> None:

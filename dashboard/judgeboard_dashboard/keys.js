@@ -5,19 +5,22 @@
    taken. The head line says how many were taken (data-taken); one that is missing when the page stands still is sent
    again. It also shows how many presses wait (data-waits), and the key of one that was never taken (data-lost).
    Whether two presses of a key are one is measured here, where they are made: a busy server gets them late and close
-   together. The reviewer's name is kept in a cookie of the browser's session, so that a reload or a link asks no more. */
+   together. The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
 (() => {
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
 
   const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIO]|F[24])$/;
-  const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input' };
+  // Without a name nothing can be decided: the keys that decide lead to its field.
+  const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
+  const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
   const STALE = 15000; // ms after which a press that could not be sent is forgotten
   const SILENT = 900; // ms of standstill after which a press counts as lost: well above what drawing takes
   const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
   const TRIES = 3;
   const LOOK = 15; // ms between two looks at the page
   const DOUBLE = 250; // ms; two presses of one key within them count as one, here and on the server
+  const CALM = 1500; // ms without typing after which a note is sent
   const SHOWN = 600; // ms after which a press that waits is shown
   const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
   const waiting = [];
@@ -179,10 +182,22 @@
   let kept = "";
   const remember = () => {
     const name = document.querySelector(".jb-reviewer")?.dataset.name;
-    if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; SameSite=Lax`;
+    if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; max-age=31536000; SameSite=Lax`;
     kept = name || kept;
     follow();
   };
+  /* A note reaches the server while it is being typed, so that a reload loses none of it; Enter keeps the focus. */
+  let typed = 0;
+  window.addEventListener("input", ({ target }) => {
+    if (!target.closest?.('[class*="st-key-note_"]')) return;
+    clearTimeout(typed);
+    typed = setTimeout(() => {
+      if (target !== document.activeElement) return; // one that was left is sent already
+      const enter = { key: "Enter", code: "Enter", keyCode: 13, bubbles: true, cancelable: true };
+      target.dispatchEvent(new KeyboardEvent("keydown", enter));
+    }, CALM);
+  }, true);
+
   let asked = null; // the field that asks why an item is skipped: typed into at once
   const answer = () => {
     const field = [...document.querySelectorAll('[class*="st-key-reason_"] input')].find((each) => each.offsetParent);

@@ -23,7 +23,7 @@ from streamlit.starlette import App
 
 from judgeboard.errors import BadInput
 from judgeboard.store.engine import database_url, open_store
-from judgeboard_dashboard.session import store
+from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.theme import streamlit_options
 
@@ -111,7 +111,6 @@ app = App(
 )
 
 
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
 _ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
 UPLOAD_MB = 200

@@ -1,5 +1,6 @@
 """The browser session of a page: database, reviewer, error messages, links to other pages."""
 
+import getpass
 import logging
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -53,6 +54,7 @@ ORIGIN = "page"
 NAME_FIELD = "who_name"
 NAME_COOKIE = "judgeboard_reviewer"
 LONGEST_NAME = 60
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NAME = "reviewer_name"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
@@ -188,13 +190,13 @@ def reviewer_name() -> str:
 def ask_reviewer(why: str = "Your name is stored with each decision.") -> Reviewer | None:
     """Return the reviewer; without a name yet, show the field for it and return None.
 
-    A session cookie keeps the name over reloads and links.
+    It suggests the system's user. A cookie keeps the name in this browser.
     """
     reviewer = current_reviewer()
     if reviewer is not None:
         return reviewer
     with st.container(key="who", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_input("Your name", key=NAME_FIELD, placeholder="Ann", width=260, on_change=give_name)
+        st.text_input("Your name", suggested_name(), key=NAME_FIELD, placeholder="Ann", width=260, on_change=give_name)
         st.button("OK", key="who_start", on_click=give_name)
         show(tag("div", why, cls="jb-cap"), width="content")
     return None
@@ -203,6 +205,16 @@ def ask_reviewer(why: str = "Your name is stored with each decision.") -> Review
 def tidy_name(name: str) -> str:
     """Return a name on one line, without control characters, of at most 60 characters."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:LONGEST_NAME]
+
+
+def suggested_name() -> str:
+    """Return the name of the system's user where the server serves this machine alone, else an empty text."""
+    if not {str(st.get_option("server.address")), *st.get_option("server.allowedHosts")} <= LOOPBACK:
+        return ""
+    try:
+        return tidy_name(getpass.getuser())
+    except (KeyError, OSError):  # the user has no name
+        return ""
 
 
 def give_name() -> None:

@@ -87,8 +87,13 @@ def dress(reviewer: str) -> None:
     """Send style sheet and script, and the reviewer's name for the script, which keeps it in a session cookie."""
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
-        st.html(f"<script>{_text('keys.js')}</script>", unsafe_allow_javascript=True)
+        send_script("keys.js", "words.js")
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
+
+
+def send_script(*names: str) -> None:
+    """Send scripts of this package; the scripts of a page begin in the order in which they are sent."""
+    st.html(f"<script>{''.join(map(_text, names))}</script>", unsafe_allow_javascript=True)
 
 
 @cache

@@ -1,6 +1,7 @@
 """A recorded second judge: informed but noisy, and too kind to long answers."""
 
 import json
+import re
 from typing import Any
 
 from sample_source.dice import Dice
@@ -65,7 +66,34 @@ def verdict(dice: Dice, answer: Answer) -> dict[str, Any]:
     elif manner == 2:
         raw = f"Here is my evaluation:\n{raw}"
     row["raw"] = raw
+    if draft.passages and (claims := _claims(answer, groundedness)):
+        row["claims"] = claims
     return row
+
+
+def _claims(answer: Answer, groundedness: float) -> list[dict[str, Any]]:
+    """Return a claim for each statement; a judge that overlooked what was made up calls all of them supported."""
+    claims = []
+    for sentence in answer.draft.sentences:
+        claim: dict[str, Any] = {"text": sentence.text, "status": "supported", "answer_quote": sentence.text}
+        if sentence.supported or groundedness >= 0.9:
+            claim |= _place(sentence.text, answer.draft.passages or [])
+        else:
+            claim["status"] = "unsupported"
+        claims.append(claim)
+    return claims
+
+
+def _place(text: str, passages: list[str]) -> dict[str, Any]:
+    """Return the number of the passage, and its sentence, that shares most longer words with a text; {} without any."""
+    words = _words(text)
+    places = [(number, part) for number, each in enumerate(passages, start=1) for part in each.split(". ") if part]
+    number, quote = max(places, key=lambda place: (len(words & _words(place[1])), -place[0]))
+    return {"passage": number, "passage_quote": quote} if words & _words(quote) else {}
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 3 or word.isdigit()}
 
 
 def _why(dice: Dice, answer: Answer, groundedness: float) -> str:

@@ -70,6 +70,10 @@ def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(reviewer, site) -
     page.locator("#a2 a.jb-n").click()
     assert page.evaluate("document.querySelector('mark:target')?.id") == "q2"
     page.locator("#a1").hover()
+    words = "() => [...(CSS.highlights.get('jb-words') ?? [])].map((place) => place.toString())"
+    page.wait_for_function("() => CSS.highlights.get('jb-words')?.size")
+    assert {"Granite", "cools", "slowly", "surface"} <= set(page.evaluate(words))
+    assert "Basalt" not in page.evaluate(words)
     lit = "node => getComputedStyle(node).outlineStyle"
     assert page.locator("#q1").evaluate(lit) == "solid"
     assert page.locator("#q2").evaluate(lit) != "dotted"

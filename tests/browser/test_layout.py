@@ -9,7 +9,7 @@ from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.decisions import grade as store_grade
-from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
+from judgeboard_dashboard.app import PAGES, address_of
 from page_fit import looks, misfits, overflowing
 from page_state import idle, settled
 
@@ -94,14 +94,14 @@ def test_a_review_of_many_words_does_not_cut_the_judge_pane(reviewer, site) -> N
 def test_every_page_fits(reviewer, site) -> None:
     page = reviewer("Mara")
     found = {}
-    for number, (name, title) in enumerate((PAGES | METHOD_PAGES).items()):
-        if name == "item":
+    for title in (title for listed in PAGES.values() for title in listed.values()):
+        if title == "Item":
             continue  # has no heading; above
-        page.goto("/" if number == 0 else f"/{ADDRESSES.get(name, name)}")
+        page.goto(f"/{address_of(title)}")
         expect(page.locator("[data-testid=stHeading] h1")).to_have_text(title)
         idle(page)
         expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
-        found[name] = misfits(page)
+        found[title] = misfits(page)
     assert not any(found.values()), found
 
 

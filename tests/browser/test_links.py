@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from judgeboard.store.items import load_item
 from page_state import idle
 
 pytestmark = pytest.mark.browser
@@ -89,3 +90,34 @@ def test_a_page_that_renames_itself_to_this_server_gets_no_data(site, host: str,
         connection.sendall("\r\n".join(lines).encode())
         answer = connection.recv(100)
     assert answer.startswith(b"HTTP/1.1 101") == taken, answer
+
+
+def test_the_palette_opens_by_its_keys_and_keeps_them_from_the_page(reviewer, site) -> None:
+    page = reviewer("Mara")
+    page.goto(f"/item?flag={site.rows.flags['claims']}")
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    idle(page)
+    note = page.locator('[class*="st-key-note_"] input').first
+    note.fill("either")
+    note.press("/")
+    expect(note).to_have_value("either/")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("trends")  # early: before the palette is drawn; n and d are keys of the page behind
+    palette = page.get_by_role("dialog")
+    expect(palette.get_by_role("button", name="Trends", exact=True)).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.type("x")
+    expect(palette.locator("input")).to_have_value("trendsx")
+    page.keyboard.press("Backspace")
+    expect(palette.get_by_role("button", name="Trends", exact=True)).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/trends"))
+    expect(page.get_by_role("heading", name="Trends")).to_be_visible()
+    with site.store.reading() as connection:
+        [flag] = [
+            each
+            for each in load_item(connection, site.rows.responses["claims"]).flags
+            if each.id == site.rows.flags["claims"]
+        ]
+    assert flag.state == "open"

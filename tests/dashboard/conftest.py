@@ -12,6 +12,7 @@ from judgeboard.cli.demo import fill
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store, open_store
 from judgeboard_dashboard import session
+from judgeboard_dashboard.widgets import texts
 from page_rows import PageRows, fill_pages
 
 APP = Path(session.__file__).with_name("app.py")
@@ -21,6 +22,7 @@ APP = Path(session.__file__).with_name("app.py")
 def page_store(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """The database that the pages open."""
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    monkeypatch.setattr(texts, "DEFAULT_DATABASE", str(sqlite_store.engine.url.database))  # commands need no --db
     yield sqlite_store
     session.store().close()
 

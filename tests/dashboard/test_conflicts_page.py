@@ -14,9 +14,9 @@ def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, sq
         case.review(case.jon, DISMISS)
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     monkeypatch.setattr(conflicts, "MOST", 1)
-    assert "You and others differ on more than 1 item." in texts(open_page("queue", show="Conflicts"))
+    assert "You and others differ on more than 1 item." in texts(open_page("conflicts"))
     monkeypatch.setattr(conflicts, "MOST", 2)
-    assert "You and others differ on 2 items." in texts(open_page("queue", show="Conflicts"))
+    assert "You and others differ on 2 items." in texts(open_page("conflicts"))
 
 
 def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_back(
@@ -36,7 +36,7 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
         note.set_value("why")
         return press(page, "confirm_")
 
-    page = adjudicated(open_page("queue", reviewer="Lead", show="Conflicts", conflict=first))
+    page = adjudicated(open_page("conflicts", reviewer="Lead", conflict=first))
     assert page.query_params["conflict"] in {second, (second,)}
     assert "is adjudicated" in texts(page, "jb-head")[0]
     page = adjudicated(page)

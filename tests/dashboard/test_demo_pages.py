@@ -6,11 +6,11 @@ from app_pages import OpenPage, markup
 from judgeboard.cli.demo import QUEUE
 from judgeboard.reviews.conflicts import open_conflicts
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.app import METHOD_PAGES, PAGES
+from judgeboard_dashboard.app import PAGES
 
 # Shows what people start themselves: a job, or an upload.
 STARTED_BY_PEOPLE = {"rejudge", "imports"}
-TOUR = [name for name in (*PAGES, *METHOD_PAGES) if name not in STARTED_BY_PEOPLE]
+TOUR = [name for listed in PAGES.values() for name in listed if name not in STARTED_BY_PEOPLE]
 
 
 @pytest.fixture(autouse=True)

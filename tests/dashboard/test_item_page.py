@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from sqlalchemy import insert, select
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, plain, press, shown
@@ -26,7 +27,10 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.reviews import mark_leading_flags
+from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import FLAG
 
 
 def flag_of(app: AppTest) -> int:
@@ -96,6 +100,45 @@ def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_stor
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
     assert (review.reviewer, review.decision, review.quality, review.groundedness) == ("Mara", "confirm", 3, 0.5)
     assert flag_of(page) != page_rows.flags["claims"]
+
+
+def labels(page, *starts: str) -> list[str]:
+    return [button.label for button in page.button if (button.key or "").startswith(starts)]
+
+
+def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    assert labels(page, "confirm_", "dismiss_") == ["Confirm · hallucinated", "Dismiss · grounded"]
+    page = press(page, "groundedD_")
+    assert labels(page, "confirm_", "dismiss_") == ["Confirm", "Dismiss"], "a person's own grade implies nothing"
+    press(press(page, "groundedD_"), "dismiss_")
+    with sqlite_store.reading() as connection:
+        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    assert (review.decision, review.label, review.label_implied) == ("dismiss", "grounded", True)
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "implied_labels", False, "test")
+    assert labels(open_page("item"), "confirm_", "dismiss_") == ["Confirm", "Dismiss"]
+
+
+def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, sqlite_store: Store) -> None:
+    response_id = page_rows.responses["claims"]
+    with sqlite_store.writing() as connection:
+        flag = dict(connection.execute(select(FLAG).where(FLAG.c.response_id == response_id)).mappings().one())
+        second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
+        connection.execute(insert(FLAG), {name: value for name, value in second.items() if name != "id"})
+        mark_leading_flags(connection, [response_id])
+    page = open_page("item", flag=flag["id"])
+    assert labels(page, "flag_") == ["All 2 flags"]
+    page = press(page, "flag_")
+    (chosen,) = labels(page, "flag_")
+    assert chosen.startswith("Only low ")
+    page = press(page, "dismiss_")
+    assert head(page).startswith("Saved: dismissed claims")
+    with sqlite_store.reading() as connection:
+        assert sorted(each.state for each in load_item(connection, response_id).flags) == ["dismissed", "open"]
+    press(page, "confirm_")
+    with sqlite_store.reading() as connection:
+        assert sorted(each.state for each in load_item(connection, response_id).flags) == ["confirmed", "dismissed"]
 
 
 def test_presses_that_arrive_together_grade_before_they_decide(page_rows, open_page, sqlite_store: Store) -> None:
@@ -192,8 +235,8 @@ def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
 def test_the_last_one_says_so(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness")
     press(page, "confirm_")
-    assert "That was the last open flag for this filter." in shown(page)
-    assert "other flags are open." in shown(page)
+    assert "That was the last answer for this filter." in shown(page)
+    assert "other answers have open flags." in shown(page)
     press(page, "undo")
     assert head(page).startswith("Undone: claims is open again.")
 
@@ -320,3 +363,33 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     press(press(page, "stored_"), "statement_")
     assert "**Granite** is." in shown(page), "marks are shown in the text as stored"
     assert "stored_" not in str([button.key for button in open_page("item", response="good").button])
+
+
+def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_store: Store) -> None:
+    filler = "The hall opens at nine. Coffee costs two euros. " * 60
+    passage = f"{filler}A rope of 60 m is enough at Ferrera. {filler}"
+    with sqlite_store.writing() as connection:
+        answer = "At Ferrera a rope of 60 m is enough."
+        store_responses(connection, [Response("log", "long", "How long a rope?", answer, (passage, filler))])
+    page = open_page("item", response="long")
+    [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
+    folded = re.compile('<details class="jb-fold"><summary data-n="([^"]+)"></summary>(.*?)</details>', re.DOTALL)
+    assert [number for number, _ in folded.findall(pane)] == [
+        "119 sentences (2,856 characters)",
+        "119 sentences (2,856 characters)",
+        "119 sentences (2,856 characters)",
+    ]
+    assert "A rope of 60 m is enough at Ferrera." in folded.sub("", pane)
+    assert plain(re.sub("<summary[^>]*></summary>", "", pane)).count(filler.strip()) == 3, "the text is whole"
+    press(page, "stored_")
+    assert "jb-fold" not in "".join(bodies(page))
+
+
+def test_each_sentence_of_an_answer_says_which_words_the_passages_are_searched_for(page_rows, open_page) -> None:
+    page = open_page("item", response=page_rows.responses["good"])
+    [text] = [body for body in bodies(page) if "jb-answer" in body]
+    assert re.findall(r'data-w="([^"]+)"', text) == [
+        "granite cools slowly surface",
+        "basalt older granite",
+        "basalt forms columns",
+    ]

@@ -1,12 +1,17 @@
-"""A reload begins a new session: what was given on the item in hand is there again, for its holder alone."""
+"""Drafts are kept beyond a session: after a reload, and on another server, for their author alone."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgeboard.domain import QueueOrder
+from app_pages import press
+from judgeboard.domain import ClaimMark, ClaimStatus, Label, QueueOrder
+from judgeboard.store.drafts import read_draft
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard_dashboard.review.drafts import MOST_KEPT, Draft, KeptDrafts
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.tables import DRAFT, RESPONSE
+from judgeboard_dashboard.review.claims import subject_of
+from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer
 from queue_case import QueueCase, queue_case
 
 
@@ -27,15 +32,32 @@ def weak(page: AppTest):
     return button
 
 
-def test_a_reload_brings_back_grade_and_note(queues, open_page) -> None:
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_reload_brings_back_grade_and_note(queues, open_page, stored: bool) -> None:
     page = open_page("item", queue="q")
     [field] = [one for one in page.text_input if one.key and one.key.startswith("note_")]
     field.input("half of it")
     weak(page).click().run()
+    if stored:
+        draft_writer().flush()
+        draft_writer.clear()  # as on another server
+        assert [row["content"] for row in queues.rows(DRAFT)] == [{"quality": 2, "note": "half of it"}]
     again = open_page("item", queue="q")
     assert weak(again).key == weak(page).key, "the same item"
     assert note(again) == "half of it"
     assert weak(again).proto.type == "primary"
+    press(again, "confirm_")
+    draft_writer().flush()
+    assert queues.rows(DRAFT) == [], "the review replaces it"
+    assert queues.reviews()[-1]["note"] == "half of it"
+
+
+def test_an_answer_outside_queues_keeps_its_draft_too(queues, page_rows, open_page) -> None:
+    page = press(open_page("item", flag=page_rows.flags["claims"]), "quality3_")
+    assert weak(page).proto.type == "secondary"
+    again = open_page("item", flag=page_rows.flags["claims"])
+    [gaps] = [one for one in again.button if one.key and one.key.startswith("quality3_")]
+    assert gaps.proto.type == "primary"
 
 
 def test_another_person_gets_another_item_and_nothing_of_it(queues, open_page) -> None:
@@ -46,18 +68,30 @@ def test_another_person_gets_another_item_and_nothing_of_it(queues, open_page) -
     assert weak(other).proto.type == "secondary"
 
 
-def test_the_oldest_drafts_go_first() -> None:
-    kept = KeptDrafts()
-    for number in range(MOST_KEPT + 1):
-        kept.keep(str(number), Draft(note=str(number)))
-    assert kept.of("0") is None
-    assert kept.of("1") == Draft(note="1")
+def test_a_draft_keeps_every_grade() -> None:
+    mark = ClaimMark(ClaimStatus.UNSUPPORTED, "The fee.", 0, 8)
+    draft = Draft(quality=2, label=Label.GROUNDED, note="n", scores={"tone": 3}, marks={subject_of(mark): mark})
+    assert Draft.from_content(draft.content()) == draft
+    assert Draft().content() == {}
 
 
-def test_a_kept_draft_is_not_changed_by_later_presses() -> None:
-    kept, draft = KeptDrafts(), Draft(note="first", scores={"tone": 2})
-    kept.keep("one", draft)
-    draft.note = "second"
-    draft.scores["tone"] = 5
-    given = kept.of("one")
-    assert given == Draft(note="first", scores={"tone": 2})
+def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one(store: Store) -> None:
+    case, writer = queue_case(store), DraftWriter()
+    case.flagged(0.1, 0.2)
+    case.queue(order=QueueOrder.OLDEST)
+    leased = case.lease(case.mara)
+    case.later(days=100_000)
+    case.say(leased, case.mara, note="done")
+    writer.put(store, case.mara.id, leased.response_id or 0, {"note": "late"})
+    writer.flush()
+    assert case.rows(DRAFT) == []
+    other = case.lease(case.mara)
+    writer.put(store, case.mara.id, other.response_id or 0, {"note": "secret"})
+    writer.flush()
+    with store.reading() as connection:
+        assert read_draft(connection, case.mara.id, other.response_id, None) == {"note": "secret"}
+        assert read_draft(connection, case.jon.id, other.response_id, None) is None
+    [name] = [row["external_id"] for row in case.rows(RESPONSE) if row["id"] == other.response_id]
+    with store.writing() as connection:
+        forget_response(connection, name, actor="test")
+    assert case.rows(DRAFT) == []

@@ -54,7 +54,7 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     leased = case.lease(mara, "pairs")
     decide_item(sqlite_store, leased.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=case.now)
-    page = open_page("queue", show="My reviews")
+    page = open_page("my_reviews")
     [button] = [one for one in page.button if one.key == "my_other"]
     assert button.label == "Your reviews of pairs"
     page = button.click().run()

@@ -44,7 +44,7 @@ def lines(store: Store):
 
 
 def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> None:
-    page = open_page("queue", show="My reviews")
+    page = open_page("my_reviews")
     assert "2 reviews, newest first" in shown(page)
     [table] = page.dataframe
     rows = table.value
@@ -58,22 +58,22 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqli
     case = queue_case(sqlite_store)
     case.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)
     case.reveal(case.review(case.mara, Decision.CONFIRM), case.mara, Decision.DISMISS)
-    [table] = open_page("queue", show="My reviews").dataframe
-    assert list(table.value["Review"]) == ["Dismissed, judge shown", "Confirmed, blind"]
+    [table] = open_page("my_reviews").dataframe
+    assert list(table.value["Review"]) == ["Confirmed, blind; then dismissed"], "one person, one answer, one line"
     item = shown(open_page("item", response=lines(sqlite_store)[0].response_id))
     assert "Mara confirmed (blind)" in item
     assert "Mara dismissed (judge shown)" in item
 
 
 def test_nothing_reviewed_is_said_and_nobody_is_asked_who_they_are(page_rows, open_page) -> None:
-    assert "You have not reviewed any answers yet." in shown(open_page("queue", show="My reviews"))
-    assert open_page("queue", reviewer="", show="My reviews").text_input(key="who_name")
+    assert "You have not reviewed any answers yet." in shown(open_page("my_reviews"))
+    assert open_page("my_reviews", reviewer="").text_input(key="who_name")
 
 
 def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(mine, page_rows, sqlite_store) -> None:
     newest, oldest = lines(sqlite_store)
     assert dict(rows_of(newest).query) == {"response": str(page_rows.responses["good"]), "edit": str(mine[1])}
-    assert dict(rows_of(oldest).query) == {"flag": str(page_rows.flags["claims"]), "edit": str(mine[0])}
+    assert dict(rows_of(oldest).query) == {"response": str(page_rows.responses["claims"]), "edit": str(mine[0])}
 
 
 def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqlite_store: Store) -> None:

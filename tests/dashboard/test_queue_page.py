@@ -64,7 +64,7 @@ def test_the_name_is_asked_on_the_first_page_and_can_be_changed(page_rows, open_
 
 
 def test_nothing_matches_says_so(page_rows, open_page) -> None:
-    assert "No open flag matches." in markup(open_page("queue", text="no such text"))
+    assert "No answer with an open flag matches." in markup(open_page("queue", text="no such text"))
 
 
 def test_an_empty_database_names_the_next_command(page_store: Store, open_page) -> None:

@@ -49,8 +49,8 @@ class AgreementChoice:
     ``judge_versions`` names one version for ``of`` judge and repeats (for repeats a judge's name means all its
     versions), or several for judges; empty means the default version, or all. ``grade`` None means the label of
     answers, the preference of pairs, and the most frequent measure of repeats. ``epsilon`` requests the alternative
-    annotator test. With ``reviewer_id`` a judge is compared with this person alone. Raises BadInput if a value is
-    unknown or fields do not go together.
+    annotator test. With ``reviewer_id`` a judge is compared with this person alone. Without ``implied_labels``, labels
+    that a decision implies do not count. Raises BadInput if a value is unknown or fields do not go together.
     """
 
     of: Of = "judge"
@@ -63,6 +63,7 @@ class AgreementChoice:
     by: By | None = None
     epsilon: float | None = None
     reviewer_id: int | None = None
+    implied_labels: bool = True
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -89,6 +90,7 @@ class AgreementChoice:
         of_judge, answers, epsilon = self.of == "judge", self.unit == "responses", self.epsilon
         yield answers and self.aspect is not None, "only pairs have an aspect: add --unit pairs"
         yield answers and self.unusable != "drop", "--unusable applies to pairs only: add --unit pairs"
+        yield not answers and not self.implied_labels, "--no-implied-labels applies to answers only"
         yield answers and self.grade == PREFERENCE, "only pairs have a preference: add --unit pairs"
         yield not answers and self.grade in GRADES, f"pairs have no {self.grade}; they have a preference per --aspect"
         allowed = ", ".join(sorted(_SLICES_OF_PAIRS))

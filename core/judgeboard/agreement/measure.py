@@ -71,6 +71,7 @@ def measure_agreement(
     unusable: UnusableAs = "drop",
     by: By | None = None,
     epsilon: float | None = None,
+    implied_labels: bool = True,
 ) -> AgreementResult:
     """Return how far people, a judge and people, judges, or a judge's repeats agree.
 
@@ -88,12 +89,16 @@ def measure_agreement(
         by: Also measures each slice: query_type, judge_version, generator, source, time (months), length, rule, or a
             metadata field as ``metadata.tenant``.
         epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
+        implied_labels: Counts labels that a decision on a flag implies.
 
     Raises:
         BadInput: Arguments that do not go together.
         NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
     """
-    choice = AgreementChoice(of, tuple(judge_versions), unit, aspect, grade, human, unusable, by, epsilon)
+    versions = tuple(judge_versions)
+    choice = AgreementChoice(
+        of, versions, unit, aspect, grade, human, unusable, by, epsilon, implied_labels=implied_labels
+    )
     with store.reading() as connection:
         return agreement_of(connection, choice)
 
@@ -155,7 +160,8 @@ def _load(connection: Connection, choice: AgreementChoice) -> Source:
         aspect = choice.aspect if choice.grade in {None, "preference"} else choice.grade
         return PairRatings(connection, aspect, choice.unusable, choice.human)
     grade = choice.grade or "label"
-    return AnswerRatings(connection, grade, source=PairSource.open(connection, choice.reviewer_id, choice.human, grade))
+    source = PairSource.open(connection, choice.reviewer_id, choice.human, grade, implied_labels=choice.implied_labels)
+    return AnswerRatings(connection, grade, source=source)
 
 
 def _people(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:

@@ -141,11 +141,17 @@ class PairSource:
 
     @classmethod
     def open(
-        cls, connection: Connection, reviewer_id: int | None = None, human: Human = "gold", grade: str | None = None
+        cls,
+        connection: Connection,
+        reviewer_id: int | None = None,
+        human: Human = "gold",
+        grade: str | None = None,
+        *,
+        implied_labels: bool = True,
     ) -> "PairSource":
         """Load all three grades, or the rubric dimension that ``grade`` names: `BadInput` if it has several scales."""
         scale = None if grade is None or grade in GRADES else _scale_of(connection, grade)
-        graded = load_graded(connection, None if scale is None else scale.grade)
+        graded = load_graded(connection, None if scale is None else scale.grade, implied_labels=implied_labels)
         return cls(graded, thresholds(connection).low_groundedness, reviewer_id, human, scale)
 
     def people(self, grade: str) -> PeopleValues:

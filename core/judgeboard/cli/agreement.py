@@ -70,6 +70,12 @@ from judgeboard.errors import BadInput
     metavar="query_type|judge_version|generator|source|time|length|rule|metadata.KEY",
     help="Also measure each slice separately, if it has at least 10 answers.",
 )
+@click.option(
+    "--implied-labels/--no-implied-labels",
+    default=True,
+    show_default=True,
+    help="Count labels that a decision on a flag implies.",
+)
 @click.option("--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?")
 @click.option(
     "--epsilon",

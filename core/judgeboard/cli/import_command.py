@@ -68,7 +68,8 @@ could be used, or a file could not be read to its end.
     "mapping",
     multiple=True,
     metavar="THEIRS=ours",
-    help="Name the field that a column of the file contains, for example Frage=query. Repeat for more columns. "
+    help="Name the field that a column of the file contains, for example Frage=query. Dots name a value inside an "
+    "object or a list: input.question=query, contexts.0.text=context. Repeat for more columns. "
     "Fields of answers: query, answer, context, external_id, asked_at, ...",
 )
 @click.option(

@@ -116,6 +116,7 @@ class Thresholds:
         0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
     )
     excuse_refusals: bool = True
+    implied_labels: bool = True
     random_seed: str = "judgeboard"
     always_review: tuple[str, ...] = ()
 
@@ -127,8 +128,9 @@ class Thresholds:
                     raise ValueError(f"{each.name} must be a number from {low:g} to {high:g}, not {value!r}")
                 if not low <= value <= high:
                     raise ValueError(f"{each.name} must lie from {low:g} to {high:g}, not {number_words(value)}")
-        if not isinstance(self.excuse_refusals, bool):
-            raise ValueError(f"excuse_refusals must be true or false, not {self.excuse_refusals!r}")
+        for name in ("excuse_refusals", "implied_labels"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if not isinstance(self.random_seed, str):
             raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
         if isinstance(self.always_review, str) or not all(isinstance(each, str) for each in self.always_review):

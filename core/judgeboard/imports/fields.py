@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -11,6 +12,8 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
+from judgeboard.store.filters import metadata_field, metadata_path
+from judgeboard.store.metadata import value_at
 from judgeboard.text import MAX_NAME, as_utc
 
 ColumnNames = Mapping[str, tuple[str, ...]]
@@ -100,12 +103,50 @@ def parse_mapping(pairs: Iterable[str]) -> dict[str, str]:
     return mapping
 
 
+NESTED_DEPTH = 4
+MAX_NESTED = 200
+
+
+def nested_names(values: Mapping[str, Any]) -> list[str]:
+    """Return the names of the values inside objects and lists, of which the first item counts: ``input.question``."""
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [((name,), value) for name, value in values.items() if name]
+    names: list[str] = []
+    while waiting and len(names) < MAX_NESTED:
+        path, value = waiting.pop(0)
+        first = enumerate(value[:1]) if isinstance(value, list) else ()
+        inner = value.items() if isinstance(value, dict) else first
+        if len(path) > 1 and value is not None:
+            names.append(metadata_field(path))
+        if len(path) < NESTED_DEPTH:
+            waiting += [((*path, key), each) for key, each in inner if key != ""]
+    return names
+
+
+def _nested_paths(mapping: Mapping[str, str]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """Yield the columns of a mapping that may name a value inside another column, with the keys to it."""
+    for theirs in mapping:
+        with suppress(BadInput):
+            path = metadata_path(theirs)
+            if len(path) > 1:
+                yield theirs, path
+
+
+def _without(values: dict[str, Any], path: Sequence[str | int]) -> dict[str, Any]:
+    """Return an object without the value at a path of keys; objects that become empty go with it."""
+    key, *rest = path
+    if key not in values or (rest and not isinstance(values[key], dict)):  # type: ignore[index]
+        return values
+    inner = _without(values[key], rest) if rest else {}  # type: ignore[index]
+    return {name: inner if name == key else value for name, value in values.items() if name != key or inner}
+
+
 class Columns:
     """Decides which column of a file is which field, for every set of columns that its rows have.
 
     ``fields`` are the fields of this kind of file and their other names. ``mapping``, ``{theirs: ours}``, comes before
-    all names. ``left_over`` says how a column that is no field is handled. ``reads_left_over`` says whether such a
-    column is read all the same, given the fields with a column.
+    all names; a name with dots that is no column names a value inside one. ``left_over`` says how a column that is no
+    field is handled. ``reads_left_over`` says whether such a column is read all the same, given the fields with a
+    column.
     """
 
     def __init__(
@@ -118,6 +159,7 @@ class Columns:
     ) -> None:
         self._fields = fields
         self._mapping = {theirs: _field(fields, theirs, ours) for theirs, ours in (mapping or {}).items()}
+        self._nested = dict(_nested_paths(self._mapping))
         self._left_over = left_over
         self._reads_left_over = reads_left_over
         self._plans: dict[tuple[str, ...], Plan] = {}
@@ -136,6 +178,20 @@ class Columns:
     def names(self) -> list[str]:
         """The columns of the rows so far, in the order of the file."""
         return list(self._seen)
+
+    @property
+    def nested(self) -> list[str]:
+        """The names of the values inside the first objects and lists of the rows so far."""
+        return nested_names({name: column.example for name, column in self._seen.items()})
+
+    def unfolded(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return a row in which the values inside columns that the mapping names are columns."""
+        row = values
+        for theirs, path in self._nested.items():
+            value = None if theirs in values else value_at(values, path)
+            if value is not None:
+                row = {**_without(row, path), theirs: value}
+        return row
 
     def plan(self, values: Mapping[str, Any]) -> Plan:
         """Return the decision for a row with these columns, and add the row to the report."""

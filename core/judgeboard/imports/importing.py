@@ -384,13 +384,14 @@ class Reading(Iterator[Any]):
         ahead = list(itertools.islice(items, 1))
         for item in ahead:
             if isinstance(item, Row):
-                self._columns.plan(item.values)
+                self._columns.plan(self._columns.unfolded(item.values))
             if self._columns.unseen and len(ahead) < LOOK_AHEAD:
                 ahead.extend(itertools.islice(items, 1))
         if missing := self._columns.unseen:
+            names = [*self._columns.names[:30], *(self._columns.nested[:30] if "." in missing[0] else ())]
             raise BadInput(
                 f"--map: {self.name} has no column {missing[0]!r} in its first {len(ahead):,} rows; "
-                f"it has {', '.join(self._columns.names[:30]) or 'no columns'}"
+                f"it has {', '.join(names) or 'no columns'}"
             )
         return itertools.chain(ahead, items)
 
@@ -406,12 +407,13 @@ class Reading(Iterator[Any]):
         self._source.close()
 
     def _record(self, row: Row) -> Any:
-        plan = self._columns.plan(row.values)
+        values = self._columns.unfolded(row.values)
+        plan = self._columns.plan(values)
         if fault := fault_in(row.values):
             theirs, reason = fault
             ours = next((ours for ours, name in plan.taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
-        cells = Cells(row.values, plan.taken, plan.extra, self.format.textual)
+        cells = Cells(values, plan.taken, plan.extra, self.format.textual)
         try:
             record = self.kind.build(cells)
         except Unusable as error:

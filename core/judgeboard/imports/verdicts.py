@@ -1,13 +1,13 @@
 """Verdicts of judges that were recorded elsewhere."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Label, Status, Verdict, checked_groundedness, checked_quality
+from judgeboard.domain import Claim, ClaimStatus, Label, Status, Verdict, checked_groundedness, checked_quality
 from judgeboard.imports.fields import (
     ERROR,
     JUDGE,
@@ -24,9 +24,10 @@ from judgeboard.imports.fields import (
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
+from judgeboard.judges.rag import located
 from judgeboard.store.judgments import NewJudgment, first_recorded_verdicts
 from judgeboard.store.pairs import sides_named
-from judgeboard.store.responses import Named, responses_named
+from judgeboard.store.responses import Named, judge_inputs, responses_named
 from judgeboard.store.storing import store_judgments
 
 
@@ -57,6 +58,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         "scores": ("scores", "dimensions"),
         "scale": ("scale",),
         "reasoning": REASONING,
+        "claims": ("claims",),
         "raw": RAW,
         "status": ("status",),
         "error": ERROR,
@@ -84,6 +86,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             quality=quality,
             label=label,
             reasoning=cells.text("reasoning"),
+            claims=_claims(cells),
             raw=raw_text(cells.get("raw")),
             error=cells.text("error"),
             scores=scores,
@@ -109,8 +112,13 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             version = recorded_version(connection, RecordedJudge(judge), now)
             known = first_recorded_verdicts(connection, version.id, set(response_ids.values()))
             new: dict[int, NewJudgment] = {}
+            with_claims = [id_ for index, id_ in response_ids.items() if records[index].verdict.claims]
+            inputs = judge_inputs(connection, with_claims) if with_claims else {}
             for index, response_id in response_ids.items():
                 verdict = records[index].verdict
+                if verdict.claims and (item := inputs.get(response_id)) is not None:
+                    claims = tuple(located(claim, item.answer, item.passages) for claim in verdict.claims)
+                    verdict = replace(verdict, claims=claims)
                 if response_id not in known:
                     new[index] = NewJudgment(response_id, 0, 0, verdict)
                 elif not known[response_id].equals(verdict):
@@ -134,5 +142,27 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             "quality": verdict.quality,
             **scores_as_row("scores", verdict.scores),
             "reasoning": verdict.reasoning,
+            **({"claims": [claim.text for claim in verdict.claims]} if verdict.claims else {}),
             "raw": verdict.raw,
         }
+
+
+_QUOTES = ("answer_quote", "passage_quote")
+
+
+def _claims(cells: Cells) -> tuple[Claim, ...] | None:
+    """Return the claims of a row: objects with ``text`` and ``status``, and what they quote of answer and passage."""
+    objects = cells.objects("claims")
+    if objects is None:
+        return None
+    claims = []
+    for number, each in enumerate(objects, start=1):
+        texts = [each.get("text"), *(each.get(name) for name in _QUOTES if each.get(name) is not None)]
+        passage = each.get("passage")
+        if not all(isinstance(text, str) for text in texts):
+            raise Unusable("claims", f"claim {number} needs a text; quotes are texts too")
+        if passage is not None and (isinstance(passage, bool) or not isinstance(passage, int)):
+            raise Unusable("claims", f"claim {number}: the passage is its number, from 1")
+        status = checked("claims", ClaimStatus, each.get("status"))
+        claims.append(Claim(each["text"], status, each.get("answer_quote"), passage, each.get("passage_quote")))
+    return tuple(claims)

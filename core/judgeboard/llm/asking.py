@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -11,6 +12,9 @@ from judgeboard.llm.chat import REPLACED, ChatModel, ChatRequest, Message, NoRep
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.prices import Price
 from judgeboard.text import storable_json
+
+SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
+"""Where requests are kept as sent, for who shows them; None keeps none."""
 
 _CODE_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
@@ -146,17 +150,25 @@ async def ask(
         parse: Reads a reply; raises UnusableReply with the reason.
         repair: Makes the text of the repair request from that reason; None asks once only.
     """
+    _keep(request)
     first = _heard(await chat.complete(request), request, parse)
     if repair is None or first.status is not Status.UNPARSABLE or first.attempts[-1].status == "truncated":
         return first
     answered: Message = {"role": "assistant", "content": first.raw or ""}
     question: Message = {"role": "user", "content": repair(first.error or "")}
     again = replace(request, messages=[*request.messages, answered, question], repair=True)
+    _keep(again)
     second = _heard(await chat.complete(again), again, parse)
     attempts = first.attempts + second.attempts
     if second.status is Status.ERROR:
         return replace(first, attempts=attempts, error=f"{first.error}; the repair request failed: {second.error}")
     return replace(second, attempts=attempts)
+
+
+def _keep(request: ChatRequest) -> None:
+    kept = SENT.get()
+    if kept is not None:
+        kept.append(request)
 
 
 def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], T]) -> Asked[T]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -53,7 +54,12 @@ td.n,th.n{text-align:right}
 
 
 def report_results(
-    connection: Connection, grade: GradeName, version_id: int | None, human: Human
+    connection: Connection,
+    grade: GradeName,
+    version_id: int | None,
+    human: Human,
+    *,
+    implied_labels: bool = True,
 ) -> list[AgreementResult]:
     """Return the results of a report: a judge and people, people with each other, judges with each other.
 
@@ -68,7 +74,7 @@ def report_results(
     results = []
     for choice in choices:
         with suppress(NotFound):  # a report has what is there
-            results.append(agreement_of(connection, choice))
+            results.append(agreement_of(connection, replace(choice, implied_labels=implied_labels)))
     return results
 
 

@@ -1,6 +1,6 @@
 """Changes of one's own reviews and comments: undo, edit, withdraw, and the reason to differ from the judge."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from judgeboard.reviews.checks import (
     checked_request,
     checked_text,
 )
-from judgeboard.reviews.decisions import LONGEST_ID, new_review, store_review
+from judgeboard.reviews.decisions import LONGEST_ID, new_review, store_review, withdrawal
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.queues import check_required
 from judgeboard.store.engine import Store
@@ -34,7 +34,6 @@ from judgeboard.store.reviewers import Reviewer, people_to_mention
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedResponse,
-    NewReview,
     StoredReview,
     comment_by_id,
     comment_by_key,
@@ -56,23 +55,22 @@ FROM_GROUNDEDNESS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """A withdrawn review; ``reopened`` if its flag is open again because of it, ``message`` tells its author."""
+    """A withdrawn review; ``reopened`` if one of its flags is open again, ``message`` tells its author."""
 
     response_id: int | None
     pair_id: int | None
-    flag_id: int | None
+    flag_ids: tuple[int, ...]
     reopened: bool
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The review that replaces the edited one, and the state of its flag (None without one)."""
+    """The review that replaces the edited one, and the states of its flags."""
 
     review_id: int
     response_id: int | None
-    flag_id: int | None
-    state: FlagState | None
+    states: dict[int, FlagState]
     repeated: bool
 
 
@@ -88,33 +86,33 @@ class Judged(Protocol):
 
 
 def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> Undone:
-    """Withdraw a current review; a flag that it decided is open again.
+    """Withdraw a current review; the flags that it decided are open again.
 
-    If a newer flag of the same rule is open on the answer, the old flag is superseded instead. Earlier reviews that
+    If a newer flag of the same rule is open on the answer, an old flag is superseded instead. Earlier reviews that
     this one replaced stay in the history and do not become current again. In a named queue the reviewer leases the item
     again, and their grade after the reveal is withdrawn too; that they have seen the judge stays recorded. Raises
     DecisionRefused if it is somebody else's review or not current.
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        review, flag, response = lock_reviewed(connection, review_id)
+        review, flags, response = lock_reviewed(connection, review_id)
         item_id = review.queue_item_id
         stored = review_by_key(connection, key)
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)
             item_state = None if item_id is None else item_by_id(connection, item_id).state
-            return _undone(review, response, None if flag is None else flag.state, item_state)
+            return _undone(review, response, {flag.id: flag.state for flag in flags}, item_state)
         check_own(connection, review, reviewer, "undo it")
         if item_id is not None and review.stage is Stage.BLIND:
             revealed = revealed_review(connection, item_id, review.reviewer_id)
             if revealed is not None:
-                insert_review(connection, _withdrawal(revealed, f"{key}:revealed", at))
-        withdrawal = _withdrawal(review, key, at, seen_since(connection, review.id))
-        of = {"flag": review.flag_id} if review.pair_id is None else {"item": item_id}
-        store_review(connection, "undo", withdrawal, reviewer, undone=review_id, **of)
+                insert_review(connection, withdrawal(revealed, f"{key}:revealed", at))
+        withdrawn = withdrawal(review, key, at, seen_since(connection, review.id))
+        of = {"flags": review.flag_ids} if review.pair_id is None else {"item": item_id}
+        store_review(connection, "undo", withdrawn, reviewer, undone=review_id, **of)
         if item_id is not None:
             reopen_lease(connection, review.id, until=at + UNDO_LEASE)
-        return _undone(review, response, *update_states(connection, item_id, flag, at))
+        return _undone(review, response, *update_states(connection, item_id, flags, at))
 
 
 def edit(
@@ -129,7 +127,7 @@ def edit(
     request_key: str,
     now: datetime | None = None,
 ) -> Edited:
-    """Replace one's own current review of an answer; its flag and its queue item follow.
+    """Replace one's own current review of an answer; its flags and its queue item follow.
 
     A decision stays a decision (confirm, dismiss or unsure), and a grade stays a grade. A blind review in a queue
     cannot be edited: it can be undone until the judge is revealed, and its author can add a review after that.
@@ -141,13 +139,13 @@ def edit(
     """
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        review, flag, response = lock_reviewed(connection, review_id)
+        review, flags, response = lock_reviewed(connection, review_id)
         stored = review_by_key(connection, request.request_key)
         if response is None:
             raise DecisionRefused("A review of a pair cannot be edited: undo it and review the pair again.")
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)
-            return Edited(stored.id, response.id, review.flag_id, None if flag is None else flag.state, repeated=True)
+            return Edited(stored.id, response.id, {flag.id: flag.state for flag in flags}, repeated=True)
         check_own(connection, review, reviewer, "edit it")
         _check_editable(connection, review, decision, grade)
         item_id = review.queue_item_id
@@ -157,21 +155,21 @@ def edit(
             decision,
             grade,
             judgment_seen_id,
-            flag_id=review.flag_id,
+            flag_ids=review.flag_ids,
             queue_item_id=item_id,
             stage=review.stage,
             replaces=review_id,
             label_schema_id=review.label_schema_id,
             **request._asdict(),
         )
-        details = {"edited": review_id, "flag": review.flag_id, "decision": decision}
+        details = {"edited": review_id, "flags": review.flag_ids, "decision": decision}
         new_id = store_review(connection, "edit", new, reviewer, **details)
         if item_id is not None:
             lease = lease_of(connection, item_id, reviewer.id)
             if lease is not None and lease.review_id == review_id:
                 use_lease(connection, lease.id, new_id)
-        state, _ = update_states(connection, item_id, flag, request.at)
-        return Edited(new_id, response.id, review.flag_id, state, repeated=False)
+        states, _ = update_states(connection, item_id, flags, request.at)
+        return Edited(new_id, response.id, states, repeated=False)
 
 
 def explain_difference(
@@ -269,31 +267,21 @@ def withdraw_comment(
         return _write(connection, "withdraw_comment", response_id, reviewer, None, comment_id, key, now)
 
 
-def _withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ...] | None = None) -> NewReview:
-    return NewReview(
-        response_id=review.response_id,
-        pair_id=review.pair_id,
-        flag_id=review.flag_id,
-        queue_item_id=review.queue_item_id,
-        reviewer_id=review.reviewer_id,
-        decision=Decision.WITHDRAWN,
-        replaces=review.id,
-        seen=seen,
-        request_key=key,
-        at=at,
-    )
-
-
 def _undone(
-    review: StoredReview, response: LockedResponse | None, state: FlagState | None, item_state: ItemState | None
+    review: StoredReview,
+    response: LockedResponse | None,
+    states: Mapping[int, FlagState],
+    item_state: ItemState | None,
 ) -> Undone:
     decided = review.decision in STATE_AFTER
+    reopened = decided and FlagState.OPEN in states.values()
+    superseded = bool(states) and set(states.values()) == {FlagState.SUPERSEDED}
     name = "" if response is None else shortened(response.external_id, LONGEST_ID)
     if response is None:
         message = f"Undone: pair {review.pair_id} is yours again."
-    elif decided and state is FlagState.SUPERSEDED:
+    elif decided and superseded:
         message = "Cannot reopen: a newer flag is open on this answer."
-    elif decided and state in {FlagState.OPEN, None} and item_state is not ItemState.ADJUDICATED:
+    elif decided and (reopened or not states) and item_state is not ItemState.ADJUDICATED:
         message = f"Undone: {name} is open again."
     elif decided:
         message = f"Undone: your review of {name} is withdrawn; other reviews decide it."
@@ -302,8 +290,7 @@ def _undone(
     else:
         earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
         message = f"Undone: your grade of {name} is withdrawn.{earlier}"
-    reopened = decided and state is FlagState.OPEN
-    return Undone(review.response_id, review.pair_id, review.flag_id, reopened, message)
+    return Undone(review.response_id, review.pair_id, review.flag_ids, reopened, message)
 
 
 def _check_editable(connection: Connection, review: StoredReview, decision: Decision | None, grade: Grade) -> None:

@@ -85,7 +85,10 @@ def checked_grade(
     if note or corrected or grade.texts:
         check_not_forgotten(response)  # what was blanked would be written down again
     marks = _checked_marks(connection, grade.claim_marks, response)
-    return replace(grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks)
+    implied = grade.label_implied and grade.label is not None
+    return replace(
+        grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks, label_implied=implied
+    )
 
 
 def checked_text(what: str, text: str | None) -> str | None:

@@ -12,23 +12,27 @@ from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
 from judgeboard.reviews.label_schemas import checked_fields
-from judgeboard.reviews.outcome import update_states
+from judgeboard.reviews.outcome import held_words, update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
+from judgeboard.store.drafts import delete_draft
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
+from judgeboard.store.queue_items import reviewed_in_queue
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedFlag,
     LockedResponse,
     NewReview,
+    StoredReview,
+    current_reviews,
     insert_review,
-    latest_review,
     lock_flag,
     lock_response,
     lock_subject,
+    open_flag_ids,
     preferences_of,
     review_by_key,
 )
@@ -40,12 +44,16 @@ VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A stored decision and the state of its flag; ``repeated`` if the same request had stored it before."""
+    """A stored decision; ``state`` is that of the flag that was named, ``flag_ids`` are all that it decides.
+
+    ``held`` says why flags stay open (`held_words`). ``repeated``: the same request had stored the decision before.
+    """
 
     review_id: int
-    flag_id: int
+    flag_ids: tuple[int, ...]
     state: FlagState
     repeated: bool
+    held: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,7 @@ def decide(
     store: Store,
     *,
     flag_id: int,
+    alone: bool = False,
     reviewer: Reviewer,
     decision: Decision,
     grade: Grade = NOTHING,
@@ -68,15 +77,16 @@ def decide(
     request_key: str,
     now: datetime | None = None,
 ) -> Decided:
-    """Store a reviewer's decision on an open flag, with an optional grade.
+    """Store a reviewer's decision on an open flag and all other open flags of its answer, with an optional grade.
 
-    Confirm and dismiss close the flag, unless a queue still needs reviews of the answer: then the flag stays open.
-    Unsure leaves the flag open for others; a later decision of the same reviewer replaces it. A judgment newer than
-    ``judgment_seen_id`` does not refuse the decision.
+    ``alone`` decides this flag only. Confirm and dismiss close the flags, unless a queue still needs reviews of the
+    answer: then they stay open. Unsure leaves them open for others. A later decision of the same reviewer replaces an
+    earlier one on any of the flags. A judgment newer than ``judgment_seen_id`` does not refuse the decision.
 
     Raises:
         DecisionRefused: The flag is not open any more; the message says why, and a grade or a note that came with the
-            decision is stored as a review without a decision. Or the reviewer must review the answer blind in a queue.
+            decision is stored as a review without a decision. Or the reviewer must review the answer blind in a queue,
+            or has reviewed it in a queue that needs more reviews: that review counts.
     """
     if decision is Decision.WITHDRAWN:
         raise BadInput("a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it")
@@ -85,8 +95,9 @@ def decide(
         flag = lock_flag(connection, flag_id)
         stored = review_by_key(connection, request.request_key)
         if stored is not None:
-            check_same(stored, reviewer, same=stored.flag_id == flag_id and stored.decision is decision)
-            return Decided(stored.id, flag_id, flag.state, repeated=True)
+            check_same(stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision)
+            held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
+            return Decided(stored.id, stored.flag_ids, flag.state, repeated=True, held=held)
         check_not_blind(connection, reviewer, flag.response.id, None, flag.response.external_id)
         review = new_review(
             connection,
@@ -94,16 +105,22 @@ def decide(
             decision,
             grade,
             judgment_seen_id,
-            flag_id=flag.id,
             **request._asdict(),
         )
+        in_queue = reviewed_in_queue(connection, flag.response.id, reviewer.id)
+        if flag.state is FlagState.OPEN and in_queue is None:
+            flag_ids = (flag.id,) if alone else open_flag_ids(connection, flag.response.id)
+            review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
+            review_id = store_review(connection, "decide", review, reviewer, flags=review.flag_ids, decision=decision)
+            flags = [lock_flag(connection, id_) for id_ in review.flag_ids]
+            states, _ = update_states(connection, None, flags, request.at)
+            held = held_words(connection, states) if decision in STATE_AFTER else None
+            return Decided(review_id, review.flag_ids, states[flag.id], repeated=False, held=held)
         if flag.state is FlagState.OPEN:
-            review = _replacing_own(connection, review, Decision.UNSURE, *STATE_AFTER)
-            review_id = store_review(connection, "decide", review, reviewer, flag=flag.id, decision=decision)
-            state, _ = update_states(connection, None, flag, request.at)
-            return Decided(review_id, flag.id, state or flag.state, repeated=False)
-        refusal = _why_closed(connection, flag, review)
-        refusal += keep_draft(connection, _replacing_own(connection, review, None), reviewer, flag=flag.id)
+            refusal = f"Your review in the queue “{in_queue}” counts: undo it there to decide again."
+        else:
+            refusal = _why_closed(connection, flag, review)
+        refusal += keep_draft(connection, _replacing_grade(connection, review), reviewer, flag=flag.id)
     raise DecisionRefused(refusal)  # after the commit: the draft stays
 
 
@@ -131,7 +148,7 @@ def grade(
         response = lock_response(connection, response_id)
         stored = review_by_key(connection, request.request_key)
         if stored is not None:
-            check_same(stored, reviewer, same=(stored.response_id, stored.flag_id) == (response_id, None))
+            check_same(stored, reviewer, same=(stored.response_id, stored.flag_ids) == (response_id, ()))
             return stored.id
         check_not_blind(connection, reviewer, response.id, None, response.external_id)
         review = new_review(
@@ -142,7 +159,7 @@ def grade(
             judgment_seen_id,
             **request._asdict(),
         )
-        return store_review(connection, "grade", _replacing_own(connection, review, None), reviewer)
+        return store_review(connection, "grade", _replacing_grade(connection, review), reviewer)
 
 
 def prefer(
@@ -240,15 +257,21 @@ def new_review(
 
 
 def store_review(connection: Connection, kind: str, review: NewReview, reviewer: Reviewer, **details: Any) -> int:
-    """Store a review with its event and return its id."""
+    """Store a review with its event, delete its draft, and return its id."""
     review_id = insert_review(connection, review)
+    delete_draft(connection, review.reviewer_id, review.response_id, review.pair_id)
     all_details = {"review": review_id, **details}
     record_event(connection, kind, reviewer.name, response_id=review.response_id, details=all_details, now=review.at)
     return review_id
 
 
 def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:
-    """Store the grade or note of a refused decision as a review without one; return the sentence about it, if any."""
+    """Store the grade or note of a refused decision as a review without one; return the sentence about it, if any.
+
+    A label that the decision implies is not kept.
+    """
+    if refused.grade.label_implied:
+        refused = replace(refused, grade=replace(refused.grade, label=None, label_implied=False))
     if refused.grade == NOTHING:
         return ""
     key = f"{refused.request_key}:kept"
@@ -261,7 +284,8 @@ def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, *
 def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> str:
     """Return why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
     external_id = shortened(flag.response.external_id, LONGEST_ID)
-    first = latest_review(connection, flag.response.id, flag_id=flag.id, decisions=tuple(STATE_AFTER))
+    decided = current_reviews(connection, flag.response.id, flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
+    first = decided[0] if decided else None
     if first is None or first.decision is None:
         return f"A newer judgment replaced this flag on {external_id}."
     who = "You" if first.reviewer_id == review.reviewer_id else shortened(first.by, LONGEST_NAME)
@@ -271,13 +295,49 @@ def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> 
     return f"{who} {VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
 
 
-def _replacing_own(connection: Connection, review: NewReview, *decisions: Decision | None) -> NewReview:
-    """Let a review replace the reviewer's current one on the same flag, outside queues, with one of ``decisions``."""
-    own = latest_review(
+def replacing_earlier(connection: Connection, review: NewReview, *, alone: bool = False) -> NewReview:
+    """Let a decision replace the reviewer's earlier ones outside queues on any of its flags: one of them counts.
+
+    It then decides all their flags. A decision on a flag ``alone`` leaves one that covers other flags too.
+    """
+    if not review.flag_ids:
+        return review
+    earlier = current_reviews(
         connection,
         review.response_id,
-        flag_id=review.flag_id,
-        decisions=decisions,
+        flag_ids=review.flag_ids,
+        decisions=(Decision.UNSURE, *STATE_AFTER),
         reviewer_id=review.reviewer_id,
     )
-    return replace(review, replaces=None if own is None else own.id)
+    if alone:
+        earlier = [each for each in earlier if each.flag_ids == review.flag_ids]
+    if not earlier:
+        return review
+    for number, other in enumerate(earlier[1:]):
+        insert_review(connection, withdrawal(other, f"{review.request_key}:replaced{number}", review.at))
+    flag_ids = {flag_id for each in earlier for flag_id in each.flag_ids}.union(review.flag_ids)
+    return replace(review, replaces=earlier[0].id, flag_ids=tuple(sorted(flag_ids)))
+
+
+def withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ...] | None = None) -> NewReview:
+    """Return the row that withdraws a review."""
+    return NewReview(
+        response_id=review.response_id,
+        pair_id=review.pair_id,
+        flag_ids=review.flag_ids,
+        queue_item_id=review.queue_item_id,
+        reviewer_id=review.reviewer_id,
+        decision=Decision.WITHDRAWN,
+        replaces=review.id,
+        seen=seen,
+        request_key=key,
+        at=at,
+    )
+
+
+def _replacing_grade(connection: Connection, review: NewReview) -> NewReview:
+    """Let a grade without a decision replace the one that the reviewer stored in this way before."""
+    own = current_reviews(
+        connection, review.response_id, flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
+    )
+    return replace(review, replaces=own[0].id if own else None)

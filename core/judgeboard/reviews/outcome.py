@@ -1,6 +1,6 @@
 """The state of queue items and flags that follows from their current reviews."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,8 @@ from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
     QueueReview,
     decided_state,
-    flags_of,
+    flags_decided_at,
+    holding_items,
     item_by_id,
     reviews_on,
     set_item_state,
@@ -85,15 +86,29 @@ def _counts(review: QueueReview) -> bool:
 
 
 def update_states(
-    connection: Connection, item_id: int | None, flag: LockedFlag | None, now: datetime
-) -> tuple[FlagState | None, ItemState | None]:
-    """Update the item and the flag of a review that was added, replaced or withdrawn; return their states."""
-    item_state = None if item_id is None else update_item_state(connection, item_id, now)
-    if flag is None:
-        return None, item_state
-    state = update_flag_state(connection, lock_flag(connection, flag.id) if item_id is not None else flag)
-    follow_queues(connection, [flag.response.id], now)
-    return state, item_state
+    connection: Connection, item_id: int | None, flags: Sequence[LockedFlag], now: datetime
+) -> tuple[dict[int, FlagState], ItemState | None]:
+    """Update the item and the flags of a review that was added, replaced or withdrawn; return their states."""
+    if item_id is not None:
+        item_state = update_item_state(connection, item_id, now)
+        return {flag.id: lock_flag(connection, flag.id).state for flag in flags}, item_state
+    states = {flag.id: update_flag_state(connection, flag) for flag in flags}
+    if flags:
+        follow_queues(connection, [flags[0].response.id], now)
+    return states, None
+
+
+def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str | None:
+    """Return why decided flags, given with their states, stay open: the queues that hold them; None if none does."""
+    flag_ids = [flag_id for flag_id, state in states.items() if state is FlagState.OPEN]
+    reasons = []
+    for name, item_id, needed in holding_items(connection, flag_ids):
+        result = outcome(reviews_on(connection, item_id), needed)
+        needs = f"{result.more} review{'' if result.more == 1 else 's'}" if result.more else "an adjudication"
+        reasons.append(f"queue “{name}” still needs {needs}")
+    if not reasons:
+        return None
+    return f"The {'flag stays' if len(flag_ids) == 1 else 'flags stay'} open: {', '.join(reasons)}."
 
 
 def update_flag_state(connection: Connection, flag: LockedFlag) -> FlagState:
@@ -123,7 +138,7 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
         state = ItemState.LEFT  # a later flag added the same answer to the queue again
     set_item_state(connection, item, state, now, leases=result.more if state is ItemState.OPEN else 0)
     if item.repeat_for is None and item.response_id is not None:
-        for flag_id in sorted(flags_of(connection, [item_id])[item_id]):
+        for flag_id in flags_decided_at(connection, item_id):
             update_flag_state(connection, lock_flag(connection, flag_id))
         follow_queues(connection, [item.response_id], now)
     return state

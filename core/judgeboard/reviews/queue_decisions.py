@@ -10,7 +10,7 @@ from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, Q
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_request
-from judgeboard.reviews.decisions import keep_draft, new_review, store_review
+from judgeboard.reviews.decisions import keep_draft, new_review, replacing_earlier, store_review
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_required
@@ -23,7 +23,7 @@ from judgeboard.store.notifications import CONFLICT
 from judgeboard.store.preferences import saw_hidden_parts
 from judgeboard.store.queue_items import (
     QueueItem,
-    flags_of,
+    flags_to_decide,
     had_all_reviews,
     has_seen,
     item_by_id,
@@ -41,7 +41,6 @@ from judgeboard.store.reviews import (
     preferences_of,
     review_by_id,
     review_by_key,
-    worst_flag,
 )
 
 NOT_IN_CONFLICT = {
@@ -144,6 +143,7 @@ def decide_item(
         refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
         if lease is not None and refusal is None:
             check_required(queue, decision, grade)
+            review = replacing_earlier(connection, review)
             review_id = store_review(connection, "decide_item", review, reviewer, **details)
             use_lease(connection, lease.id, review_id)
             state = update_item_state(connection, item.id, request.at)
@@ -154,7 +154,7 @@ def decide_item(
                 record_event(connection, CONFLICT, by, response_id=of, details=about, now=request.at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
-        draft = replace(review, queue_item_id=None, flag_id=None)
+        draft = replace(review, queue_item_id=None, flag_ids=())
         refusal = f"{refusal}{keep_draft(connection, draft, reviewer, **details | {'decision': None})}"
     raise DecisionRefused(refusal)  # after the commit: the draft stays
 
@@ -243,7 +243,7 @@ def answer_reveal(
             decision,
             grade,
             judgment_seen_id,
-            flag_id=blind.flag_id,
+            flag_ids=blind.flag_ids,
             queue_item_id=item.id,
             stage=Stage.REVEALED,
             seen=(JUDGE,),
@@ -322,8 +322,8 @@ def _item_review(
     reviewer_id: int,
     **columns: Any,
 ) -> NewReview:
-    flags = () if response is None else flags_of(connection, [item.id])[item.id]
-    columns |= {"flag_id": worst_flag(connection, flags), "queue_item_id": item.id, "pair_id": item.pair_id}
+    flag_ids = () if response is None else flags_to_decide(connection, item)
+    columns |= {"flag_ids": flag_ids, "queue_item_id": item.id, "pair_id": item.pair_id}
     shown = None if item.pair_id is None else order_for(item.pair_id, reviewer_id)
     return new_review(
         connection, response, decision, grade, judgment_seen_id, shown=shown, reviewer_id=reviewer_id, **columns

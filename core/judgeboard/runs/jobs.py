@@ -11,12 +11,13 @@ from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.endpoint import choose_provider
 from judgeboard.llm.prices import price_of
 from judgeboard.llm.provider import is_address
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import check_limits
-from judgeboard.settings import load_settings
+from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
@@ -194,13 +195,15 @@ def request_rejudge(
     max_cost: float | None = None,
     concurrency: int = 16,
     estimate: CallEstimate | None = None,
+    api_key: str | None = None,
     actor: Actor,
 ) -> str:
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
 
     ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``failed`` or ``plain``, as for
     `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate`` is the one that
-    the person saw. A reviewer can rejudge one answer, with a stored judge version at its usual address.
+    the person saw. ``api_key`` is kept in the memory of this process, which then runs the job itself. A reviewer can
+    rejudge one answer, with a stored judge version at its usual address.
 
     Raises:
         NotAllowed: A reviewer requests more than one answer, or a new judge.
@@ -216,6 +219,7 @@ def request_rejudge(
             "mode": mode,
             "max_cost": max_cost,
             "concurrency": concurrency,
+            **({OWN_KEY: True} if api_key else {}),
         },
         judge=judge,
         run_id=None,
@@ -225,14 +229,50 @@ def request_rejudge(
         cancelled_at=None,
         failed=None,
     )
-    with allowed(store, actor, Action.REJUDGE_ONE) as connection:
-        if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
-            job = _for_reviewer(connection, job, actor)
-        lock_requests(connection)
-        _refuse_twice(connection, job)
-        insert_job(connection, job)
-        record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
+    if api_key:
+        _held_keys[job.id] = api_key  # before any worker sees the job
+    try:
+        with allowed(store, actor, Action.REJUDGE_ONE) as connection:
+            if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
+                job = _for_reviewer(connection, job, actor)
+            lock_requests(connection)
+            _refuse_twice(connection, job)
+            insert_job(connection, job)
+            record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
+    except BaseException:
+        forget_key(job.id)
+        raise
     return job.id
+
+
+OWN_KEY = "own_key"
+_held_keys: dict[str, str] = {}  # by job: API keys that people typed; never stored, and gone with this process
+
+
+def held_key(job_id: str) -> str | None:
+    """Return the API key that this process holds for a job."""
+    return _held_keys.get(job_id)
+
+
+def forget_key(job_id: str) -> None:
+    """Forget the API key of a job that has ended."""
+    _held_keys.pop(job_id, None)
+
+
+def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[str, Any]:
+    """Return the requested judge with a person's own key.
+
+    Without one it gets the environment's key, unless its address is another than that of the environment: any person on
+    a page may name an address.
+    """
+    if api_key:
+        return judge | {"api_key": api_key}
+    named = judge.get("provider") or load_settings().provider
+    gateway = judge.get("base_url") or provider_address("openai")
+    provider = choose_provider(named, model=judge.get("model"), base_url=gateway)
+    ours = provider_address(provider.name) or provider.base_url
+    address = judge.get("base_url") or ours
+    return judge if address.rstrip("/") == ours.rstrip("/") else judge | {"api_key": ""}
 
 
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:

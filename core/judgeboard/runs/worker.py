@@ -18,12 +18,11 @@ from dbos import DBOS, DBOSConfig, SetWorkflowID
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RunState
-from judgeboard.errors import JudgeboardError
-from judgeboard.llm.endpoint import choose_provider
+from judgeboard.errors import BadInput, JudgeboardError
+from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key
 from judgeboard.runs.judging import Judging, make_judge
 from judgeboard.runs.method import Begun, RunAccount, ask_run
 from judgeboard.runs.runner import INTERRUPTED, Runner
-from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.engine import Store, with_advice
 from judgeboard.store.filters import from_dict
 from judgeboard.store.jobs import (
@@ -77,6 +76,8 @@ def workflow_database(store: Store) -> str:
 
 
 CANCELLED = "cancelled"
+KEY_LOST = "its API key was in the memory of a server that does not run jobs any more; start the same job again"
+KEY_SECONDS = 30.0  # after which no other process will take a job whose key it holds
 LOOK_SECONDS = 0.2
 
 
@@ -95,31 +96,23 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
                 finish_run(connection, run.id, RunState.STOPPED, why_stopped=CANCELLED)
         return {"state": CANCELLED}
     try:
-        judge = make_judge(**_with_key_for(job.judge), concurrency=job.filter["concurrency"])
+        key = held_key(job_id)
+        if key is None and job.filter.get(OWN_KEY):
+            raise BadInput(KEY_LOST)
+        judge = make_judge(**judge_with_key(job.judge, key), concurrency=job.filter["concurrency"])
         method = Judging(judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
         begun = _begun(store, job, method)
     except JudgeboardError as error:
         with store.writing() as connection:
             set_failed(connection, job_id, str(error))
+        forget_key(job_id)
         return {"state": "failed", "why": str(error)}
     run = begun.run
     if run.state in {RunState.DONE, RunState.STOPPED}:  # it ended, and the crash came before that was noted
         return {"state": run.state.value}
     account = asyncio.run(_judge(begun, method, job, closing))
+    forget_key(job_id)
     return {"state": account.state.value, "asked": account.asked, "selected": run.selected or 0}
-
-
-def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
-    """Return the requested judge, without our key if its address is another than that of the environment.
-
-    Any person on a page may name an address.
-    """
-    named = judge.get("provider") or load_settings().provider
-    gateway = judge.get("base_url") or provider_address("openai")
-    provider = choose_provider(named, model=judge.get("model"), base_url=gateway)
-    ours = provider_address(provider.name) or provider.base_url
-    address = judge.get("base_url") or ours
-    return judge if address.rstrip("/") == ours.rstrip("/") else judge | {"api_key": ""}
 
 
 def _begun(store: Store, job: StoredJob, method: Judging) -> Begun:
@@ -254,6 +247,7 @@ def _rejudge_step(job_id: str) -> dict[str, Any]:
 def _give_up_step(job_id: str) -> dict[str, Any]:
     with _workplace.working() as store, store.writing() as connection:
         set_failed(connection, job_id, BROKE_OFF)
+    forget_key(job_id)
     return {"state": "failed", "why": BROKE_OFF}
 
 
@@ -381,10 +375,23 @@ class Worker:
             self._start_engine(jobs_lock)  # which also takes up what this worker left when it was killed
         for job in unfinished:
             if job.run_id is None and job.cancelled_at is None and job.id not in self._handed_over:
+                own_key = job.filter.get(OWN_KEY, False)
+                if own_key and held_key(job.id) is None:
+                    self._without_key(job)
+                    continue
                 with SetWorkflowID(job.id):  # the id makes a second hand-over, by any process, change nothing
-                    self._queue.enqueue(_job, job.id)
+                    if own_key:  # not by the queue: another process might take it, and has no key
+                        DBOS.start_workflow(_job, job.id)
+                    else:
+                        self._queue.enqueue(_job, job.id)
                 self._handed_over.add(job.id)
         return bool(unfinished)
+
+    def _without_key(self, job: StoredJob) -> None:
+        """End a job whose key nobody holds any more; a process that holds it takes it within seconds."""
+        if (datetime.now(UTC) - job.created_at).total_seconds() > KEY_SECONDS:
+            with self._store.writing() as connection:
+                set_failed(connection, job.id, KEY_LOST)
 
     def _beat(self, jobs_lock: JobsLock) -> None:
         now = datetime.now(UTC)

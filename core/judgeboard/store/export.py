@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -36,6 +37,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.responses import response_of
+from judgeboard.store.reviews import flags_decided
 from judgeboard.store.statements import record_of
 from judgeboard.store.tables import (
     COMMENT,
@@ -109,10 +111,10 @@ class ExportTable:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A column with the rows of another table that belong to a row."""
+    """A column with the rows of another table that belong to a row; ``read`` returns them by the row's id."""
 
     name: str
-    table: Table
+    read: Callable[[Connection, Sequence[int]], Mapping[int, list[Any]]]
     value: Callable[[list[Row[Any]]], Any]
 
 
@@ -158,19 +160,18 @@ def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
     return query
 
 
-def _exported(query: Select[Any], parts: _Parts | None = None) -> ExportTable:
+def _exported(query: Select[Any], *parts: _Parts) -> ExportTable:
     """The export of a query; source and external id come first."""
     columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != _KEY]
-    if parts is not None:
-        columns.append(Column(parts.name, ColumnType.JSON))
+    columns += [Column(part.name, ColumnType.JSON) for part in parts]
 
     def rows(connection: Connection) -> Iterator[dict[str, Any]]:
         for chunk in _chunks(connection, query):
-            gathered = {} if parts is None else _gathered(connection, parts.table, [row[_KEY] for row in chunk])
+            gathered = [(part, part.read(connection, [row[_KEY] for row in chunk])) for part in parts]
             for row in chunk:
-                if parts is not None:
-                    belonging = gathered.get(row[_KEY])
-                    row[parts.name] = belonging and parts.value(belonging)
+                for part, rows_by_id in gathered:
+                    belonging = rows_by_id.get(row[_KEY])
+                    row[part.name] = belonging and part.value(belonging)
                 yield row
 
     return ExportTable(tuple(sorted(columns, key=lambda column: column.name not in _NAMED)), rows)
@@ -189,7 +190,7 @@ def _chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[st
         last = rows[-1][_KEY]
 
 
-def _gathered(connection: Connection, table: Table, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
+def _gathered(table: Table, connection: Connection, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
     """Rows of a table in order, by the id of the row that they belong to."""
     (belongs_to,) = (column for column in table.c if column.foreign_keys and column.name != "import_batch_id")
     rows: dict[int, list[Row[Any]]] = {}
@@ -198,14 +199,14 @@ def _gathered(connection: Connection, table: Table, ids: Sequence[int]) -> dict[
     return rows
 
 
-def _fields(row: Row[Any], *names: str) -> dict[str, Any]:
+def _fields(row: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
 def _preferences() -> Select[Any]:
     """Every review of a pair, without the columns of reviews of answers."""
     of_answers = (
-        "response_id flag_id judgment_seen_id label groundedness quality spans corrected_answer why_differs "
+        "response_id judgment_seen_id label label_implied groundedness quality spans corrected_answer why_differs "
         "claim_marks label_schema_id choices texts in_suite"
     )
     query = _query(REVIEW, f"{of_answers} comparison_seen_id stage seen decision", review="preference")
@@ -271,7 +272,7 @@ def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
     query = select(RESPONSE.c.id.label(_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
     for chunk in _chunks(connection, query):
         ids = [row[_KEY] for row in chunk]
-        feedback = _gathered(connection, FEEDBACK, ids)
+        feedback = _gathered(FEEDBACK, connection, ids)
         for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)):
             of_response = tuple(record_of(Feedback, stored) for stored in feedback.get(row.id, ()))
             yield response_row(replace(response_of(row), feedback=of_response))
@@ -390,12 +391,12 @@ def _reviews() -> ExportTable:
     """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` those of a rubric."""
     query = _query(REVIEW, "pair_id comparison_seen_id shown label_schema_id")
     query = (
-        query.add_columns(FLAG.c.rule, LABEL_SCHEMA_TITLE)
-        .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
+        query.add_columns(LABEL_SCHEMA_TITLE)
         .outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == REVIEW.c.label_schema_id)
         .where(REVIEW.c.response_id.is_not(None))
     )
-    plain = _exported(query, _Parts("scores", REVIEW_SCORE, list))
+    flags = _Parts("flags", flags_decided, lambda flags: [_fields(flag, "id", "rule") for flag in flags])
+    plain = _exported(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags)
     named = [column for column in plain.columns if column.name not in {"choices", "texts", "scores"}]
 
     def rows(connection: Connection) -> Iterator[dict[str, Any]]:
@@ -418,13 +419,15 @@ EXPORTS: Mapping[str, ExportTable] = {
         _query(JUDGMENT, "id"),
         _Parts(
             "scores",
-            JUDGMENT_SCORE,
+            partial(_gathered, JUDGMENT_SCORE),
             lambda scores: [_fields(score, "dimension", "value", "scale", "reasoning") for score in scores],
         ),
     ),
     "flags": _exported(
         _query(
-            FLAG, "source asked_day groundedness quality judgment_id raise_key decided_before_id", judge_name="judge"
+            FLAG,
+            "leads source asked_day groundedness quality judgment_id raise_key decided_before_id",
+            judge_name="judge",
         )
     ),
     "reviews": _reviews(),
@@ -433,13 +436,17 @@ EXPORTS: Mapping[str, ExportTable] = {
     "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs),
     "comparisons": _exported(
         _query(COMPARISON, "id attempts", shown="order"),
-        _Parts("verdict", COMPARISON_SCORE, lambda scores: {score.aspect: score.preference for score in scores}),
+        _Parts(
+            "verdict",
+            partial(_gathered, COMPARISON_SCORE),
+            lambda scores: {score.aspect: score.preference for score in scores},
+        ),
     ),
     "preferences": _exported(
         _preferences(),
         _Parts(
             "aspects",
-            PREFERENCE_SCORE,
+            partial(_gathered, PREFERENCE_SCORE),
             lambda scores: {score.aspect: _fields(score, "preference", "value", "scale") for score in scores},
         ),
     ),

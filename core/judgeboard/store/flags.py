@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, bindparam, case, exists, func, insert, select, update
 
-from judgeboard.domain import JURY, Decision, FlagState, ResponseKind
+from judgeboard.domain import JURY, Decision, FlagState, ResponseKind, Stage
 from judgeboard.flags import random_sample
 from judgeboard.flags.rule import (
     FailedSignal,
@@ -25,10 +25,10 @@ from judgeboard.flags.rule import (
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
-from judgeboard.store.reviews import is_current
+from judgeboard.store.reviews import is_current, mark_leading_flags
 from judgeboard.store.settings import RulesInForce
 from judgeboard.store.statements import TextColumn, read_columns, record_of
-from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, VERSION
 
 _IDS: BindParameter[int] = bindparam("ids", expanding=True)
 _SUPREME_REVIEWS = (
@@ -221,6 +221,7 @@ def update_flags(
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
     superseded: list[int] = []
+    several: list[int] = []  # responses with changes and more than one flag: a first flag leads
     readers = [rule.texts_for for rule in rules if rule.reads_texts]
     all_signals = read_signals(
         connection,
@@ -233,12 +234,15 @@ def update_flags(
         result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
         new += [_row(state.response, signals, raised, now) for raised in result.to_raise]
         superseded += result.to_supersede
+        if (result.to_raise or result.to_supersede) and len(flags) + len(result.to_raise) > 1:
+            several.append(state.response.id)
         changes.raised.update(raised.reason.rule for raised in result.to_raise)
         changes.superseded.update(flag.rule for flag in flags if flag.id in result.to_supersede)
     if superseded:
         connection.execute(update(FLAG).where(FLAG.c.id.in_(superseded)).values(state=FlagState.SUPERSEDED.value))
     if new:
         connection.execute(insert(FLAG), new)
+    mark_leading_flags(connection, several)
     return changes
 
 
@@ -316,11 +320,14 @@ def random_outcome(connection: Connection) -> Outcome:
 
 
 def flag_reviews(connection: Connection) -> FlagReviews:
-    """Return every current review of a flag, without its texts."""
+    """Return every current review of each flag, without its texts; reviews after the reveal do not count."""
     decides = case((REVIEW.c.decision.in_((Decision.CONFIRM.value, Decision.DISMISS.value)), 1), else_=0)
     query = select(FLAG.c.rule, REVIEW.c.response_id, decides, REVIEW.c.seconds)
     rules, response_ids, decided, seconds = read_columns(
-        connection, query.join(FLAG, FLAG.c.id == REVIEW.c.flag_id).where(is_current())
+        connection,
+        query.join(REVIEW_FLAG, REVIEW_FLAG.c.review_id == REVIEW.c.id)
+        .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
+        .where(is_current(), REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value)),
     )
     return FlagReviews(rules, response_ids, decided == 1, seconds)
 

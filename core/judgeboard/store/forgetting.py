@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, TableClause, exists, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, exists, or_, select, update
 
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
@@ -13,7 +13,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
 from judgeboard.store.triggers import FORGETTABLE
 
 _NAMES = {
@@ -55,6 +55,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         table = METADATA.tables[name]
         blank: dict[str, object] = {column: {} if column == "extra" else None for column in columns}
         connection.execute(update(table).where(_is_about(table, ids)).values(blank))
+    connection.execute(delete(DRAFT).where(_is_about(DRAFT, ids)))
     _leave_queues(connection, ids, now)
     return ids
 

@@ -68,17 +68,22 @@ class GradedReviews:
         return GradedReviews(self.response_ids[rows], self.reviewer_ids[rows], self.stages[rows], self.grades.at(rows))
 
 
-def graded_reviews(connection: Connection, dimension: str | None = None) -> GradedReviews:
+def graded_reviews(
+    connection: Connection, dimension: str | None = None, *, implied_labels: bool = True
+) -> GradedReviews:
     """Return the current reviews with a grade, or with a score on a rubric's ``dimension``.
 
-    Reviews given after the judge was revealed are left out; those with the decision "unsure" count.
+    Reviews given after the judge was revealed are left out; those with the decision "unsure" count. Without
+    ``implied_labels`` a label that a decision implies counts as not given.
     """
     again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.repeat_for.is_not(None))
     stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
     stage = case(*stages, else_=NO_STAGE)
     columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, stage)
     if dimension is None:
-        query = select(*columns, *grade_columns(REVIEW.c)).where(has_grade())
+        label, *others = grade_columns(REVIEW.c)
+        given = label if implied_labels else case((REVIEW.c.label_implied, literal(0)), else_=label)
+        query = select(*columns, given, *others).where(has_grade())
     else:
         query = (
             select(*columns, *grade_columns(REVIEW.c, REVIEW_SCORE.c.value))
@@ -295,7 +300,8 @@ def _example(connection: Connection, review: _Graded) -> Example:
 
 
 ORIGIN = "import"
-NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite"}  # fields of a grade that no file has
+# Fields of a grade that no file has.
+NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite", "label_implied"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,11 +355,11 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
 
 
 def _current_reviews(connection: Connection, pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """The review without a flag that stands, per (response, reviewer)."""
+    """The review without a decision that stands, per (response, reviewer)."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
         REVIEW.c.response_id.in_({response_id for response_id, _ in pairs}),
         REVIEW.c.reviewer_id.in_({reviewer_id for _, reviewer_id in pairs}),
-        REVIEW.c.flag_id.is_(None),
+        REVIEW.c.decision.is_(None),
         is_current(),
     )
     return {(response, reviewer): id_ for response, reviewer, id_ in connection.execute(query.order_by(REVIEW.c.id))}

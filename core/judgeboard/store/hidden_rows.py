@@ -60,6 +60,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "judgment_score": ("judgment_id", "judgment"),
     "judgment_review": ("judgment_id", "judgment"),
     "review_score": ("review_id", "review"),
+    "review_flag": ("review_id", "review"),
     "comparison_score": ("comparison_id", "comparison"),
     "preference_score": ("review_id", "review"),
 }
@@ -68,6 +69,8 @@ OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
         *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
+        "label_schema",
+        "draft",  # is read by its author alone
     }
 )
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered

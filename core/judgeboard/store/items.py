@@ -28,6 +28,7 @@ from judgeboard.store.tables import (
     JUDGMENT_REVIEW,
     RESPONSE,
     REVIEW,
+    REVIEW_FLAG,
     REVIEW_SCORE,
     REVIEWER,
     VERSION,
@@ -126,7 +127,7 @@ class ItemReview:
     """A review with its reviewer's name; ``stands`` is False if it was replaced or withdraws another."""
 
     id: int
-    flag_id: int | None
+    flag_ids: tuple[int, ...]
     reviewer_id: int
     reviewer: str
     origin: str
@@ -146,6 +147,7 @@ class ItemReview:
     scored: int = 0  # dimensions of a rubric
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: str | None = None
+    label_implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,7 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
 
 
 def load_item(connection: Connection, response_id: int) -> Item:
-    """Return an answer with its feedback, judgments, flags and reviews, in nine statements.
+    """Return an answer with its feedback, judgments, flags and reviews, in eleven statements at most.
 
     A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts and nothing that is hidden.
     Raises NotFound if the response does not exist, or was made from an answer that the reader has to review blind.
@@ -380,15 +382,22 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
     query = _REVIEWS.where(REVIEW.c.response_id == response_id)
     if hidden.people:
         query = query.where(REVIEW.c.reviewer_id == viewer_of(connection))
+    rows = connection.execute(with_hidden_rows(query)).all()
+    flags: dict[int, list[int]] = {}
+    if rows:
+        links = select(REVIEW_FLAG).where(REVIEW_FLAG.c.review_id.in_([row.id for row in rows]))
+        for link in connection.execute(with_hidden_rows(links.order_by(REVIEW_FLAG.c.flag_id))):
+            flags.setdefault(link.review_id, []).append(link.flag_id)
     reviews = tuple(
         record_of(
             ItemReview,
             row,
+            flag_ids=tuple(flags.get(row.id, ())),
             spans=None if row.spans is None else tuple(row.spans),
             claim_marks=marks_from(row.claim_marks),
             stands=bool(row.stands),
         )
-        for row in connection.execute(with_hidden_rows(query))
+        for row in rows
     )
     if hidden.judge:  # these fields refer to the judge
         return tuple(replace(review, judgment_seen_id=None, claim_marks=(), why_differs=None) for review in reviews)

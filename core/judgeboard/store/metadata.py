@@ -225,11 +225,12 @@ def metadata_of(connection: Connection, ids: Sequence[int], fields: Sequence[str
     for batch in batches(list(ids)):
         query = select(RESPONSE.c.id, RESPONSE.c.extra).where(RESPONSE.c.id.in_(batch))
         for row in connection.execute(query):
-            values[row.id] = tuple(_at(row.extra, path) for path in paths)
+            values[row.id] = tuple(value_at(row.extra, path) for path in paths)
     return values
 
 
-def _at(value: Any, path: Sequence[str | int]) -> Any:
+def value_at(value: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path in objects and lists, None if there is none."""
     for key in path:
         if isinstance(value, list) and isinstance(key, int) and key < len(value):
             value = value[key]

@@ -1,4 +1,4 @@
-"""The list of open flags: pages, counts and neighbours."""
+"""The list of answers with open flags, each under its worst one: pages, counts and neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, or_, select
+from sqlalchemy.sql.util import ClauseAdapter
 
 from judgeboard.domain import FlagState
 from judgeboard.errors import BadInput
@@ -15,17 +16,21 @@ from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
-from judgeboard.store.reviews import is_current
+from judgeboard.store.reviews import EACH_JUDGE, is_current, is_worse
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of
-from judgeboard.store.tables import CURRENT, FLAG, LEASE, QUEUE_ITEM_FLAG, RESPONSE, REVIEW
+from judgeboard.store.tables import CURRENT, FLAG, LEASE, RESPONSE, REVIEW, REVIEW_FLAG
 
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
 
 
 def queue_list(connection: Connection, where: RowFilter, order: Order, reviewer_id: int | None = None) -> KeyedList:
-    """Return the list, without what the reviewer marked as unsure or reviewed in a queue that keeps it open."""
+    """Return the worst matching open flag of each answer.
+
+    It leaves out what the reviewer marked as unsure, or reviewed in a queue that keeps it open.
+    """
     own, elsewhere = flag_conditions(connection, where)
+    own += _leads(where, own)
     return KeyedList(
         connection,
         FLAG,
@@ -38,6 +43,27 @@ def queue_list(connection: Connection, where: RowFilter, order: Order, reviewer_
     )
 
 
+def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnElement[bool]]:
+    """The condition that no other flag of the answer matches the filter and is worse.
+
+    Most rules have at most one open flag on an answer. Flags of an answer differ in rule, judge and scores alone.
+    """
+    of_flag = (where.rules, where.judge, where.min_score, where.max_score, where.min_quality, where.max_quality)
+    if not any(value not in (None, ()) for value in of_flag):
+        return [FLAG.c.leads]
+    if len(where.rules) == 1 and where.rules[0] not in EACH_JUDGE:
+        return []
+    worse = FLAG.alias("worse")
+    matching = [ClauseAdapter(worse).traverse(condition) for condition in own]
+    other = exists().where(
+        worse.c.response_id == FLAG.c.response_id,
+        worse.c.state == FlagState.OPEN.value,
+        is_worse(worse, FLAG),
+        *matching,
+    )
+    return [or_(FLAG.c.leads, ~other)]
+
+
 def _count_index(where: RowFilter) -> str:
     """Rule and query type have an index of their own, narrower than those of the orders."""
     counted = RowFilter(rules=where.rules, query_types=where.query_types)
@@ -47,9 +73,9 @@ def _count_index(where: RowFilter) -> str:
 def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
     """The open flags with which a reviewer is done, None if there are none: usually nothing has to be left out."""
     in_queue = (
-        select(QUEUE_ITEM_FLAG.c.flag_id)
-        .join(LEASE, LEASE.c.queue_item_id == QUEUE_ITEM_FLAG.c.queue_item_id)
-        .join(FLAG, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id)
+        select(REVIEW_FLAG.c.flag_id)
+        .join(LEASE, LEASE.c.review_id == REVIEW_FLAG.c.review_id)
+        .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
         .where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True), FLAG.c.state == FlagState.OPEN.value)
     )
     unsure = _unsure_of(connection, reviewer_id)
@@ -61,10 +87,10 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
 
 
 def _unsure_of(connection: Connection, reviewer_id: int) -> Select[Any] | None:
-    """The flags that a reviewer marked as unsure, None if there are none."""
-    query = select(REVIEW.c.flag_id).where(
-        _UNSURE, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.flag_id.is_not(None), is_current()
-    )
+    """The flags that a reviewer marked as unsure; None if there are none."""
+    unsure = REVIEW_FLAG.join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
+    query = select(REVIEW_FLAG.c.flag_id).select_from(unsure)
+    query = query.where(_UNSURE, REVIEW.c.reviewer_id == reviewer_id, is_current())
     return None if connection.execute(query.limit(1)).first() is None else query
 
 
@@ -79,10 +105,12 @@ class QueueFacets:
 
 
 def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
-    """Return (rule, query type, open flags) for every pair that occurs, sorted."""
-    rows = connection.execute(
-        select(FLAG.c.rule, FLAG.c.query_type, func.count()).where(OPEN).group_by(FLAG.c.rule, FLAG.c.query_type)
-    )
+    """Return (rule, query type, answers with an open flag of the rule) for every pair that occurs, sorted."""
+    columns = FLAG.c.rule, FLAG.c.query_type
+    counts = select(*columns, func.count()).where(OPEN, FLAG.c.rule.not_in(EACH_JUDGE)).group_by(*columns)
+    distinct = func.count(FLAG.c.response_id.distinct())
+    of_judges = select(*columns, distinct).where(OPEN, FLAG.c.rule.in_(EACH_JUDGE)).group_by(*columns)
+    rows = [*connection.execute(counts), *connection.execute(of_judges)]
     return sorted((rule, query_type, count) for rule, query_type, count in rows)
 
 
@@ -129,14 +157,17 @@ def order_named(name: str) -> Order:
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """An open flag with the primary judge's scores when it was raised, or its current ones if it came before them."""
+    """An answer with its open flags, the worst first; ``flag_id`` is the worst one that matches the filter.
+
+    The scores are the primary judge's when that flag was raised, or its current ones if the flag came before them.
+    """
 
     flag_id: int
     response_id: int
     external_id: str
     source: str
-    rule: str
-    why: str
+    rules: tuple[str, ...]
+    why: tuple[str, ...]
     severity: float
     groundedness: float | None
     quality: int | None
@@ -149,7 +180,10 @@ class QueueLine:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Where a flag stands among ``total``, from 1; one that is not ``listed`` has the position it would have."""
+    """Where an answer stands among ``total``, from 1; one that is not ``listed`` has the position it would have.
+
+    ``previous`` and ``next`` are flags, as in `QueueLine.flag_id`.
+    """
 
     position: int
     total: int
@@ -168,7 +202,7 @@ def queue_page(
     limit: int = 50,
     reviewer_id: int | None = None,
 ) -> LinePage[QueueLine]:
-    """Return a page of the open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure."""
+    """Return a page of answers with open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure."""
     listed = queue_list(connection, where, order_named(sort), reviewer_id)
     return listed.page(after, before, limit, partial(_lines, connection))
 
@@ -176,7 +210,7 @@ def queue_page(
 def neighbours(
     connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
 ) -> Neighbours | None:
-    """Return the position of a flag in a list and the flags beside it, or None if there is no such flag."""
+    """Return the position of a flag's answer in a list and the ones beside it, or None if there is no such flag."""
     order = order_named(sort)
     row = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
     if row is None:
@@ -193,12 +227,20 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
     ).all()
     feedback = latest_feedback(connection, {row.response_id for row in rows})
     scored = _scored_since(connection, [row.response_id for row in rows if row.judge_name is None])
+    columns = ("response_id", "id", "severity", "rule", "details", "params")
+    beside = select(*(FLAG.c[name] for name in columns)).where(
+        OPEN, FLAG.c.response_id.in_([r.response_id for r in rows])
+    )
+    reasons: dict[int, list[Any]] = {}
+    for reason in sorted(connection.execute(beside), key=lambda flag: (-flag.severity, flag.id)):
+        reasons.setdefault(reason.response_id, []).append(reason)
     by_id = {
         row.id: record_of(
             QueueLine,
             row,
             flag_id=row.id,
-            why=why(row.rule, row.details, row.params),
+            rules=tuple(dict.fromkeys(reason.rule for reason in reasons[row.response_id])),
+            why=tuple(why(reason.rule, reason.details, reason.params) for reason in reasons[row.response_id]),
             groundedness=scores.groundedness,
             quality=scores.quality,
             user_feedback=feedback.get(row.response_id),

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, literal_column, select
 
-from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Status
+from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage, Status
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.filter_conditions import (
@@ -19,7 +19,7 @@ from judgeboard.store.filter_conditions import (
     quality_side_conditions,
 )
 from judgeboard.store.filters import RowFilter, ScoreName
-from judgeboard.store.reviews import is_current
+from judgeboard.store.reviews import flags_decided, is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge, thresholds
@@ -30,7 +30,7 @@ _DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
 _EARLIER = -1
 
 # Names of columns: PostgreSQL treats two expressions with parameters as different.
-_MADE: ColumnElement[int] = literal_column("made")
+_CLOSED: ColumnElement[int] = literal_column("closed")
 _DECIDED_ON: ColumnElement[int] = literal_column("decided")
 _MINE: ColumnElement[int] = literal_column("mine")
 _INDEX: ColumnElement[int] = literal_column("day_index")
@@ -38,14 +38,18 @@ _INDEX: ColumnElement[int] = literal_column("day_index")
 
 @dataclass(frozen=True, slots=True)
 class DayCounts:
-    """Counts of a UTC day; ``open_flags`` is the number of open flags at its end. Superseded flags do not count."""
+    """Counts of answers on a UTC day; ``open_answers`` had open flags at its end. Superseded flags do not count.
+
+    ``flagged`` are those whose first flag was raised. ``decided`` counts an answer once per person, ``confirmed`` where
+    the person confirmed a flag of it.
+    """
 
     day: date
-    raised: int
+    flagged: int
     decided: int
     decided_by_me: int
     confirmed: int
-    open_flags: int
+    open_answers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,30 +69,23 @@ def count_open_flags(connection: Connection) -> int:
 
 def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[DayCounts]:
     """Return the counts of consecutive days up to now; withdrawn decisions do not count."""
-    raised, still_open = [0] * len(days), [0] * len(days)
-    made = _day_index(FLAG.c.created_at, days).label("made")
-    query = select(made, FLAG.c.state, func.count()).where(FLAG.c.created_at >= _start(days[0]))
-    for index, state, n in connection.execute(query.group_by(_MADE, FLAG.c.state)):
-        if state != FlagState.SUPERSEDED:
-            raised[index] += n
-        if state == FlagState.OPEN:
-            still_open[index] += n
-    decisions = _decisions(connection, reviewer_id, days)
-    now = count_open_flags(connection)
+    answers, decisions = _answers(connection, days), _decisions(connection, reviewer_id, days)
+    leading = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads)
+    now = connection.execute(by_index(leading, FLAG, "ix_flag_open_rule")).scalar_one()
     counts = []
     for index, day in enumerate(days):
         today = [each for each in decisions if each.decided == index]
-        # Flags raised later were not open on that day; flags decided later still were.
-        open_flags = now - sum(still_open[index + 1 :])
-        open_flags += sum(each.n for each in decisions if each.made <= index < each.decided)
+        # Answers flagged later were not open on that day; answers decided later still were.
+        open_answers = now - sum(each.n for each in answers if each.is_open and each.made > index)
+        open_answers += sum(each.n for each in answers if not each.is_open and each.made <= index < each.closed)
         counts.append(
             DayCounts(
                 day=day,
-                raised=raised[index],
+                flagged=sum(each.n for each in answers if each.made == index),
                 decided=sum(each.n for each in today),
                 decided_by_me=sum(each.n for each in today if each.mine),
-                confirmed=sum(each.n for each in today if each.decision == Decision.CONFIRM),
-                open_flags=open_flags,
+                confirmed=sum(each.confirmed for each in today),
+                open_answers=open_answers,
             )
         )
     return counts
@@ -117,17 +114,54 @@ def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) 
     return [JudgeDay(day, **today) for day, today in zip(days, counted, strict=True)]
 
 
-def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> Sequence[Row[Any]]:
-    """Count current decisions by the index of their day and of the day on which their flag was raised."""
-    decided, made = _day_index(REVIEW.c.at, days).label("decided"), _day_index(FLAG.c.created_at, days).label("made")
-    mine = case((REVIEW.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
-    query = (
-        select(decided, made, REVIEW.c.decision, mine, func.count().label("n"))
-        .join(FLAG, FLAG.c.id == REVIEW.c.flag_id)
-        .where(REVIEW.c.at >= _start(days[0]), REVIEW.c.decision.in_(_DECIDED), is_current())
-        .group_by(_DECIDED_ON, _MADE, REVIEW.c.decision, _MINE)
+def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]:
+    """Count the answers flagged or decided on these days: by whether they are open, and since when or until when."""
+    decided_on = _day_index(REVIEW.c.at, days)
+    of_answers = select(REVIEW.c.response_id, func.max(decided_on).label("closed")).where(*_decides_since(days))
+    closed = by_index(of_answers.group_by(REVIEW.c.response_id), REVIEW, "ix_review_at").subquery()
+    made = _day_index(FLAG.c.created_at, days)
+    touched = select(FLAG.c.response_id).where(FLAG.c.created_at >= _start(days[0]))
+    flags = (
+        select(
+            FLAG.c.response_id,
+            func.coalesce(func.min(case((OPEN, made))), func.min(made)).label("made"),
+            func.max(case((OPEN, 1), else_=0)).label("is_open"),
+        )
+        .where(
+            FLAG.c.state != FlagState.SUPERSEDED.value,
+            FLAG.c.response_id.in_(touched.union(select(closed.c.response_id))),
+        )
+        .group_by(FLAG.c.response_id)
+        .subquery()
     )
-    return connection.execute(query).all()
+    until = func.coalesce(closed.c.closed, _EARLIER).label("closed")
+    rows = select(flags.c.made, flags.c.is_open, until, func.count().label("n")).select_from(
+        flags.outerjoin(closed, closed.c.response_id == flags.c.response_id)
+    )
+    return connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all()
+
+
+def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> Sequence[Row[Any]]:
+    """Count decided answers by the index of their day, each once per person, and those that the person confirmed."""
+    decided = _day_index(REVIEW.c.at, days).label("decided")
+    confirms = func.max(case((REVIEW.c.decision == Decision.CONFIRM.value, 1), else_=0)).label("confirms")
+    by_person = select(decided, REVIEW.c.reviewer_id, confirms).where(*_decides_since(days))
+    by_person = by_person.group_by(_DECIDED_ON, REVIEW.c.reviewer_id, REVIEW.c.response_id)
+    answers = by_index(by_person, REVIEW, "ix_review_at").subquery()
+    mine = case((answers.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
+    confirmed = func.sum(answers.c.confirms).label("confirmed")
+    query = select(answers.c.decided, mine, func.count().label("n"), confirmed)
+    return connection.execute(query.group_by(answers.c.decided, _MINE)).all()
+
+
+def _decides_since(days: Sequence[date]) -> list[ColumnElement[bool]]:
+    """The conditions of a current decision since the first day; after the reveal, the blind one before it counts."""
+    return [
+        REVIEW.c.at >= _start(days[0]),
+        REVIEW.c.decision.in_(_DECIDED),
+        REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
+        is_current(),
+    ]
 
 
 def _day_index(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:
@@ -142,7 +176,7 @@ def _start(day: date) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """Facts for an empty list; ``responses`` counts logged answers, ``decided_today`` decisions since 0:00 UTC."""
+    """Facts for an empty list; ``responses`` counts logged answers, ``decided_today`` those decided since 0:00 UTC."""
 
     responses: int
     any_judged: bool
@@ -155,11 +189,7 @@ def work_state(connection: Connection, now: datetime) -> WorkState:
     return WorkState(
         responses=count_responses(connection),
         any_judged=connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None,
-        decided_today=connection.execute(
-            select(func.count())
-            .select_from(REVIEW)
-            .where(REVIEW.c.at >= _start(now.astimezone(UTC).date()), REVIEW.c.decision.in_(_DECIDED), is_current())
-        ).scalar_one(),
+        decided_today=sum(each.n for each in _decisions(connection, None, [now.astimezone(UTC).date()])),
         last_flag_at=connection.execute(select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)).scalar(),
     )
 
@@ -212,13 +242,12 @@ _QUESTION_START = 200  # characters
 
 @dataclass(frozen=True, slots=True)
 class LastDecision:
-    """One of a reviewer's last current decisions."""
+    """One of a reviewer's last current decisions; ``rules`` are those of its flags, the worst first."""
 
     review_id: int
     response_id: int
-    flag_id: int
     external_id: str
-    rule: str
+    rules: tuple[str, ...]
     decision: str
     question: str | None
     at: datetime
@@ -233,7 +262,7 @@ class Overview:
     side, user side), without empty cells.
     """
 
-    open_flags: int
+    open_answers: int
     decided_today: int
     decided_today_by_me: int
     days: tuple[DayCounts, ...]
@@ -258,7 +287,7 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
     counts = day_counts(connection, reviewer_id, days)
     judge = primary_judge(connection)
     return Overview(
-        open_flags=counts[-1].open_flags,
+        open_answers=counts[-1].open_answers,
         decided_today=counts[-1].decided,
         decided_today_by_me=counts[-1].decided_by_me,
         days=tuple(counts),
@@ -284,17 +313,22 @@ def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecis
         select(
             REVIEW.c.id.label("review_id"),
             func.substr(RESPONSE.c.query, 1, _QUESTION_START).label("question"),
-            *columns_of(LastDecision, REVIEW, FLAG, RESPONSE),
+            *columns_of(LastDecision, REVIEW, RESPONSE),
         )
-        .join(FLAG, FLAG.c.id == REVIEW.c.flag_id)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .where(
-            REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.decision.in_((*_DECIDED, Decision.UNSURE.value)), is_current()
+            REVIEW.c.reviewer_id == reviewer_id,
+            REVIEW.c.decision.in_((*_DECIDED, Decision.UNSURE.value)),
+            REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
+            is_current(),
         )
         .order_by(REVIEW.c.id.desc())
         .limit(_LAST_DECISIONS)
     )
-    return tuple(record_of(LastDecision, row) for row in connection.execute(query))
+    rows = connection.execute(query).all()
+    flags = flags_decided(connection, [row.review_id for row in rows])
+    rules = {row.review_id: tuple(flag.rule for flag in flags.get(row.review_id, ())) for row in rows}
+    return tuple(record_of(LastDecision, row, rules=rules[row.review_id]) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

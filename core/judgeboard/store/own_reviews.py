@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from judgeboard.domain import Decision, DimensionScore, Grade, Preference, Shown, Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
-from judgeboard.store.reviews import fields_from, has_grade, is_current, marks_from
+from judgeboard.store.reviews import DecidedFlag, fields_from, flags_decided, has_grade, is_current, marks_from
 from judgeboard.store.statements import columns_of, record_of
-from judgeboard.store.tables import FLAG, PAIR, PREFERENCE_SCORE, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
+from judgeboard.store.tables import PAIR, PREFERENCE_SCORE, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
 
 NEWEST = Order(
     "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True
@@ -21,10 +22,11 @@ NEWEST = Order(
 
 @dataclass(frozen=True, slots=True)
 class OwnReview:
-    """A review in the list; ``rule`` and ``state`` are its flag's, ``queue`` the named queue it was given in.
+    """A review in the list; ``flags`` are what it decides, ``queue`` is the named queue it was given in.
 
     ``preferences`` are by aspect of a pair, in terms of the stored answers; ``shown`` is which of them stood on the
-    left. There are none where a decision was refused and only its note was kept.
+    left. There are none where a decision was refused and only its note was kept. ``revealed_id`` is the review that its
+    author gave after the reveal, ``revealed`` its decision.
     """
 
     review_id: int
@@ -34,13 +36,14 @@ class OwnReview:
     query_type: str | None
     question: str | None
     answer: str | None
-    flag_id: int | None
-    rule: str | None
-    state: str | None
+    flags: tuple[DecidedFlag, ...]
     queue: str | None
+    revealed_id: int | None
+    revealed: str | None
     stage: str | None
     decision: str | None
     label: str | None
+    label_implied: bool
     groundedness: float | None
     quality: int | None
     note: str | None
@@ -61,7 +64,6 @@ class WholeReview:
 
     id: int
     response_id: int | None
-    flag_id: int | None
     reviewer_id: int
     stage: str | None
     decision: Decision | None
@@ -88,9 +90,13 @@ def own_reviews_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[OwnReview]:
-    """Return a page (`KeyedList.page`) of a person's current reviews of answers, or of ``pairs``, the newest first."""
+    """Return a page (`KeyedList.page`) of a person's current reviews of answers, or of ``pairs``, the newest first.
+
+    A review after the reveal is left out: the blind one before it counts.
+    """
     of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
-    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current()]
+    revealed = REVIEW.c.stage.is_not_distinct_from(Stage.REVEALED.value)
+    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current(), ~revealed]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
     return listed.page(after, before, limit, partial(_lines, connection))
 
@@ -121,6 +127,18 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
     return record_of(WholeReview, row, grade=grade, stands=bool(row.stands))
 
 
+_REVEALED = REVIEW.alias("revealed")
+
+
+def _revealed(column: str) -> ColumnElement[Any]:
+    """A column of the author's current review of the same item after the reveal."""
+    of_item = _REVEALED.c.queue_item_id == REVIEW.c.queue_item_id, _REVEALED.c.reviewer_id == REVIEW.c.reviewer_id
+    query = select(_REVEALED.c[column]).where(
+        *of_item, _REVEALED.c.stage == Stage.REVEALED.value, is_current(_REVEALED)
+    )
+    return query.limit(1).scalar_subquery()
+
+
 def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview, ...]:
     query = (
         select(
@@ -130,11 +148,12 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
             func.coalesce(QUESTION, text_start(PAIR.c.question)).label("question"),
             ANSWER,
             QUEUE.c.name.label("queue"),
-            *columns_of(OwnReview, REVIEW, FLAG),
+            _revealed("id").label("revealed_id"),
+            _revealed("decision").label("revealed"),
+            *columns_of(OwnReview, REVIEW),
         )
         .outerjoin(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .outerjoin(PAIR, PAIR.c.id == REVIEW.c.pair_id)
-        .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
         .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
         .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(REVIEW.c.id.in_(review_ids))
@@ -143,8 +162,14 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
     sides = PREFERENCE_SCORE.c.review_id.in_(review_ids), PREFERENCE_SCORE.c.preference.is_not(None)
     for score in connection.execute(select(PREFERENCE_SCORE).where(*sides).order_by(PREFERENCE_SCORE.c.id)):
         preferences.setdefault(score.review_id, {})[score.aspect] = score.preference
+    flags = flags_decided(connection, review_ids)
     by_id = {
-        row.review_id: record_of(OwnReview, row, preferences=preferences.get(row.review_id, {}))
+        row.review_id: record_of(
+            OwnReview,
+            row,
+            flags=tuple(flags.get(row.review_id, ())),
+            preferences=preferences.get(row.review_id, {}),
+        )
         for row in connection.execute(query)
     }
     return tuple(by_id[review_id] for review_id in review_ids)

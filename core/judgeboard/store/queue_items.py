@@ -14,6 +14,7 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    literal,
     select,
     type_coerce,
     update,
@@ -35,6 +36,7 @@ from judgeboard.store.tables import (
     QUEUE_ITEM_FLAG,
     RESPONSE,
     REVIEW,
+    REVIEW_FLAG,
     REVIEW_SCORE,
     REVIEWER,
 )
@@ -116,6 +118,21 @@ def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set
     for row in connection.execute(query):
         flags[row.queue_item_id].add(row.flag_id)
     return flags
+
+
+def flags_to_decide(connection: Connection, item: QueueItem) -> tuple[int, ...]:
+    """Return the flags that a review of an item decides: the item's, and all other open flags of its answer."""
+    of_item = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item.id)
+    is_open = FLAG.c.response_id == item.response_id, FLAG.c.state == FlagState.OPEN.value
+    others = select(FLAG.c.id).where(*is_open, literal(item.repeat_for is None))
+    return tuple(sorted(connection.execute(of_item.union(others)).scalars()))
+
+
+def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
+    """Return the flags that the reviews of an item decide: those it is in the queue for, and others they covered."""
+    covered = select(REVIEW_FLAG.c.flag_id).join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
+    query = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item_id)
+    return sorted(connection.execute(query.union(covered.where(REVIEW.c.queue_item_id == item_id))).scalars())
 
 
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
@@ -213,20 +230,39 @@ def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
     return bool(connection.execute(select(other)).scalar())
 
 
-def holding_queues(connection: Connection, flag_id: int) -> list[str]:
-    """Return the names of the open queues with an unfinished item of a flag: they keep it open."""
+def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tuple[str, int, int]]:
+    """Return (queue, item, reviews needed) of the unfinished items of open queues, which keep these flags open."""
     query = (
-        select(QUEUE.c.name)
+        select(QUEUE.c.name, QUEUE_ITEM.c.id, QUEUE_ITEM.c.reviews_needed)
         .join(QUEUE_ITEM, QUEUE_ITEM.c.queue_id == QUEUE.c.id)
         .join(QUEUE_ITEM_FLAG, QUEUE_ITEM_FLAG.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(
-            QUEUE_ITEM_FLAG.c.flag_id == flag_id,
+            QUEUE_ITEM_FLAG.c.flag_id.in_(flag_ids),
             QUEUE.c.state == QueueState.OPEN.value,
             QUEUE_ITEM.c.state.in_(UNFINISHED),
         )
         .order_by(QUEUE.c.name)
+        .distinct()
     )
-    return list(dict.fromkeys(connection.execute(query).scalars()))
+    return [(name, item_id, needed) for name, item_id, needed in connection.execute(query)]
+
+
+def reviewed_in_queue(connection: Connection, response_id: int, reviewer_id: int) -> str | None:
+    """Return the open queue with an unfinished item of an answer that a person has reviewed in it, None without one."""
+    query = (
+        select(QUEUE.c.name)
+        .join(QUEUE_ITEM, QUEUE_ITEM.c.queue_id == QUEUE.c.id)
+        .join(LEASE, LEASE.c.queue_item_id == QUEUE_ITEM.c.id)
+        .where(
+            QUEUE_ITEM.c.response_id == response_id,
+            QUEUE_ITEM.c.repeat_for.is_(None),
+            QUEUE_ITEM.c.state.in_(UNFINISHED),
+            QUEUE.c.state == QueueState.OPEN.value,
+            LEASE.c.reviewer_id == reviewer_id,
+            LEASE.c.done.is_(True),
+        )
+    )
+    return connection.execute(query.limit(1)).scalar_one_or_none()
 
 
 def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
@@ -235,17 +271,18 @@ def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
     It is not decided while a queue needs more reviews. Otherwise the latest of these counts: a decision outside queues,
     the decision on which the reviews of an item agree, an adjudication. A review after the reveal does not count.
     """
-    if holding_queues(connection, flag_id):
+    if holding_items(connection, [flag_id]):
         return None
-    in_queue = exists().where(
-        QUEUE_ITEM_FLAG.c.flag_id == flag_id,
-        QUEUE_ITEM_FLAG.c.queue_item_id == REVIEW.c.queue_item_id,
+    finished = exists().where(
         QUEUE_ITEM.c.id == REVIEW.c.queue_item_id,
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
         (QUEUE_ITEM.c.state == ItemState.AGREED.value) | (REVIEW.c.stage == Stage.ADJUDICATION.value),
     )
-    outside = (REVIEW.c.flag_id == flag_id) & REVIEW.c.queue_item_id.is_(None)
+    covers = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id, REVIEW_FLAG.c.flag_id == flag_id)
+    of_item = exists().where(
+        QUEUE_ITEM_FLAG.c.queue_item_id == REVIEW.c.queue_item_id, QUEUE_ITEM_FLAG.c.flag_id == flag_id
+    )
     response = select(FLAG.c.response_id).where(FLAG.c.id == flag_id).scalar_subquery()
     query = (
         select(REVIEW.c.decision)
@@ -253,7 +290,8 @@ def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
             REVIEW.c.response_id == response,
             REVIEW.c.decision.in_(tuple(STATE_AFTER)),
             REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
-            outside | in_queue,
+            covers | of_item,
+            REVIEW.c.queue_item_id.is_(None) | finished,
             is_current(),
         )
         .order_by(REVIEW.c.id.desc())

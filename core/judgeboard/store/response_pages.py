@@ -215,8 +215,8 @@ class JudgedLine:
 class ResponseLine:
     """An answer in the list; ``judged`` is the verdict of the filter's judge, by default the primary judge's.
 
-    ``judges`` counts the judge names with a usable verdict, ``reviews`` the current reviews; ``flag_id`` is the open
-    flag with the highest severity.
+    ``judges`` counts the judge names with a usable verdict, ``reviews`` the people with a current review; ``flag_id``
+    is the open flag with the highest severity.
     """
 
     response_id: int
@@ -253,7 +253,8 @@ def _lines(connection: Connection, where: RowFilter, ids: Sequence[int]) -> tupl
     feedback, judged = latest_feedback(connection, ids), _judged(connection, where, ids)
     counted = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)
     judges = _by_id(connection, counted.where(CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True)))
-    reviewed = select(REVIEW.c.response_id, func.count()).group_by(REVIEW.c.response_id)
+    people = func.count(REVIEW.c.reviewer_id.distinct())
+    reviewed = select(REVIEW.c.response_id, people).group_by(REVIEW.c.response_id)
     reviews = _by_id(connection, reviewed.where(REVIEW.c.response_id.in_(ids), is_current()))
     flagged = select(FLAG.c.response_id, FLAG.c.id).order_by(FLAG.c.severity, FLAG.c.id.desc())
     flags = _by_id(connection, flagged.where(FLAG.c.response_id.in_(ids), OPEN))

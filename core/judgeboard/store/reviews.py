@@ -1,6 +1,6 @@
 """Reviews and comments as stored: read under lock, written once, never changed."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
-from judgeboard.store.statements import batches, columns_of, record_of
+from judgeboard.store.statements import batches, columns_of, record_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
     FLAG,
@@ -34,6 +34,7 @@ from judgeboard.store.tables import (
     QUEUE_ITEM,
     RESPONSE,
     REVIEW,
+    REVIEW_FLAG,
     REVIEW_SCORE,
     REVIEWER,
     VERSION,
@@ -129,12 +130,12 @@ class LockedFlag:
 
 @dataclass(frozen=True, slots=True)
 class StoredReview:
-    """A review as stored, without its texts; ``by`` is the reviewer's name."""
+    """A review as stored, without its texts; ``by`` is the reviewer's name, ``flag_ids`` are what it decides."""
 
     id: int
     response_id: int | None
     pair_id: int | None
-    flag_id: int | None
+    flag_ids: tuple[int, ...]
     reviewer_id: int
     by: str
     decision: Decision | None
@@ -154,7 +155,7 @@ class NewReview:
     at: datetime
     response_id: int | None = None
     pair_id: int | None = None
-    flag_id: int | None = None
+    flag_ids: tuple[int, ...] = ()
     decision: Decision | None = None
     grade: Grade = field(default_factory=Grade)
     judgment_seen_id: int | None = None
@@ -211,10 +212,10 @@ def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
     return LockedFlag(flag_id, response, rule, state)
 
 
-def worst_flag(connection: Connection, flag_ids: Collection[int]) -> int | None:
-    """Return the flag of these that weighs most, None where there are none."""
-    query = select(FLAG.c.id).where(FLAG.c.id.in_(flag_ids)).order_by(FLAG.c.severity.desc(), FLAG.c.id).limit(1)
-    return connection.execute(query).scalar_one_or_none() if flag_ids else None
+def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
+    """Return the open flags of a response, which its caller has locked."""
+    query = select(FLAG.c.id).where(FLAG.c.response_id == response_id, FLAG.c.state == FlagState.OPEN.value)
+    return tuple(connection.execute(query.order_by(FLAG.c.id)).scalars())
 
 
 def review_by_key(connection: Connection, request_key: str) -> StoredReview | None:
@@ -224,15 +225,13 @@ def review_by_key(connection: Connection, request_key: str) -> StoredReview | No
 
 def lock_reviewed(
     connection: Connection, review_id: int
-) -> tuple[StoredReview, LockedFlag | None, LockedResponse | None]:
-    """Read a review and lock its flag, if it decided one, and its answer (None for a pair); or raise NotFound."""
+) -> tuple[StoredReview, tuple[LockedFlag, ...], LockedResponse | None]:
+    """Read a review and lock the flags that it decided and its answer (None for a pair); or raise NotFound."""
     review = review_by_id(connection, review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
-    if review.flag_id is None:
-        return review, None, lock_subject(connection, review.response_id, review.pair_id)
-    flag = lock_flag(connection, review.flag_id)
-    return review, flag, flag.response
+    response = lock_subject(connection, review.response_id, review.pair_id)
+    return review, tuple(lock_flag(connection, flag_id) for flag_id in review.flag_ids), response
 
 
 def review_by_id(connection: Connection, review_id: int) -> StoredReview | None:
@@ -245,38 +244,43 @@ def replacement_of(connection: Connection, review_id: int) -> StoredReview | Non
     return _one(connection, _REVIEWS.where(REVIEW.c.replaces == review_id))
 
 
-def latest_review(
+def current_reviews(
     connection: Connection,
     response_id: int | None,
     *,
-    flag_id: int | None,
+    flag_ids: Collection[int],
     decisions: Collection[Decision | None],
     reviewer_id: int | None = None,
-) -> StoredReview | None:
-    """Return the latest current review with one of ``decisions``; of a reviewer, outside queues."""
-    query = _REVIEWS.where(
-        REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), is_current()
-    )
+) -> list[StoredReview]:
+    """Return the current reviews with one of ``decisions`` on any of these flags, the latest first.
+
+    Without flags these are reviews that decide none. Of a reviewer they are the ones outside queues.
+    """
+    decides = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id)
+    of_flags = decides.where(REVIEW_FLAG.c.flag_id.in_(flag_ids)) if flag_ids else ~decides
+    query = _REVIEWS.where(REVIEW.c.response_id == response_id, of_flags, is_current())
     if reviewer_id is not None:
         query = query.where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.queue_item_id.is_(None))
-    rows = connection.execute(query.order_by(REVIEW.c.id.desc()))
-    reviews = (record_of(StoredReview, row) for row in rows)
-    return next((review for review in reviews if review.decision in decisions), None)
+    rows = connection.execute(query.order_by(REVIEW.c.id.desc())).all()
+    return [_stored(connection, row) for row in rows if row.decision in decisions]
 
 
 def insert_review(connection: Connection, review: NewReview) -> int:
     """Write a review with its scores and return its id."""
     grade = review.grade
     of_review = (
-        *("response_id", "pair_id", "shown", "comparison_seen_id", "flag_id", "judgment_seen_id", "reviewer_id"),
+        *("response_id", "pair_id", "shown", "comparison_seen_id", "judgment_seen_id", "reviewer_id"),
         *("decision", "seconds", "queue_item_id", "stage", "seen", "replaces", "request_key", "at"),
         "label_schema_id",
     )
-    of_grade = ("label", "groundedness", "quality", "spans", "note", "corrected_answer", "why_differs")
+    of_grade = ("label", "label_implied", "groundedness", "quality", "spans", "note", "corrected_answer", "why_differs")
     row = {name: getattr(review, name) for name in of_review} | {name: getattr(grade, name) for name in of_grade}
     row["claim_marks"] = marks_json(grade.claim_marks)
     row |= fields_json(grade)
     review_id = int(connection.execute(insert(REVIEW).returning(REVIEW.c.id), row).scalar_one())
+    if review.flag_ids:
+        rows = [{"review_id": review_id, "flag_id": flag_id} for flag_id in review.flag_ids]
+        connection.execute(insert(REVIEW_FLAG), rows)
     insert_scores(connection, {review_id: grade.scores})
     insert_preferences(connection, {review_id: review.preferences})
     return review_id
@@ -313,10 +317,49 @@ def preferences_of(connection: Connection, review_id: int) -> dict[str, Preferen
 
 def set_flag_state(connection: Connection, flag_id: int, state: FlagState) -> None:
     """Store what a flag's reviews make of it."""
-    connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state))
+    changed = update(FLAG).where(FLAG.c.id == flag_id).values(state=state).returning(FLAG.c.response_id)
+    mark_leading_flags(connection, list(connection.execute(changed).scalars()))
 
 
-_EACH_JUDGE = frozenset(rule.name for rule in RULES if rule.each_judge)
+def is_worse(flag: FromClause, than: FromClause) -> ColumnElement[bool]:
+    """Return the condition that a flag comes before another one of the same response: worse, else raised earlier."""
+    return or_(flag.c.severity > than.c.severity, and_(flag.c.severity == than.c.severity, flag.c.id < than.c.id))
+
+
+def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> None:
+    """Let the worst open flag of each of these responses lead: the queue lists an answer under it."""
+    worse = FLAG.alias("worse")
+    leads = ~exists().where(
+        worse.c.response_id == FLAG.c.response_id, worse.c.state == FlagState.OPEN.value, is_worse(worse, FLAG)
+    )
+    wrong = update(FLAG).where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads).values(leads=leads)
+    for some in batches(response_ids):
+        connection.execute(wrong.where(FLAG.c.response_id.in_(some)))
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedFlag:
+    """A flag that a review decided, or left open as unsure."""
+
+    id: int
+    rule: str
+    state: str
+
+
+def flags_decided(connection: Connection, review_ids: Collection[int]) -> dict[int, list[DecidedFlag]]:
+    """Return the flags of each of these reviews that decides any, the worst first."""
+    query = (
+        select(REVIEW_FLAG.c.review_id, *columns_of(DecidedFlag, FLAG))
+        .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
+        .order_by(FLAG.c.severity.desc(), FLAG.c.id)
+    )
+    flags: dict[int, list[DecidedFlag]] = {}
+    for row in rows_with(connection, query, REVIEW_FLAG.c.review_id, review_ids):
+        flags.setdefault(row.review_id, []).append(record_of(DecidedFlag, row))
+    return flags
+
+
+EACH_JUDGE = frozenset(rule.name for rule in RULES if rule.each_judge)
 _JUDGE = (
     select(VERSION.c.name)
     .join(JUDGMENT, JUDGMENT.c.judge_version_id == VERSION.c.id)
@@ -334,7 +377,7 @@ def newer_flag_is_open(connection: Connection, flag: LockedFlag) -> bool:
         FLAG.c.state == FlagState.OPEN.value,
         FLAG.c.id > flag.id,
     )
-    if flag.rule in _EACH_JUDGE:
+    if flag.rule in EACH_JUDGE:
         own = connection.execute(select(_JUDGE).where(FLAG.c.id == flag.id)).scalar()
         newer = newer.where(_JUDGE.is_not_distinct_from(own))
     return bool(connection.execute(select(exists(newer))).scalar())
@@ -353,7 +396,12 @@ _REVIEWS = select(*columns_of(StoredReview, REVIEW), REVIEWER.c.name.label("by")
 
 def _one(connection: Connection, query: Select[Any]) -> StoredReview | None:
     row = connection.execute(query).one_or_none()
-    return None if row is None else record_of(StoredReview, row)
+    return None if row is None else _stored(connection, row)
+
+
+def _stored(connection: Connection, row: Any) -> StoredReview:
+    of_review = select(REVIEW_FLAG.c.flag_id).where(REVIEW_FLAG.c.review_id == row.id).order_by(REVIEW_FLAG.c.flag_id)
+    return record_of(StoredReview, row, flag_ids=tuple(connection.execute(of_review).scalars()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -332,6 +332,7 @@ FLAG = _table(
     Column("inclusion_probability", Float, nullable=False, default=1.0),
     Column("decided_before_id", BigId, ForeignKey("flag.id")),
     Column("state", one_of(FlagState, "state"), nullable=False, default="open"),
+    Column("leads", Boolean, nullable=False, default=True, comment="The worst open flag of its answer."),
     Column("created_at", Utc, nullable=False),
     CheckConstraint("severity >= 0 AND severity <= 1", name="severity"),
     Index("uq_flag_raise", "response_id", "raise_key", unique=True, **partial("state <> 'superseded'")),
@@ -350,17 +351,18 @@ FLAG = _table(
             "quality",
             "asked_day",
             "response_id",
+            "leads",
             "state",
             **partial("state = 'open'"),
         )
         for name, order in (
             ("severity", (text("severity DESC"), "id")),
-            ("groundedness", (text("coalesce(groundedness, 2)"), "id")),
-            ("asked", (text("coalesce(asked_day, 9999999)"), "id")),
-            ("newest", (text("id DESC"),)),
+            ("groundedness", (text("coalesce(groundedness, 2)"), "id", "severity")),
+            ("asked", (text("coalesce(asked_day, 9999999)"), "id", "severity")),
+            ("newest", (text("id DESC"), "severity")),
         )
     ),
-    Index("ix_flag_open_rule", "rule", "query_type", "state", **partial("state = 'open'")),
+    Index("ix_flag_open_rule", "rule", "query_type", "leads", "state", **partial("state = 'open'")),
     Index("ix_flag_created", "created_at", "state"),
     Index(
         "ix_flag_share",
@@ -373,7 +375,7 @@ FLAG = _table(
     ),
     Index("ix_flag_rule_state", "rule", "state", "query_type"),
     Index("ix_flag_response", "response_id", "state"),
-    comment="A reason to look at a response; only its state changes.",
+    comment="A reason to look at a response; only its state changes, and whether it leads.",
 )
 
 REVIEWER = _table(
@@ -404,13 +406,13 @@ LABEL_SCHEMA = _table(
 REVIEW = _table(
     "review",
     Column("response_id", BigId, ForeignKey("response.id")),
-    Column("flag_id", BigId, ForeignKey("flag.id")),
     Column("queue_item_id", BigId, ForeignKey("queue_item.id")),
     Column("judgment_seen_id", BigId, ForeignKey("judgment.id")),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
     Column("stage", one_of(Stage, "stage")),
     Column("decision", one_of(Decision, "decision")),
     Column("label", one_of(Label, "label")),
+    Column("label_implied", Boolean, nullable=False, default=False, comment="The decision implies the label."),
     Column("groundedness", Float),
     Column("quality", Integer),
     Column("spans", JsonValue),
@@ -437,7 +439,6 @@ REVIEW = _table(
     quality_range(),
     Index("ix_review_response", "response_id", "reviewer_id"),
     Index("ix_review_pair", "pair_id", "reviewer_id", **partial("pair_id IS NOT NULL")),
-    Index("ix_review_flag", "flag_id"),
     Index("ix_review_reviewer", "reviewer_id", "id"),
     Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
     Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
@@ -445,9 +446,18 @@ REVIEW = _table(
     Index("ix_review_gold", "response_id", "id", **partial("stage = 'adjudication'")),
     Index("ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")),
     Index("ix_review_in_suite", "id", **partial("in_suite")),
-    # Flags that a reviewer was unsure about, read with every page of the queue.
-    Index("ix_review_unsure", "reviewer_id", "flag_id", "decision", **partial("decision = 'unsure'")),
+    # Answers that a reviewer was unsure about, read with every page of the queue.
+    Index("ix_review_unsure", "reviewer_id", "id", "decision", **partial("decision = 'unsure'")),
     comment="A review of a response or of a pair; undo, edit and re-grade are new rows that replace one.",
+)
+
+REVIEW_FLAG = Table(
+    "review_flag",
+    METADATA,
+    Column("review_id", BigId, ForeignKey("review.id"), primary_key=True),
+    Column("flag_id", BigId, ForeignKey("flag.id"), primary_key=True),
+    Index("ix_review_flag_flag", "flag_id", "review_id"),
+    comment="A flag that a review decides, or leaves open as unsure.",
 )
 
 REVIEW_SCORE = _table(
@@ -792,6 +802,19 @@ SKIP = _table(
     Column("at", Utc, nullable=False),
     Index("ix_skip_item", "queue_item_id", "reviewer_id"),
     comment="An item that somebody skipped, and why; it is leased to them again only if they ask for it.",
+)
+
+DRAFT = _table(
+    "draft",
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("pair_id", BigId, ForeignKey("pair.id")),
+    Column("content", JsonValue, nullable=False),
+    Column("at", Utc, nullable=False),
+    UniqueConstraint("response_id", "reviewer_id"),
+    UniqueConstraint("pair_id", "reviewer_id"),
+    CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
+    comment="Grades and texts that somebody has not stored yet; deleted with their review, never exported.",
 )
 
 COMMENT = _table(

@@ -57,6 +57,7 @@ APPEND_ONLY: tuple[Table, ...] = (
     tables.LABEL_SCHEMA,
     tables.REVIEW,
     tables.REVIEW_SCORE,
+    tables.REVIEW_FLAG,
     tables.EVENT,
     tables.PAIR,
     tables.COMPARISON,
@@ -77,7 +78,7 @@ APPEND_ONLY: tuple[Table, ...] = (
 CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.IMPORT_BATCH: ("counts", "finished_at", "sha256"),
     tables.RUN: ("state", "finished_at", "why_stopped", "selected"),
-    tables.FLAG: ("state",),
+    tables.FLAG: ("state", "leads"),
     tables.JOB: ("run_id", "cancelled_at", "failed"),
     tables.QUEUE: ("state",),
     tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),

@@ -318,13 +318,13 @@ class GradedAnswers:
     reviews: GradedReviews
 
 
-def load_graded(connection: Connection, dimension: str | None = None) -> GradedAnswers:
+def load_graded(connection: Connection, dimension: str | None = None, *, implied_labels: bool = True) -> GradedAnswers:
     """Return every current review of a logged answer with the current verdicts of all judge versions.
 
     An answer is left out for a judge version whose prompt has it as an example. With ``dimension`` the scores on this
-    dimension of a rubric are read instead of the three grades.
+    dimension of a rubric are read instead of the three grades. ``implied_labels`` is that of `graded_reviews`.
     """
-    reviews = graded_reviews(connection, dimension)
+    reviews = graded_reviews(connection, dimension, implied_labels=implied_labels)
     current = current_verdicts(connection, dimension, of_reviewed=True)
     reviewed = among(current.response_ids, np.unique(reviews.response_ids))
     current = current.at(reviewed & ~_shown(connection, current.version_ids, current.response_ids))

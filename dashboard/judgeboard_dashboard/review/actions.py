@@ -25,7 +25,6 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
-from judgeboard_dashboard.review.queues import CONFLICTS, MY_REVIEWS
 from judgeboard_dashboard.session import numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
@@ -192,7 +191,7 @@ class Listing:
     @property
     def words(self) -> str:
         """The filter in words."""
-        return "all flags" if self.where == RowFilter() else filter_sentence(self.where)
+        return "all open flags" if self.where == RowFilter() else filter_sentence(self.where)
 
     def query(self, default_sort: str) -> Query:
         """Return the list as an address carries it."""
@@ -206,24 +205,40 @@ class Listing:
 class ItemActions(Actions):
     """The keys of an answer outside queues.
 
-    ``flag_id`` is the open flag to decide, None where there is none. ``from_list``: the next item of ``listing``
-    follows a decision. ``edits`` is the own review that is changed, in which ``seconds_before`` were spent already.
+    ``flag_id`` is an open flag of the answer: all its open flags are decided together, or this one ``alone``. None
+    where none is open. ``from_list``: the next item of ``listing`` follows a decision. ``edits`` is the own review that
+    is changed, in which ``seconds_before`` were spent already. ``implies``: a decision implies a label.
     """
 
     listing: Listing
     flag_id: int | None = None
+    alone: bool = False
     from_list: bool = False
     edits: int | None = None
     seconds_before: float = 0.0
+    implies: bool = False
+
+    def implied_label(self, decision: Decision | None) -> Label | None:
+        """Return the label that a decision implies; None if the draft has a label or a groundedness."""
+        if not self.implies or self.draft.label is not None or self.draft.groundedness is not None:
+            return None
+        return {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}.get(decision or Decision.UNSURE)
+
+    def next_flag(self, flag_ids: Sequence[int]) -> None:
+        """Choose the next of these flags to be decided alone; after the last one, all together."""
+        choices = [None, *flag_ids]
+        chosen = self.flag_id if self.alone else None
+        self.session.alone = choices[(choices.index(chosen) + 1) % len(choices)]
 
     def _decide(self, reviewer: Reviewer, decision: Decision | None) -> None:
-        """Decide the flag with the grades, or save the grades alone (None); then the next item of the list follows."""
+        """Decide the flags with the grades, or save the grades alone (None); then the next item of the list follows."""
         self.stored(lambda: self._write(reviewer, decision))
         self.session.seen_open.discard(self.flag_id or 0)
+        self.session.alone = None
         if self.edits is not None:
             self.session.editing = None
-            self.session.goal = Rows("queue", {"show": MY_REVIEWS})
-        elif self.flag_id is not None and decision is not None and self.from_list:
+            self.session.goal = Rows("my_reviews", {})
+        elif self.flag_id is not None and decision is not None and self.from_list and not self.alone:
             # at the end of the list what was passed over, else the end
             with Seen(self.store, reviewer.id).reading() as connection:
                 near = neighbours(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
@@ -231,9 +246,12 @@ class ItemActions(Actions):
 
     def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
         draft = self.draft.copied()
+        grade_given, implied = self.grade_for(decision), self.implied_label(decision)
+        if implied is not None:
+            grade_given = replace(grade_given, label=implied, label_implied=True)
         common: dict[str, Any] = {
             "reviewer": reviewer,
-            "grade": self.grade_for(decision),
+            "grade": grade_given,
             "judgment_seen_id": self.judgment_id,
             "seconds": self.seconds_before + self.seconds(),
             "request_key": self.request_key,
@@ -242,8 +260,11 @@ class ItemActions(Actions):
             review_id = edit(self.store, review_id=self.edits, decision=decision, **common).review_id
             message = f"Saved: your review of {self.name} is changed"
         elif decision is not None and self.flag_id is not None:
-            review_id = decide(self.store, flag_id=self.flag_id, decision=decision, **common).review_id
+            decided = decide(self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common)
+            review_id = decided.review_id
             message = f"Saved: {SAVED[decision]} {self.name}"
+            if decided.held is not None:
+                message = f"{message}. {decided.held}"
         else:
             review_id = grade(self.store, response_id=self.subject, **common)
             message = f"Saved: your grade of {self.name}"
@@ -456,12 +477,12 @@ def undo_adjudication(store: Store, session: ReviewSession, lead: Reviewer, queu
 
 def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:
     """Return the address of one conflict, or of the list; ``queue`` limits both to one queue."""
-    query: dict[str, str | list[str]] = {"show": CONFLICTS}
+    query: dict[str, str | list[str]] = {}
     if item_id is not None:
         query["conflict"] = str(item_id)
     if queue is not None:
         query["of"] = queue
-    return Rows("queue", query)
+    return Rows("conflicts", query)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, review_session
 from judgeboard_dashboard.review.fields import queue_grades
-from judgeboard_dashboard.review.queues import QueueAddress
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -34,7 +33,7 @@ from judgeboard_dashboard.review.screen import (
 from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, reading, store
-from judgeboard_dashboard.widgets.navigation import start_button
+from judgeboard_dashboard.widgets.navigation import number_in_address, start_button
 from judgeboard_dashboard.widgets.tables import one_line, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, short, when
 
@@ -45,6 +44,7 @@ STAGE_NOTES = {
 }
 STATES = {ItemState.CONFLICT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
 MOST = 200
+FIELDS = ("conflict", "of")
 COLUMNS = (
     Column("Differ on", width=215),
     Column("Reviews", "count", width=70),
@@ -57,17 +57,19 @@ COLUMNS = (
 )
 
 
-def conflicts(address: QueueAddress) -> None:
+def conflicts() -> None:
     """Show one conflict where the address names one, else those that a lead may adjudicate, and one's own."""
     reviewer = ask_reviewer()
     if reviewer is None:
         return
-    if address.conflict is not None:
-        _one_conflict(address.conflict, address.of, reviewer)
+    queue = st.query_params.get("of")
+    item_id = number_in_address("conflict", "item")
+    if item_id is not None:
+        _one_conflict(item_id, queue, reviewer)
         return
     if may(reviewer, Action.ADJUDICATE):
-        _adjudicated(address.of, reviewer)
-        _open_conflicts(address.of)
+        _adjudicated(queue, reviewer)
+        _open_conflicts(queue)
     with reading() as connection:
         page = own_conflicts(connection, reviewer.id, limit=MOST)
     if page.lines:

@@ -59,7 +59,7 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
         tag(
             "div",
             tag("span", str(turn.get("role") or "").capitalize()),
-            tag("div", _words(turn.get("content"))[:LONGEST], cls="jb-comment"),
+            tag("div", _words(turn.get("content"))[:LONGEST], cls="jb-lines"),
             cls="jb-turn",
         )
         for turn in turns[-MOST_TURNS:]

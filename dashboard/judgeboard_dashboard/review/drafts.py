@@ -1,10 +1,12 @@
 """What a browser session keeps while its reviewer works: drafts, request keys, what can be undone."""
 
 import secrets
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from threading import Lock
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from threading import Lock, Thread
 from typing import Any
 
 import streamlit as st
@@ -12,17 +14,22 @@ import streamlit as st
 from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffers
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_report import PairWalk
+from judgeboard.store.drafts import read_draft, save_draft
+from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
 from judgeboard.store.own_reviews import WholeReview, whole_review
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.navigation import Rows
 
 EDIT = "edit"
 """The parameter of the address that names the review to change."""
-MOST_KEPT = 1_000
-"""Drafts of all reviewers that the server keeps; the oldest are dropped first."""
+PACE = 1.0
+"""Seconds between two times at which drafts are stored."""
+_ON_SCREEN = ("dimensions", "dimension_at", "at", "spans", "shown", "noted")
+"""Fields of a draft that are not kept: where its author was, and what only an edit has."""
 
 
 @dataclass
@@ -57,7 +64,7 @@ class Draft:
         return cls(
             quality=grade.quality,
             groundedness=grade.groundedness,
-            label=grade.label,
+            label=None if grade.label_implied else grade.label,
             corrected_answer=grade.corrected_answer or "",
             note=grade.note or "",
             scores={score.dimension: int(score.value) for score in grade.scores if score.value is not None},
@@ -79,6 +86,22 @@ class Draft:
             why_differs=self.why,
             spans=self.spans,
         )
+
+    def content(self) -> dict[str, Any]:
+        """Return what a kept draft has, without empty values."""
+        given = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _ON_SCREEN}
+        marks = marks_json(given.pop("marks").values())
+        return {name: value for name, value in (given | {"marks": marks}).items() if value not in (None, "", {})}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> "Draft":
+        """Return the draft that was kept with this content."""
+        draft = cls(**{name: value for name, value in content.items() if name != "marks"})
+        draft.label = Label(draft.label) if draft.label else None
+        draft.why = WhyDiffers(draft.why) if draft.why else None
+        draft.scores = dict(draft.scores)
+        draft.marks = {subject_of(mark): mark for mark in marks_from(content.get("marks"))}
+        return draft
 
     def copied(self) -> "Draft":
         """Return a copy that later key presses do not change."""
@@ -111,6 +134,7 @@ class ReviewSession:
 
     Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are flags that were
     open on this screen: they keep their buttons, so that a late key press is answered with who decided first.
+    ``alone`` is the flag that the next decision is about, None for all flags of the answer.
     ``raw_calls`` shows the calls behind the judgments in place of the texts, ``as_stored`` shows texts unformatted and
     unfolded. ``viewed`` is the attempt on the screen by response, ``editing`` the own review that is being changed and
     its response. ``pairs_seen`` are (reviewer, pair) whose verdict was shown: later reviews of them are not blind.
@@ -131,11 +155,13 @@ class ReviewSession:
     editing: tuple[int, int] | None = None
     goal: Rows | None = None
     seen_open: set[int] = field(default_factory=set)
+    alone: int | None = None
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, PairWalk] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)
     _fills: int = 0
+    kept: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def draft(self, subject: int) -> Draft:
         """Return the draft for a subject."""
@@ -224,34 +250,78 @@ def _stop_editing(session: ReviewSession) -> None:
         session.editing = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeptDraft:
+    """A draft that waits to be stored; ``at`` (UTC) is when its author changed it last."""
+
+    store: Store
+    content: Mapping[str, Any]
+    at: datetime
+
+
 @dataclass
-class KeptDrafts:
-    """Drafts of all sessions of this server by lease token; only the holder of a lease knows its token."""
+class DraftWriter:
+    """Stores the drafts of all sessions of this server, away from their key presses: every second, one after another.
 
-    _by_token: OrderedDict[str, Draft] = field(default_factory=OrderedDict)
+    Drafts are kept by (database, reviewer, subject).
+    """
+
+    _waiting: dict[tuple[str, int, int], KeptDraft] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    _thread: Thread | None = None
 
-    def keep(self, token: str, draft: Draft) -> None:
-        """Keep a copy of a draft."""
+    def put(self, store: Store, reviewer_id: int, subject: int, content: Mapping[str, Any]) -> None:
+        """Store a draft soon."""
         with self._lock:
-            self._by_token[token] = draft.copied()
-            self._by_token.move_to_end(token)
-            while len(self._by_token) > MOST_KEPT:
-                self._by_token.popitem(last=False)
+            self._waiting[store.shown_url, reviewer_id, subject] = KeptDraft(store, content, datetime.now(UTC))
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="drafts", daemon=True)
+                self._thread.start()
 
-    def of(self, token: str) -> Draft | None:
-        """Return a copy of the draft that was kept last, None where none was."""
+    def read(self, store: Store, reviewer_id: int, subject: int) -> Mapping[str, Any]:
+        """Return the content of a draft, empty where there is none."""
         with self._lock:
-            kept = self._by_token.get(token)
-            return None if kept is None else kept.copied()
+            waiting = self._waiting.get((store.shown_url, reviewer_id, subject))
+        if waiting is not None:
+            return waiting.content
+        with store.reading() as connection:
+            return read_draft(connection, reviewer_id, *_ids(subject)) or {}
+
+    def flush(self) -> None:
+        """Store all drafts that are not stored yet."""
+        with self._lock:
+            waiting = dict(self._waiting)
+        for (url, reviewer_id, subject), kept in waiting.items():
+            # Where the database is gone or busy, the session still has the draft.
+            with suppress(Exception), kept.store.writing() as connection:
+                save_draft(connection, reviewer_id, *_ids(subject), kept.content, kept.at)
+            with self._lock:
+                if self._waiting.get((url, reviewer_id, subject)) is kept:
+                    del self._waiting[url, reviewer_id, subject]
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(PACE)
+            self.flush()
 
 
-_kept_drafts = st.cache_resource(show_spinner=False)(KeptDrafts)
+def _ids(subject: int) -> tuple[int | None, int | None]:
+    return (subject, None) if subject > 0 else (None, -subject)
 
 
-def keep_draft(session: ReviewSession, subject: int, token: str) -> None:
-    """Keep the draft of a leased item; a session that has none yet gets the kept one back, as after a reload."""
-    kept = _kept_drafts()
-    if subject not in session.drafts and (draft := kept.of(token)) is not None:
-        session.put_draft(subject, draft)
-    kept.keep(token, session.draft(subject))
+draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)
+
+
+def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, subject: int) -> None:
+    """Keep a draft beyond this session; a session that has none yet gets the kept one, as after a reload."""
+    if reviewer is None or session.editing is not None:
+        return
+    writer = draft_writer()
+    if subject not in session.drafts:
+        content = writer.read(store, reviewer.id, subject)
+        session.put_draft(subject, Draft.from_content(content))
+        session.kept[subject] = content
+    content = session.drafts[subject].content()
+    if content != session.kept.get(subject, {}):
+        writer.put(store, reviewer.id, subject, content)
+        session.kept[subject] = content

@@ -50,6 +50,7 @@ KEYS = (
     ("Y", "confirm: the answer has a problem"),
     ("N", "dismiss: the answer is fine"),
     ("U", "unsure: leave it for another reviewer"),
+    ("E", "decide one of several flags alone; again for the next one"),
     ("1–4", "quality"),
     ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
     ("Q W", "label: grounded, hallucinated"),

@@ -14,13 +14,22 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.pairs import stored_words
-from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, QueueAddress, go
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
-from judgeboard_dashboard.widgets.navigation import Rows
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, current_page, one_line, show_rows, turning_foot
-from judgeboard_dashboard.widgets.texts import capital, count, empty, rule_words, sentence, when
+from judgeboard_dashboard.widgets.navigation import Rows, go
+from judgeboard_dashboard.widgets.tables import (
+    PAGE_SIZE,
+    all_lines,
+    current_page,
+    one_line,
+    show_rows,
+    sorts_by_header,
+    turning_foot,
+)
+from judgeboard_dashboard.widgets.texts import capital, count, empty, rules_words, sentence, when
 
+FIELDS = ("on",)
+ON_PAIRS = "pairs"
 ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
 
 
@@ -37,14 +46,14 @@ class ReviewList:
     rows: Callable[[OwnReview], Rows]
 
 
-def own_reviews(address: QueueAddress) -> None:
+def own_reviews() -> None:
     """Show the reviews of answers, or of pairs, and the way from one list to the other."""
     reviewer = ask_reviewer("Your reviews are stored under your name.")
     if reviewer is None:
         return
     with reading() as connection:
         has_pairs = has_pair_reviews(connection, reviewer.id)
-    reviews = PAIRS if has_pairs and address.on_pairs else ANSWERS
+    reviews = PAIRS if has_pairs and st.query_params.get("on") == ON_PAIRS else ANSWERS
     if has_pairs:
         st.button(
             "Your reviews of answers" if reviews.pairs else "Your reviews of pairs",
@@ -52,7 +61,7 @@ def own_reviews(address: QueueAddress) -> None:
             type="tertiary",
             icon=":material/swap_horiz:",
             on_click=go,
-            kwargs={"on": None if reviews.pairs else PAIRS_SEGMENT},
+            kwargs={"on": None if reviews.pairs else ON_PAIRS},
         )
     session = review_session()
     if session.message:
@@ -74,7 +83,12 @@ def own_reviews(address: QueueAddress) -> None:
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
     key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
-    show_rows(_table(reviews, page.lines), key=key, targets=[reviews.rows(line) for line in page.lines])
+    show_rows(
+        _table(reviews, page.lines),
+        key=key,
+        targets=[reviews.rows(line) for line in page.lines],
+        sort=sorts_by_header(reviews.page, {}),
+    )
     turning_foot(reviews.page, page, reviews.noun, export, query={})
 
 
@@ -85,8 +99,9 @@ def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:
 
 def rows_of(line: OwnReview) -> Rows:
     """Return where a click leads: to the answer, to change the review where that is possible."""
-    query = {"response": str(line.response_id)} if line.flag_id is None else {"flag": str(line.flag_id)}
-    return Rows("item", query if line.final else {**query, EDIT: str(line.review_id)})
+    query = {"response": str(line.response_id)}
+    review_id = line.revealed_id if line.final else line.review_id
+    return Rows("item", query if review_id is None else {**query, EDIT: str(review_id)})
 
 
 def pair_rows(line: OwnReview) -> Rows:
@@ -97,13 +112,15 @@ def pair_rows(line: OwnReview) -> Rows:
 
 
 def review_words(line: OwnReview) -> str:
-    """Return a review of an answer in words: "Confirmed, blind", "Graded"."""
+    """Return a review of an answer in words: "Confirmed, blind", "Graded", "Confirmed, blind; then dismissed"."""
     if line.decision is not None:
         words = capital(DECIDED[line.decision].removeprefix("was "))
     else:
         graded = (line.label, line.quality, line.groundedness) != (None, None, None)
         words = "Graded" if graded else "Noted"
-    return words if line.stage is None else f"{words}, {STAGES[line.stage]}"
+    words = words if line.stage is None else f"{words}, {STAGES[line.stage]}"
+    changed = line.revealed is not None and line.revealed != line.decision
+    return f"{words}; then {DECIDED[line.revealed or ''].removeprefix('was ')}" if changed else words
 
 
 def preference_words(line: OwnReview) -> str:
@@ -129,15 +146,28 @@ ANSWERS = ReviewList(
     ),
     columns=(
         (Column("When", width=100), lambda line: when(line.at)),
-        (Column("Review", width=165, help="The first review, given blind, is the one that counts"), review_words),
+        (
+            Column(
+                "Review",
+                width=165,
+                help="A blind review counts. Then: what you decided after the judge was shown",
+            ),
+            review_words,
+        ),
         (Column("Groundedness", "number", width=105), lambda line: line.groundedness),
         (Column("Quality", "integer", width=65), lambda line: line.quality),
-        (Column("Label", width=95), lambda line: line.label),
         (
-            Column("Flag", width=125, help="The rule that flagged the answer"),
-            lambda line: None if line.rule is None else capital(rule_words(line.rule)),
+            Column("Label", width=95, help="Implied: by the decision, not given"),
+            lambda line: f"{line.label} (implied)" if line.label_implied else line.label,
         ),
-        (Column("State", width=85, help="The state of the flag"), lambda line: line.state),
+        (
+            Column("Flags", width=125, help="The rules that flagged the answer, the worst flag first"),
+            lambda line: rules_words([flag.rule for flag in line.flags]) or None,
+        ),
+        (
+            Column("State", width=85, help="The state of the worst flag"),
+            lambda line: next((f.state for f in line.flags), None),
+        ),
         (Column("Queue", width=110), lambda line: line.queue),
         _SECONDS,
         (Column("Question", width=220), lambda line: one_line(line.question)),

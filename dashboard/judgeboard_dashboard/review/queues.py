@@ -1,8 +1,7 @@
-"""The segments of the Queue page, the list of queues, one queue with its people, and the form of a new queue."""
+"""The parts of the Queue page, the list of queues, one queue with its people, and the form of a new queue."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -36,14 +35,13 @@ from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
-from judgeboard_dashboard.widgets.navigation import Rows, number_in_address, open_button, start_button
+from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, note, sentence, when
 
-OPEN_FLAGS, QUEUES, CONFLICTS, MY_REVIEWS = "Open flags", "Queues", "Conflicts", "My reviews"
-SEGMENTS = (OPEN_FLAGS, QUEUES, CONFLICTS, MY_REVIEWS)
-FIELDS = ("show", "new", "conflict", "of", "on")
-PAIRS_SEGMENT = "pairs"
+OPEN_FLAGS, QUEUES = "Open flags", "Queues"
+SEGMENTS = (OPEN_FLAGS, QUEUES)
+FIELDS = ("show", "new")
 FLAGGED, EVERY = "Flagged answers", "Answers, flagged or not"
 ITEMS = (FLAGGED, EVERY, "Pairs")
 _PRESET, _SIZE = "nq_preset", "nq_size"
@@ -59,33 +57,11 @@ MOST = 50
 _FIELD, _SEEN, _CREATED = "queue_segment", "queue_segment_seen", "queue_created"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueAddress:
-    """A segment of the page; ``new`` shows the form, ``conflict`` is the id of an item.
+def show_segments() -> str:
+    """Show the segments and return the chosen one.
 
-    ``of`` limits the conflicts to one queue, ``on_pairs`` one's own reviews to pairs.
+    They follow the address, which links within the page change; a bound field forbids that.
     """
-
-    segment: str
-    new: bool = False
-    conflict: int | None = None
-    of: str | None = None
-    on_pairs: bool = False
-
-
-def show_segments() -> QueueAddress:
-    """Show the segments and return what the address selects."""
-    return QueueAddress(
-        _segment(),
-        new=st.query_params.get("new") == "1",
-        conflict=number_in_address("conflict", "item"),
-        of=st.query_params.get("of"),
-        on_pairs=st.query_params.get("on") == PAIRS_SEGMENT,
-    )
-
-
-def _segment() -> str:
-    """Show the segments. They follow the address, which links within the page change; a bound field forbids that."""
     asked = st.query_params.get("show") or OPEN_FLAGS
     asked = asked if asked in SEGMENTS else OPEN_FLAGS
     if st.session_state.get(_SEEN) != asked or _FIELD not in st.session_state:
@@ -94,18 +70,9 @@ def _segment() -> str:
         field = st.segmented_control("Show", SEGMENTS, required=True, key=_FIELD, label_visibility="collapsed")
     chosen = field or asked
     if chosen != asked:
-        go(show=None if chosen == OPEN_FLAGS else chosen, new=None, conflict=None, of=None, on=None)
+        go(show=None if chosen == OPEN_FLAGS else chosen, new=None)
     st.session_state[_SEEN] = chosen
     return chosen
-
-
-def go(**parameters: str | None) -> None:
-    """Change parameters of the address; None removes one."""
-    for name, value in parameters.items():
-        if value is None:
-            st.query_params.pop(name, None)
-        else:
-            st.query_params[name] = value
 
 
 LIST_COLUMNS = (
@@ -209,7 +176,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     with st.container(key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line"))
         if progress.conflict and lead:
-            rows = Rows("queue", {"show": CONFLICTS, "of": queue.name})
+            rows = Rows("conflicts", {"of": queue.name})
             label = count(progress.conflict, "conflict")
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         start_button("Start reviewing", Rows("item", {"queue": queue.name}), key="queue_review", disabled=not is_open)

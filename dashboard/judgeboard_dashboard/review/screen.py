@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from judgeboard.domain import Decision, Preference, Shown
+from judgeboard.domain import Decision, Label, Preference, Shown
 from judgeboard.people.permissions import Action, role_of, why_not
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag
@@ -16,7 +16,7 @@ from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
-from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows, signed_in
+from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows, signed_in, suggested_name
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, longest_pause
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
@@ -175,16 +175,26 @@ def bar(
                 choice.draw(actions.row)
 
 
-def decision_choices(decide: Callable[[Decision], None], *, flag: bool, unsure: bool = True) -> list[Choice]:
-    """Return the decisions on an answer; ``flag``: they confirm or dismiss a flag that is shown."""
+def decision_choices(
+    decide: Callable[[Decision], None],
+    *,
+    flag: bool,
+    unsure: bool = True,
+    implied: Callable[[Decision], Label | None] | None = None,
+) -> list[Choice]:
+    """Return the decisions on an answer; ``flag``: they confirm or dismiss a flag that is shown.
+
+    ``implied`` returns the label that a decision stores.
+    """
+    labels = {decision: implied(decision) if implied else None for decision in Decision}
     return [
         Choice(
             name=decision.value,
-            label=of_flag if flag else plain,
+            label=" · ".join(filter(None, (of_flag if flag else plain, labels[decision]))),
             act=partial(decide, decision),
             key=key,
             icon=icon,
-            tip=tip,
+            tip=f"{tip}. It also stores the label {labels[decision]}" if labels[decision] else tip,
         )
         for decision, of_flag, plain, key, icon, tip in DECISIONS
         if unsure or decision is not Decision.UNSURE
@@ -223,6 +233,7 @@ def name_form() -> None:
     with row_of_buttons("Who is reviewing? Your name is stored with each decision.", row_key="decide"):
         st.text_input(
             "Your name",
+            suggested_name(),
             key=NAME_FIELD,
             label_visibility="collapsed",
             placeholder="Your name",

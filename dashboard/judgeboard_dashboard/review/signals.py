@@ -76,7 +76,7 @@ def _review_words(review: ItemReview) -> str:
     parts = [
         DECIDED.get(review.decision or ""),
         *_score_words(review),
-        review.label,
+        f"{review.label} (implied)" if review.label_implied else review.label,
         f"{review.scored} on a rubric" if review.scored else None,
         f"{len(review.claim_marks)} marked" if review.claim_marks else None,
     ]
@@ -94,7 +94,7 @@ def decided_words(item: Item, flag: ItemFlag | None) -> str | None:
     """Return who decided a flag: "Confirmed by Mara, 12 Mar 09:41"; None for an open one."""
     if flag is None or flag.state == "open":
         return None
-    reviews = (review for review in item.reviews if review.flag_id == flag.id and review.stands and review.decision)
+    reviews = (review for review in item.reviews if flag.id in review.flag_ids and review.stands and review.decision)
     review = next(reviews, None)
     if review is None:
         return capital(f"{flag.state}: no open flag")
@@ -123,7 +123,7 @@ def _opening(words: str, reasoning: str | None) -> Html | str:
     """Return words that open to a reason, if there is one."""
     if not reasoning:
         return words
-    return tag("details", tag("summary", words), tag("div", reasoning[:MOST_REASONING], cls="jb-comment"))
+    return tag("details", tag("summary", words), tag("div", reasoning[:MOST_REASONING], cls="jb-lines"))
 
 
 def _review(review: ItemReview) -> list[str | None]:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Literal
 
 import streamlit as st
 
 from judgeboard.domain import ClaimMark, ClaimStatus
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
+from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, join, show, size, tag
@@ -20,6 +22,7 @@ from judgeboard_dashboard.review.actions import Actions, MarkActions
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
     NumberedClaim,
+    Span,
     answer_spans,
     marked,
     passage_spans,
@@ -35,6 +38,10 @@ AlignedSpan = tuple[int, int, list[int]]  # start and end in a passage, the numb
 
 # More than this of one text is sent only when asked for: it crosses the wire with every item.
 LONGEST = 100_000
+LONGEST_SEARCHED = 20_000  # characters of an answer whose words are looked for in the passages
+LONGEST_UNFOLDED = 4_000  # characters of all passages
+SHORTEST_FOLDED = 600  # characters of a passage
+SHORTEST_FOLD = 160  # characters
 MOST_WITHOUT_JUMPS = 4
 MOST_NUMBERS = 20
 MOST_SENTENCES = 400
@@ -130,6 +137,9 @@ def passage_list(
         return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", reason))
     claims = [claim for claim in claims if not claim.sentence]  # marks on sentences are in the answer alone
     left = None if whole else LONGEST
+    places = None
+    if folds(item) and not as_stored and not whole:
+        places = _aligned_spans(align(item.answer or "", passages, [claim.claim for claim in claims]))
     parts: list[Html] = []
     for number, passage in enumerate(passages, start=1):
         if left is not None and left <= 0:
@@ -137,9 +147,16 @@ def passage_list(
         sent = passage if left is None else passage[:left]
         left = None if left is None else left - len(sent)
         spans = None if aligned is None else aligned.get(number, [])
-        parts.append(_passage(item, number, sent, claims, spans, as_stored=as_stored))
+        near = None if places is None else [place[:2] for place in places.get(number, [])]
+        parts.append(_passage(item, number, sent, claims, spans, as_stored=as_stored, evidence=near))
     jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
     return tag("div", jumps, *parts)
+
+
+def folds(item: Item) -> bool:
+    """Return whether the passages are so long that only the sentences around evidence are open at first."""
+    lengths = [len(passage) for passage in item.passages or ()]
+    return sum(lengths) > LONGEST_UNFOLDED and max(lengths, default=0) >= SHORTEST_FOLDED
 
 
 def item_texts(item: Item) -> tuple[str | None, ...]:
@@ -163,7 +180,53 @@ def _evidence(
     spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
     if not as_stored and not spans and (markup := formatted(text)) is not None:
         return tag("div", markup, cls=cls)
-    return tag("div", marked(sent, spans, here="a", there="q"), cls=cls)
+    return tag("div", _with_words(sent, spans) if "jb-answer" in cls else escaped(sent), cls=cls)
+
+
+def _with_words(sent: str, spans: Sequence[Span]) -> Html:
+    """Return an answer with its claims marked, each sentence with the words that the passages are searched for."""
+    sentences = sentence_spans(sent) if len(sent) <= LONGEST_SEARCHED else []
+    begun, parts, behind = set[str](), list[Html](), 0
+    for start, end in sentences:
+        words = dict.fromkeys(word.written.lower() for word in content_words(sent[start:end]))
+        parts += [
+            marked(sent, spans, here="a", there="q", part=(behind, start), begun=begun),
+            tag(
+                "span",
+                marked(sent, spans, here="a", there="q", part=(start, end), begun=begun),
+                data_w=" ".join(words) or None,
+            ),
+        ]
+        behind = end
+    return join((*parts, marked(sent, spans, here="a", there="q", part=(behind, len(sent)), begun=begun)))
+
+
+def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]]) -> Html:
+    """Return a passage of which only the sentences with evidence, and one on each side, are open.
+
+    Without evidence the first sentence is. The text content stays exactly the text.
+    """
+    starts = [start for start, _ in sentence_spans(sent)]
+    edges = [0, *starts[1:], len(sent)]
+    pieces = list(pairwise(edges))
+    near = {
+        at + step
+        for at, (start, end) in enumerate(pieces)
+        for step in (-1, 0, 1)
+        if any(first < end and start < last for first, last in evidence)
+    } or {0}
+    parts: list[Html] = []
+    begun = set[str]()
+    changes = [0, *(at for at in range(1, len(pieces)) if (at in near) is not (at - 1 in near)), len(pieces)]
+    for first, behind in pairwise(changes):
+        start, end = edges[first], edges[behind]
+        text = marked(sent, spans, here="q", there="a", part=(start, end), begun=begun)
+        if first in near or end - start < SHORTEST_FOLD:
+            parts.append(text)
+        else:
+            summary = tag("summary", data_n=f"{count(behind - first, 'sentence')} ({size(end - start)})")
+            parts.append(tag("details", summary, text, cls="jb-fold"))
+    return join(parts)
 
 
 def forgotten(at: datetime | None = None) -> str:
@@ -180,13 +243,20 @@ def _passage(
     aligned: Sequence[AlignedSpan] | None,
     *,
     as_stored: bool,
+    evidence: Sequence[tuple[int, int]] | None = None,
 ) -> Html:
+    """Return a passage; a long one is folded around ``evidence``, unless that is None."""
     passage = (item.passages or ())[number - 1]
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
     citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
     text = None if as_stored or aligned or spans else formatted(passage)
     if text is None:
-        text = marked(sent, spans, here="q", there="a") if aligned is None else _with_links(sent, aligned)
+        if aligned is not None:
+            text = _with_links(sent, aligned)
+        elif evidence is not None and len(sent) >= SHORTEST_FOLDED:
+            text = _folded(sent, spans, [*evidence, *((span.start, span.end) for span in spans)])
+        else:
+            text = marked(sent, spans, here="q", there="a")
     cited = f"{'claim' if len(citing) == 1 else 'claims'} {', '.join(citing)}" if citing else "not cited"
     return tag(
         "div",
@@ -376,8 +446,10 @@ def answer_panes(
                 if more and name != "judge":
                     label = f"Show all ({size(more)})"
                     key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}")
-                if name == "answer" and any(formatted(text) for text in (item.answer, *(item.passages or ())) if text):
-                    label = "Formatted texts" if stored else "Texts as stored"
+                if name == "answer" and (
+                    folds(item) or any(formatted(text) for text in (item.answer, *(item.passages or ())) if text)
+                ):
+                    label = "Formatted and folded texts" if stored else "Texts as stored, whole"
                     key_button(label, actions.as_stored, key=f"stored_{actions.row}", shortcut="F4", quiet=True)
                 if name == "judge" and item.judgments:
                     label = "Back to the texts" if show_calls else "Raw calls"

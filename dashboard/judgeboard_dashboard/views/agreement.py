@@ -1,7 +1,7 @@
 """Agreement: whether the judge can be trusted, in one sentence, with the figures behind it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -37,12 +37,13 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     versions_table,
 )
 from judgeboard_dashboard.widgets.filters import grade_field, version_field
+from judgeboard_dashboard.widgets.first_steps import STEPS, next_button
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
 
 MOST_NOTES = 2
-FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge")
+FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied")
 LEADS = {
     "one_class": "Only one category.",
     "not_conclusive": "Not conclusive yet.",
@@ -79,7 +80,7 @@ def agreement() -> None:
         else:
             choice = _choice_of_raters(filters)
         with report:
-            _report_buttons(filters.grade, version_id, filters.whose.human)
+            _report_buttons(filters, version_id)
     if shown is not None:
         _show_judge(shown, filters)
     elif choice is not None:
@@ -101,7 +102,17 @@ def _filters() -> Filters:
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = st.selectbox("By", list(fields), key="by", bind="query-params", width=125, disabled=of == "repeats")
     st.space("stretch")
+    implied_labels = st.toggle(
+        "Implied labels",
+        value=True,
+        key="implied",
+        bind="query-params",
+        width="content",
+        disabled=grade != "label" or of in {"judges", "repeats"},
+        help="Count labels that a decision on a flag implies. Switch off to count given labels only.",
+    )
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
+    whose = replace(whose, implied_labels=implied_labels)
     return Filters(judge_field, of, grade, whose, fields.get(by, "query_type"), as_tables)
 
 
@@ -121,7 +132,7 @@ def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool
     return Whose(graders.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": chosen})
 
 
-def _report_buttons(grade: GradeName, version_id: int | None, human: Human) -> None:
+def _report_buttons(filters: Filters, version_id: int | None) -> None:
     """Show both downloads; a report is made when its button is pressed."""
     with st.popover("Report", icon=":material/download:"):
         for label, ending, mime in (
@@ -130,7 +141,7 @@ def _report_buttons(grade: GradeName, version_id: int | None, human: Human) -> N
         ):
             st.download_button(
                 label,
-                data=as_now(partial(_report, ending, grade, version_id, human)),
+                data=as_now(partial(_report, ending, filters, version_id)),
                 file_name=f"judgeboard-agreement.{ending}",
                 mime=mime,
                 on_click="ignore",
@@ -139,15 +150,19 @@ def _report_buttons(grade: GradeName, version_id: int | None, human: Human) -> N
             )
 
 
-def _report(ending: str, grade: GradeName, version_id: int | None, human: Human) -> bytes:
+def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
+    whose = filters.whose
     with reading() as connection:
-        results = report_results(connection, grade, version_id, human)
+        results = report_results(
+            connection, filters.grade, version_id, whose.human, implied_labels=whose.implied_labels
+        )
     return (report_page(results) if ending == "html" else to_json(results)).encode()
 
 
 def _judge_and_people(filters: Filters) -> AgreementPage:
     with reading() as connection:
-        source = PairSource.open(connection, filters.whose.reviewer_id, filters.whose.human)
+        whose = filters.whose
+        source = PairSource.open(connection, whose.reviewer_id, whose.human, implied_labels=whose.implied_labels)
         versions = source.paired(list_versions(connection), filters.grade, primary_judge(connection))
         version = version_field(filters.judge_field, versions)
         return agreement_page(
@@ -159,7 +174,8 @@ def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
     if filters.of != "repeats":
         with filters.judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by)
+        implied_labels = filters.whose.implied_labels
+        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by, implied_labels=implied_labels)
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
     with filters.judge_field:
@@ -191,6 +207,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if shown.version is None or shown.result is None:
         empty(shown.sentence)
         _notes(shown.notes)
+        next_button(among=STEPS)
         return
     sentence(shown.sentence)
     _notes(shown.notes, shown.result.left_out_sentence)

@@ -24,6 +24,7 @@ from judgeboard_dashboard.widgets.disagreement import (
     why_table,
 )
 from judgeboard_dashboard.widgets.filters import grade_field, people_field, version_field
+from judgeboard_dashboard.widgets.first_steps import STEPS, next_button
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.texts import empty, sentence
 
@@ -51,6 +52,7 @@ def disagreement() -> None:
     filters, figures = _load()
     if figures.version is None or figures.pairs == 0:
         empty(figures.sentence)
+        next_button(among=STEPS)
         return
     sentence(figures.sentence)
     with st.container(key="stack_disagreement"):

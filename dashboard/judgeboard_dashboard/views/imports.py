@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.imports.fields import ColumnUse
+from judgeboard.imports.fields import ColumnUse, nested_names
 from judgeboard.imports.importing import DEFAULT_SOURCE, ImportSummary
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.people.permissions import Action
@@ -42,6 +42,7 @@ _TRIAL = "import_trial"
 _DONE = "import_done"
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _KEPT = "import_mapping"
+TEXTS = ("query", "answer", "reference")
 REJECTED_COLUMNS = (Column("Line", "integer", width=70), Column("Field", width=120), Column("Reason", width=560))
 HINTS = (
     "Choose a file. Judgeboard checks it first. Nothing is stored until you press Import.",
@@ -170,9 +171,12 @@ def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
     """
     unsure = [use for use in columns if not use.sure and use.theirs is not None]
     free = [use.theirs for use in columns if use.ours is None and use.theirs is not None]
+    free += nested_names({use.theirs: use.example for use in columns if use.theirs is not None})
     missing = [use.ours for use in columns if use.theirs is None and use.ours is not None]
     wanted = required(kind, columns)
-    needed = [field for field in missing if field in wanted]
+    # An object in a field that is a text: the text is inside it.
+    objects = [use.ours for use in columns if use.ours in TEXTS and isinstance(use.example, dict)]
+    needed = [*(field for field in missing if field in wanted), *(field for field in objects if field is not None)]
     others = [field for field in missing if field not in wanted]
     if not unsure and not free:
         return

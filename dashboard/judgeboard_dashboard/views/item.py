@@ -1,12 +1,14 @@
 """The Item page: review one answer of a list, or the items of a queue, one after the other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 import streamlit as st
 
 from judgeboard.domain import FlagState, ResponseKind
+from judgeboard.flags import low_groundedness
+from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
@@ -58,7 +60,7 @@ from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_ro
 from judgeboard_dashboard.widgets.filters import filter_in
 from judgeboard_dashboard.widgets.keys import Turn
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, number_in_address
-from judgeboard_dashboard.widgets.texts import SORTS, capital, count, nothing_waits, when
+from judgeboard_dashboard.widgets.texts import SORTS, capital, count, nothing_waits, rule_words, when
 
 DEFAULT_SORT = next(iter(SORTS))
 KINDS: dict[str, str] = {
@@ -98,9 +100,18 @@ def review_item() -> None:
             _set_address(flagged(flag_id))
         item = load_item(connection, response_id if flag_id is None else response_of_flag(connection, flag_id))
         near = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
-        threshold = thresholds(connection).low_groundedness
-    flag = item.flag if flag_id is None else next((flag for flag in item.flags if flag.id == flag_id), None)
-    _draw_item(session, reviewer, listing, item, flag, near, threshold, from_list=from_list)
+        limits = thresholds(connection)
+    flag = _shown_flag(session, item, flag_id)
+    _draw_item(session, reviewer, listing, item, flag, near, limits, from_list=from_list)
+
+
+def _shown_flag(session: ReviewSession, item: Item, named: int | None) -> ItemFlag | None:
+    """The flag of the address if it is open or was when it was shown, else the worst open one, else a decided one."""
+    flags = {flag.id: flag for flag in item.flags if flag.state != FlagState.SUPERSEDED or flag.id == named}
+    flag = flags.get(named or 0)
+    if flag is not None and (flag.state == FlagState.OPEN or flag.id in session.seen_open):
+        return flag
+    return item.flag or flag or next(iter(flags.values()), None)
 
 
 def _draw_item(
@@ -110,19 +121,21 @@ def _draw_item(
     item: Item,
     flag: ItemFlag | None,
     near: Neighbours | None,
-    threshold: float,
+    limits: Thresholds,
     *,
     from_list: bool,
 ) -> None:
     if flag is not None and flag.state == FlagState.OPEN:
         session.seen_open.add(flag.id)
     changed = own_review_to_change(session, reviewer, item)
-    if changed is not None:
-        open_flag = changed.flag_id if changed.decision is not None else None
-    else:
-        open_flag = flag.id if flag is not None and flag.id in session.seen_open else None
+    decides = flag is not None and flag.id in session.seen_open if changed is None else changed.decision is not None
+    flag_ids = [each.id for each in item.flags if each.state == FlagState.OPEN]
+    alone = session.alone if changed is None and session.alone in flag_ids else None
+    open_flag = alone or (flag.id if flag is not None and decides else None)
+    decided_ids = _decided_ids(item, changed.id) if changed is not None else [alone] if alone else flag_ids
+    rules = {each.rule for each in item.flags if each.id in decided_ids}
     row = f"r{item.response_id}"
-    row += "" if open_flag is None else f"f{open_flag}"
+    row += "" if open_flag is None else f"f{open_flag}{'' if alone is None else 'a'}"
     row += "" if changed is None else f"e{changed.id}"
     actions = ItemActions(
         store=store(),
@@ -134,13 +147,16 @@ def _draw_item(
         name=item.external_id,
         seconds=appear(row, item_texts(item)),
         judgment=primary_verdict(item),
-        threshold=threshold,
+        threshold=limits.low_groundedness,
         listing=listing,
         flag_id=open_flag,
+        alone=alone is not None,
         from_list=from_list,
         edits=None if changed is None else changed.id,
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
+        implies=limits.implied_labels and low_groundedness.NAME in rules,
     )
+    keep_draft(session, store(), reviewer, item.response_id)
     with reading() as connection:
         sequences = attempt_sequences(connection, item.response_id)
         rubric = load_rubric_scores(connection, item.response_id)
@@ -148,9 +164,9 @@ def _draw_item(
     own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
     done = session.done[-1] if session.done else None
     if changed is not None:
-        done = Done(changed.id, item.response_id, Draft.of(changed.grade), flag_id=changed.flag_id)
+        done = Done(changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag)
     elif done is None and own:
-        done = Done(own[0].id, item.response_id, Draft(), flag_id=own[0].flag_id)
+        done = Done(own[0].id, item.response_id, Draft(), flag_id=next(iter(own[0].flag_ids), None))
     title, position = item.external_id, None
     if near is not None and near.listed:
         title = f"{near.position:,} of {near.total:,}"
@@ -181,7 +197,7 @@ def _draw_item(
         lambda claims: signals_pane(
             item,
             claims,
-            threshold,
+            limits.low_groundedness,
             rubric,
             flag_id=open_flag,
             keys_shown=session.keys_shown,
@@ -192,9 +208,11 @@ def _draw_item(
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
-    if open_flag is not None:
+    if decides:
         question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
-        choices = decision_choices(actions.decide, flag=True)
+        choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
+        if changed is None and len(flag_ids) > 1:
+            choices.append(_flag_choice(actions, item, flag_ids))
     else:
         question = (
             "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
@@ -216,6 +234,26 @@ def _draw_item(
         choices,
         grades=partial(item_grades, actions, rubric, to_rejudge),
         form=name_form if reviewer is None else None,
+    )
+
+
+def _decided_ids(item: Item, review_id: int) -> Sequence[int]:
+    return next((review.flag_ids for review in item.reviews if review.id == review_id), ())
+
+
+def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> Choice:
+    """The button that chooses one flag to be decided alone."""
+    rules = {flag.id: flag.rule for flag in item.flags}
+    chosen = rules.get(actions.flag_id or 0, "") if actions.alone else None
+    return Choice(
+        name="flag",
+        label=f"All {len(flag_ids)} flags" if chosen is None else f"Only {rule_words(chosen)}",
+        act=partial(actions.next_flag, flag_ids),
+        key="E",
+        turn=Turn.GIVE,
+        icon=":material/filter_list:",
+        tip="A decision is about all open flags of the answer. Choose one flag to decide it alone.",
+        chosen=chosen is not None,
     )
 
 
@@ -248,8 +286,8 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
         if not your_queues(reviewer):
             nothing_waits()
     else:
-        start = "That was the last open flag for this filter." if session.done else "No open flag matches this filter."
-        more = f"{count(others, 'other flag')} {'is' if others == 1 else 'are'} open."
+        start = "That was the last answer for this filter." if session.done else "No open flag matches this filter."
+        more = f"{count(others, 'other answer')} {'has' if others == 1 else 'have'} open flags."
         show(tag("div", f"{start} {more}", cls="jb-empty"))
     with st.container(horizontal=True, gap="small"):
         if st.button("To the queue", key="end_to_queue", shortcut="Enter", type="primary", disabled=not others):
@@ -284,7 +322,7 @@ def review_queue(name: str) -> None:
 def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSession, reviewer: Reviewer) -> None:
     item, pair, reveal = leased.item, leased.pair, work.reveal
     if reveal is None:
-        keep_draft(session, leased.subject, leased.lease.token)
+        keep_draft(session, store(), reviewer, leased.subject)
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from judgeboard.reports.output import Column, Table
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.first_steps import first_steps
 from judgeboard.store.open_flags import open_counts
 from judgeboard.store.overview import Overview
 from judgeboard.store.overview import overview as overview_of
@@ -15,6 +16,7 @@ from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.charts import grid
+from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.navigation import follow, item, responses
 from judgeboard_dashboard.widgets.overview import (
     average_words,
@@ -30,13 +32,9 @@ from judgeboard_dashboard.widgets.overview import (
 )
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import (
-    capital,
     caption,
-    count,
-    empty,
     heading,
-    no_answers,
-    rule_words,
+    rules_words,
     sentence,
     when,
 )
@@ -50,15 +48,16 @@ def overview() -> None:
     follow("overview", own=["table"])
     reviewer = current_reviewer()
     with reading() as connection:
+        steps = first_steps(connection)
+    if steps.next is not None:
+        checklist(steps)
+    if not steps.judged:
+        return
+    with reading() as connection:
         state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
         counts = open_counts(connection)
     your_queues(reviewer)
-    answers = sum(state.quadrant.values())
-    if not answers:
-        no_answers()
-        return
     if state.judge is None:
-        empty(f"{count(answers, 'answer')}, none judged.", "Judge them: `judgeboard judge --judge lexical`")
         return
     sentence(decided_words(state, named=reviewer is not None), lead=open_flags_words(state))
     _cards(state)
@@ -81,14 +80,14 @@ def _cards(state: Overview) -> None:
     with st.container(horizontal=True, key="metrics", gap="small"):
         _card(
             "open_flags",
-            "Open flags",
-            f"{state.open_flags:,}",
+            "Answers with open flags",
+            f"{state.open_answers:,}",
             since_yesterday(state),
-            [day.open_flags for day in state.days],
+            [day.open_answers for day in state.days],
             after="since yesterday",
             colour="inverse",
             leads=("queue", "Open the queue", {}),
-            tip="Open flags now, and at the end of each of the last 7 days (UTC)",
+            tip="Answers with open flags now, and at the end of each of the last 7 days (UTC)",
         )
         _card(
             "decided",
@@ -98,7 +97,7 @@ def _cards(state: Overview) -> None:
             [day.decided for day in state.days],
             kind="bar",
             leads=("responses", "Open decided answers", {"state": ["confirmed", "dismissed"]}),
-            tip="Reviews of today (UTC) that confirm or dismiss a flag. Two people can decide one flag",
+            tip="Answers that people decided today (UTC), each counted once per person",
         )
         _card(
             "confirmed",
@@ -188,7 +187,7 @@ def _decisions(state: Overview) -> None:
         Table(
             tuple(map(Column, ("When", "Question", "Decision", "Flagged for", "Id"))),
             tuple(
-                (when(each.at), each.question, each.decision, capital(rule_words(each.rule)), each.external_id)
+                (when(each.at), each.question, each.decision, rules_words(each.rules), each.external_id)
                 for each in state.last_decisions
             ),
         ),

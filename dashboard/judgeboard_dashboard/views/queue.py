@@ -1,4 +1,4 @@
-"""The Queue page: open flags, queues, conflicts and one's own reviews."""
+"""The Queue page: open flags and queues."""
 
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -13,16 +13,24 @@ from judgeboard.store.open_flags import QueueLine, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import who_button
 from judgeboard_dashboard.review import queues
-from judgeboard_dashboard.review.conflicts import conflicts
-from judgeboard_dashboard.review.own_reviews import own_reviews
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
+from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, current_page, one_line, show_rows, turning_foot
-from judgeboard_dashboard.widgets.texts import SORTS, ago, capital, nothing_waits, rule_words
+from judgeboard_dashboard.widgets.tables import (
+    PAGE_SIZE,
+    all_lines,
+    current_page,
+    one_line,
+    show_rows,
+    sorts_by_header,
+    turning_foot,
+)
+from judgeboard_dashboard.widgets.texts import SORTS, ago, count, nothing_waits, rules_words
 
+MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # parts that have pages of their own: old addresses
 COLUMNS = (
-    Column("Why", width=125, help="The rule that flagged the answer"),
+    Column("Why", width=190, help="The rules that flagged the answer, the worst flag first"),
     Column("Groundedness", "number", width=115, help="Of the primary judge, 0 to 1", bar=True),
     Column("Quality", width=70, help="Of the primary judge, 1 to 4", right=True),
     Column("User", width=92, help="Feedback of the assistant's user"),
@@ -36,15 +44,13 @@ COLUMNS = (
 
 def queue() -> None:
     """Show the segment that the address names."""
+    moved_to = MOVED.get(st.query_params.get("show", ""))
+    if moved_to is not None:
+        open_rows(moved_to, **{name: st.query_params.get_all(name) for name in st.query_params if name != "show"})
     follow("queue", own=(*FIELDS, "sort", *queues.FIELDS))
-    address = queues.show_segments()
-    if address.segment == queues.OPEN_FLAGS:
+    if queues.show_segments() == queues.OPEN_FLAGS:
         _open_flags()
-    elif address.segment == queues.CONFLICTS:
-        conflicts(address)
-    elif address.segment == queues.MY_REVIEWS:
-        own_reviews(address)
-    elif address.new:
+    elif st.query_params.get("new") == "1":
         queues.new_queue()
     else:
         queues.queue_list()
@@ -72,12 +78,14 @@ def _open_flags() -> None:
         if chosen.where == RowFilter():
             if not has_queues:
                 nothing_waits()
+                next_button()
         else:
-            show(tag("div", "No open flag matches.", cls="jb-empty"))
+            show(tag("div", "No answer with an open flag matches.", cls="jb-empty"))
         return
     which = "" if chosen.where == RowFilter() else f" in {filter_sentence(chosen.where)}"
     with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
-        show(tag("div", tag("b", f"{flags.total:,} open"), f"{which} · {SORTS[chosen.sort]}", cls="jb-say jb-line"))
+        words = f" with open flags{which} · {SORTS[chosen.sort]}"
+        show(tag("div", tag("b", count(flags.total, "answer")), words, cls="jb-say jb-line"))
         looks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks)
     ask_reviewer()
@@ -86,8 +94,9 @@ def _open_flags() -> None:
         Table(COLUMNS, tuple(_row(line, now) for line in flags.lines)),
         key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
         targets=[_item_rows(line, chosen) for line in flags.lines],
+        sort=sorts_by_header("queue", {"Why": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}),
     )
-    turning_foot("queue", flags, "flag", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen))
+    turning_foot("queue", flags, "answer", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen))
 
 
 def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
@@ -96,7 +105,7 @@ def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
 
 def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
     return (
-        capital(rule_words(line.rule)),
+        rules_words(line.rules),
         line.groundedness,
         f"{line.quality} / 4" if line.quality else None,
         line.user_feedback,
@@ -125,13 +134,17 @@ def _buttons(chosen: Chosen) -> None:
 
 
 def _export(chosen: Chosen) -> Table:
-    """Return all open flags of the filter for a file, with whole reasons and ids; texts have at most 300 characters."""
+    """Return all answers of the list for a file, with all their reasons and ids; texts have at most 300 characters."""
     names = [column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}]
     formats: dict[str, Format] = {"severity": "number", "groundedness": "number", "asked_at": "time"}
     with reading() as connection:
         lines = all_lines(lambda key, size: queue_page(connection, chosen.where, chosen.sort, after=key, limit=size))
     columns = tuple(Column(name, formats.get(name, "text")) for name in names)
-    return Table(columns, tuple(tuple(getattr(line, name) for name in names) for line in lines))
+    return Table(columns, tuple(tuple(_cell(getattr(line, name)) for name in names) for line in lines))
+
+
+def _cell(value: Any) -> Any:
+    return "; ".join(value) if isinstance(value, tuple) else value
 
 
 with page("Queue"):

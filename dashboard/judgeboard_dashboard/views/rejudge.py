@@ -13,6 +13,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import page, problem, reading, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
+from judgeboard_dashboard.widgets.judge_trial import show_trial
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.rejudge_form import PARAMETERS, RejudgeAddress, form, read_address
 from judgeboard_dashboard.widgets.rejudge_jobs import comparison, earlier_jobs, job_panel
@@ -37,6 +38,7 @@ def rejudge() -> None:
             show(tag("div", f"{Action.REJUDGE_MANY.words} needs the role lead or admin.", cls="jb-cap"))
     write_address(PAGE, {**query, **address.query()})
     with right:
+        show_trial()
         _outcome(address)
 
 

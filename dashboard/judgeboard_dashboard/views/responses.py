@@ -27,6 +27,7 @@ from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import page, problem, reading
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, Query, filter_row, write_address
+from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import (
     CELL_FIELDS,
     Drilled,
@@ -120,6 +121,7 @@ def responses() -> None:
     if not answers.total:
         if filters.where == RowFilter():
             no_answers()
+            next_button()
         else:
             empty("No answer matches.")
         return

@@ -10,6 +10,7 @@ from judgeboard.store.runs import last_verdicts, list_runs, run_counts
 from judgeboard.store.storing import list_batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
+from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.runs import RunLine, imports_table, problems, run_rows, run_table
 from judgeboard_dashboard.widgets.tables import csv_button
@@ -26,7 +27,8 @@ def runs() -> None:
     with reading() as connection:
         batches = list_batches(connection)
     if not lines:
-        empty("No runs yet.", "`judgeboard judge --judge lexical`")
+        empty("No runs yet. Each run of a judge is listed here, with its calls, failures and cost.")
+        next_button()
         imports_table(batches)
         return
     _open_jobs()

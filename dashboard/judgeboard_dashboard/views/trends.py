@@ -11,6 +11,7 @@ from judgeboard.store.settings import rules_in_force
 from judgeboard.trends import MEASURES, MeasureName, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_trend_table, trend_panels
+from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.texts import caption, empty, sentence
 
@@ -48,6 +49,7 @@ def trends() -> None:
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
         empty(trend_sentence(figures))
+        next_button()
         _left_out(figures)
         return
     _sentence(figures)

@@ -40,6 +40,7 @@ from judgeboard_dashboard.widgets.tables import (
     csv_button,
     current_page,
     show_rows,
+    sorts_by_header,
     table,
     turning_foot,
 )
@@ -396,7 +397,7 @@ def events() -> None:
         (when(event.at), event.actor, event_words(event.kind), event.response, _details(event), event.id)
         for event in page.lines
     )
-    show_rows(Table(EVENT_COLUMNS, tuple(rows)), key=f"events_table_{page.lines[0].id}")
+    show_rows(Table(EVENT_COLUMNS, tuple(rows)), key=f"events_table_{page.lines[0].id}", sort=sorts_by_header(PAGE, {}))
     turning_foot(PAGE, page, "event", lambda: _export(chosen), query=query)
 
 

@@ -68,11 +68,15 @@ LISTED = ("Click a row to open its answers.",)
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whose grades count: one reviewer's, or everybody's by ``human``; ``query`` is the part of the address."""
+    """Whose grades count: one reviewer's, or everybody's by ``human``; ``query`` is the part of the address.
+
+    ``implied_labels``: labels that a decision implies count.
+    """
 
     reviewer_id: int | None
     human: Human
     query: dict[str, str]
+    implied_labels: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,12 @@ class AgreementFigures:
                 version_id=self.version.id,
                 grade="groundedness",
                 limit=0,
-                source=PairSource.open(connection, self.whose.reviewer_id, self.whose.human),
+                source=PairSource.open(
+                    connection,
+                    self.whose.reviewer_id,
+                    self.whose.human,
+                    implied_labels=self.whose.implied_labels,
+                ),
             )
         names = differing.picture.axis
         places = grid.heat_places(differing.picture)

@@ -63,6 +63,15 @@ def number_in_address(name: str, noun: str) -> int | None:
     return int(value)
 
 
+def go(**parameters: str | None) -> None:
+    """Change parameters of the address; None removes one."""
+    for name, value in parameters.items():
+        if value is None:
+            st.query_params.pop(name, None)
+        else:
+            st.query_params[name] = value
+
+
 def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
     """Show the button that opens the Rejudge page with this filter, if the person may rejudge several answers.
 

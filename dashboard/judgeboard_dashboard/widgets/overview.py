@@ -20,8 +20,10 @@ LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 
 
 def open_flags_words(state: Overview) -> str:
-    """Return "212 open flags."."""
-    return f"{count(state.open_flags, 'open flag')}." if state.open_flags else "No open flags."
+    """Return "193 answers have open flags."."""
+    if not state.open_answers:
+        return "No open flags."
+    return f"{count(state.open_answers, 'answer')} {'has' if state.open_answers == 1 else 'have'} open flags."
 
 
 def decided_words(state: Overview, *, named: bool) -> str:
@@ -35,10 +37,10 @@ def decided_words(state: Overview, *, named: bool) -> str:
 
 def pace_words(state: Overview) -> str | None:
     """Return when the queue is empty at the pace of the last seven days, None if it does not get shorter."""
-    shorter = sum(each.decided - each.raised for each in state.days) / len(state.days)
-    if not state.open_flags or shorter <= 0:
+    shorter = sum(each.decided - each.flagged for each in state.days) / len(state.days)
+    if not state.open_answers or shorter <= 0:
         return None
-    days = math.ceil(state.open_flags / shorter - 1e-9)
+    days = math.ceil(state.open_answers / shorter - 1e-9)
     if days > LONGEST_PACE:
         return None
     on = state.days[-1].day + timedelta(days=days)
@@ -47,10 +49,10 @@ def pace_words(state: Overview) -> str | None:
 
 
 def since_yesterday(state: Overview) -> str | None:
-    """Return how many more flags are open than yesterday evening ("-31", "+1,850"), None without a yesterday."""
+    """Return how many more answers have open flags than yesterday ("-31", "+1,850"), None without a yesterday."""
     if len(state.days) < 2:
         return None
-    more = state.open_flags - state.days[-2].open_flags
+    more = state.open_answers - state.days[-2].open_answers
     return f"{more:+,}" if more else "0"
 
 
@@ -111,7 +113,7 @@ KEY = "open_flags"
 
 
 def open_flags_table(counts: Sequence[tuple[str, str, int]]) -> None:
-    """Show the table of (rule, query type, open flags): one row per rule, the six largest query types as columns."""
+    """Show the table of (rule, query type, answers): one row per rule, the six largest query types as columns."""
     if not counts:
         caption("No open flags.")
         return
@@ -144,15 +146,15 @@ def open_flags_table(counts: Sequence[tuple[str, str, int]]) -> None:
     left_out = len(_totals(counts, 1)) - len(types)
     with st.container(key="foot_open_flags", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption(
-            "Click a number to open these flags in the queue.",
+            "Answers with an open flag, by rule. Click a number to open them in the queue.",
             f"The last column includes {left_out} more query types." if left_out else None,
         )
-        columns = (Column("rule"), Column("query_type"), Column("open_flags", "integer"))
+        columns = (Column("rule"), Column("query_type"), Column("answers", "integer"))
         csv_button(Table(columns, tuple(counts)), "open-flags", key="open_flags_csv")
 
 
 def types_of(counts: Sequence[tuple[str, str, int]]) -> list[str]:
-    """Return the six query types with most open flags, the most first."""
+    """Return the six query types with most answers, the most first."""
     return [name for name, _ in _totals(counts, 1)[:MOST_TYPES]]
 
 
@@ -169,7 +171,7 @@ def rows_of(counts: Sequence[tuple[str, str, int]]) -> Table:
 
 
 def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> list[tuple[str, int]]:
-    """Return the open flags of every rule (0) or query type (1), the most first."""
+    """Return the answers of every rule (0) or query type (1), the most first."""
     totals = Counter[str]()
     for count_ in counts:
         totals[count_[place]] += count_[2]

@@ -1,6 +1,6 @@
 """The form of the Rejudge page: which answers, which judge, and the estimated cost and time."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import streamlit as st
@@ -9,6 +9,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.health.family import selection_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.people.permissions import Action
 from judgeboard.runs.jobs import CallEstimate, estimate_calls, judge_spec, request_rejudge
@@ -22,6 +23,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
+from judgeboard_dashboard.widgets.judge_trial import end_trial, try_button
 from judgeboard_dashboard.widgets.navigation import item, open_button
 from judgeboard_dashboard.widgets.texts import caption, count, duration
 
@@ -146,6 +148,7 @@ _BLANK: dict[str, Any] = {
     "kind": "rag",
     "name": "",
     "model": "",
+    "provider": None,
     "base_url": "",
     "domain": DEFAULT_DOMAIN,
     "max_output": DEFAULT_MAX_OUTPUT,
@@ -165,10 +168,11 @@ class KnownJudge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobJudge:
-    """The judge of a job, and the maximum number of calls at the same time."""
+    """The judge of a job, the maximum number of calls at the same time, and a key that is stored nowhere."""
 
     spec: dict[str, Any]
     concurrency: int = 16
+    api_key: str | None = field(default=None, repr=False)
 
     @property
     def offline(self) -> bool:
@@ -205,11 +209,28 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         "Anthropic's. The server sends its key (OPENAI_API_KEY) only to its own address (OPENAI_BASE_URL, else "
         "OpenAI's).",
     )
+    api_key = st.text_input(
+        "API key",
+        key=_key("api_key"),
+        type="password",
+        placeholder="the server's own",
+        help="Sent only to this address. It is stored nowhere: this server keeps it in memory until the job ends. "
+        "Without it, the server uses the key of its environment (OPENAI_API_KEY, ANTHROPIC_API_KEY).",
+    )
+    st.selectbox(
+        "Provider",
+        list(PROVIDERS),
+        index=None,
+        key=_key("provider"),
+        placeholder="By the model's name",
+        help="API of the endpoint: any OpenAI-compatible one, or Anthropic's Messages API.",
+    )
     spec = {
         "kind": "rag",
         "model": load_settings().model,
         **_filled("name"),
         **_filled("model"),
+        **_filled("provider"),
         **_filled("base_url"),
         "max_output": int(st.session_state[_key("max_output")]),
         "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
@@ -247,7 +268,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
             help="Each judge name has its own version numbers. The primary judge is chosen by name.",
         )
         concurrency = st.number_input("Calls at the same time", 1, 1024, key=_key("concurrency"), step=8)
-    return JobJudge(spec, int(concurrency))
+    return JobJudge(spec, int(concurrency), (api_key or "").strip() or None)
 
 
 def _filled(field: str) -> dict[str, str]:
@@ -259,8 +280,8 @@ def _prefill(known: dict[int, KnownJudge]) -> None:
     """Set the fields to those of the selected version; a new judge is a chat model with its own name."""
     chosen = known.get(st.session_state[_key("version")])
     values = _BLANK | (chosen.spec if chosen else {})
-    for field in _BLANK if chosen else ("kind", "name"):
-        st.session_state[_key(field)] = values[field]
+    for name in _BLANK if chosen else ("kind", "name"):
+        st.session_state[_key(name)] = values[name]
 
 
 def _complete(known: dict[int, KnownJudge]) -> None:
@@ -270,9 +291,9 @@ def _complete(known: dict[int, KnownJudge]) -> None:
     choice.
     """
     chosen = known.get(st.session_state[_key("version")])
-    for field, value in (_BLANK | {"concurrency": 16} | (chosen.spec if chosen else {})).items():
-        if st.session_state.get(_key(field)) is None:
-            st.session_state[_key(field)] = value
+    for name, value in (_BLANK | {"concurrency": 16} | (chosen.spec if chosen else {})).items():
+        if st.session_state.get(_key(name)) is None:
+            st.session_state[_key(name)] = value
 
 
 def _key(field: str) -> str:
@@ -299,8 +320,9 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     if warning := selection_warning(seen(), estimate.model, selected.where):
         show(tag("div", warning, cls="jb-cap"))
     reviewer = ask_reviewer("Your name is stored with the job.")
+    try_button(judge.spec, judge.api_key, selected.where, estimate, reviewer)
     pressed = st.button(
-        f"Rejudge {count(estimate.calls, 'answer')}",
+        f"{'Judge' if selected.mode == 'plain' else 'Rejudge'} {count(estimate.calls, 'answer')}",
         key="rejudge_start",
         type="primary",
         icon=":material/restart_alt:",
@@ -317,11 +339,13 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
             max_cost=limit,
             concurrency=judge.concurrency,
             estimate=estimate,
+            api_key=judge.api_key,
             actor=reviewer,
         )
     except JudgeboardError as error:
         problem(f"The job was not started: {error}.")
         return address
+    end_trial()
     return replace(address, job=job_id, run=None)
 
 

@@ -179,6 +179,14 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             help="Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search "
             "found no passages (default: on).",
         )
+        entered["implied_labels"] = _field(
+            st.checkbox,
+            by_key["implied_labels"],
+            "Decisions on low groundedness imply a label",
+            value=by_key["implied_labels"].value,
+            help="To confirm a flag of the rule “low groundedness” also stores the label hallucinated, to dismiss it "
+            "the label grounded, unless the reviewer grades label or groundedness (default: on).",
+        )
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")

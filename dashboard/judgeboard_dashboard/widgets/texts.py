@@ -1,9 +1,12 @@
 """Sentences, headings, captions, numbers, times and names on all pages."""
 
 import re
+import shlex
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
 from judgeboard.stats.estimates import two_decimals
+from judgeboard.store.engine import DEFAULT_DATABASE, database_url
 from judgeboard.store.open_flags import ORDERS
 from judgeboard.store.overview import work_state
 from judgeboard_dashboard.evidence import Html, join, show, tag
@@ -49,6 +52,11 @@ def capital(text: str) -> str:
 def count(number: int, noun: str) -> str:
     """Return "1 answer", "2,912 answers"."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def rules_words(rules: Iterable[str]) -> str:
+    """Return rules in words, each once: "Low groundedness · feedback gap"."""
+    return capital(" · ".join(dict.fromkeys(map(rule_words, rules))))
 
 
 def score(value: float | None) -> str:
@@ -127,9 +135,24 @@ def empty(*texts: str) -> None:
 
 
 def commands(text: str) -> Html:
-    """Return a sentence; commands in backquotes become code."""
+    """Return a sentence; commands in backquotes become code, with the database if it is not the default one."""
     parts = _COMMAND.split(text)
-    return join(tag("span", part, cls="jb-code") if place % 2 else part for place, part in enumerate(parts))
+    return join(
+        tag("span", _with_database(part), cls="jb-code") if place % 2 else part for place, part in enumerate(parts)
+    )
+
+
+_WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
+
+
+def _with_database(command: str) -> str:
+    if not command.startswith("judgeboard ") or command.startswith(_WITHOUT_DATABASE) or "--help" in command:
+        return command
+    url = database_url()
+    if url == database_url(DEFAULT_DATABASE):
+        return command
+    shown = url.database if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+    return f"{command} --db {shlex.quote(shown or '')}"
 
 
 def bold_numbers(text: str) -> Html:

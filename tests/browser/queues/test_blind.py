@@ -17,7 +17,7 @@ from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
+from judgeboard_dashboard.app import PAGES, address_of
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
 from page_state import idle
 from served import serving
@@ -117,8 +117,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
     one, flag, pair = marked.response_id, marked.flag_id, marked.pair_id
     rag, nli, two = (marked.versions[name] for name in ("rag", "nli", "two"))
     return [
-        *(f"/{ADDRESSES.get(name, name)}" for name in (*PAGES, *METHOD_PAGES) if name != "overview"),
-        "/",
+        *(f"/{address_of(title)}" for listed in PAGES.values() for title in listed.values()),
         f"/item?flag={flag}",
         f"/item?response={one}",
         f"/item?response={marked.attempt_id}",
@@ -141,7 +140,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         f"/rejudge?response={one}&rows=filter&max_score=0.5",
         f"/audits?audited={rag}",
         f"/judges?version={rag}&table=true",
-        f"/self_reference?item={pair}",
+        f"/self-reference?item={pair}",
     ]
 
 

@@ -102,7 +102,7 @@ def grades_and_changes(page: Page, name: str) -> None:
 
 def decides_the_split(page: Page) -> str:
     """Adjudicate the first conflict, which needs a reason; return its address. The next one or the list follows."""
-    page.goto("/queue?show=Conflicts")
+    page.goto("/conflicts")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     page.keyboard.press("Enter")
     settled(page)
@@ -122,11 +122,22 @@ def decides_the_split(page: Page) -> str:
     return address
 
 
-def test_undo_in_a_queue_brings_the_item_back_with_its_grades(reviewer, site) -> None:
+def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(reviewer, site) -> None:
     name = site.queue(3)
     page = reviewer("Mara")
     opened(page, name)
     page.keyboard.press("2")
+    page.keyboard.press("m")
+    page.keyboard.type("half a")
+    page.keyboard.press("Enter")
+    page.keyboard.type(" note")
+    note = page.locator('[class*="st-key-note_"] input:visible')
+    expect(note).to_be_focused()
+    page.wait_for_timeout(2_500)  # what is typed is sent after a calm moment, without leaving the field
+    expect(note).to_be_focused()
+    page.reload()
+    expect(note).to_have_value("half a note")
+    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
     press(page, "n")
     press(page, "z")
     expect(page.locator(".jb-head")).to_contain_text("Undone")

@@ -1,10 +1,15 @@
 """A row becomes a verdict that was recorded elsewhere, its raw text kept."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from judgeboard.domain import Label, Status
+from judgeboard.domain import Claim, ClaimStatus, Label, Response, Status
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store
+from judgeboard.store.items import load_item
+from judgeboard.store.storing import store_responses
 
 ROW = {"response_id": "r", "judge": "detector"}
 
@@ -35,6 +40,10 @@ def test_a_verdict_that_could_not_be_used_says_its_status(one):
         ({"label": "maybe"}, "label"),
         ({"quality": 3, "judge": None}, "judge"),
         ({"quality": 3, "reasoning": ["a"]}, "reasoning"),
+        ({"quality": 3, "claims": "a"}, "claims"),
+        ({"quality": 3, "claims": [{"status": "supported"}]}, "claims"),
+        ({"quality": 3, "claims": [{"text": "a", "status": "fine"}]}, "claims"),
+        ({"quality": 3, "claims": [{"text": "a", "status": "supported", "passage": "1"}]}, "claims"),
     ],
 )
 def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
@@ -86,3 +95,29 @@ def test_what_the_judge_really_said_is_read_where_it_is_numbers_by_name_on_the_r
 )
 def test_a_score_needs_its_scale_and_lies_on_it(refused, part, field):
     assert refused({**ROW, **part}, kind="verdicts")[0] == field
+
+
+def test_claims_are_placed_in_the_stored_texts(store: Store, tmp_path: Path) -> None:
+    with store.writing() as connection:
+        answer = Response("log", "r", "q", "It is old. It is red.", ("A.", "Granite is old."))
+        [response_id] = store_responses(connection, [answer]).new
+    claims = [
+        {
+            "text": "It is old.",
+            "status": "supported",
+            "answer_quote": "It is old.",
+            "passage": 2,
+            "passage_quote": "old",
+        },
+        {"text": "It is blue.", "status": "unsupported", "answer_quote": "It is blue."},
+    ]
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text(json.dumps({**ROW, "groundedness": 0.5, "claims": claims}), encoding="utf-8")
+    for new in (1, 0):
+        assert import_file(store, path, kind="verdicts").new == new
+    with store.reading() as connection:
+        [judgment] = load_item(connection, response_id).judgments
+    assert judgment.claims == (
+        Claim("Old.", ClaimStatus.SUPPORTED, "It is old.", 2, "old", 0, 10, 11, 14),
+        Claim("It is blue.", ClaimStatus.UNSUPPORTED, "It is blue."),
+    )

@@ -28,7 +28,7 @@ GRADE = Grade(
 def test_a_decision_is_one_review_with_everything_given(team: ReviewCase, flag: int, decision, state) -> None:
     seen = team.flags()[0]["judgment_id"]
     decided = team.decide(flag, team.mara, decision, grade=GRADE, judgment_seen_id=seen, seconds=12.5)
-    assert decided == Decided(decided.review_id, flag, FlagState(state), repeated=False)
+    assert decided == Decided(decided.review_id, (flag,), FlagState(state), repeated=False)
     assert team.state(flag) == state
     (review,) = team.reviews()
     assert review["decision"] == decision
@@ -42,7 +42,7 @@ def test_a_decision_is_one_review_with_everything_given(team: ReviewCase, flag: 
 def test_the_same_press_twice_counts_once(team: ReviewCase, flag: int) -> None:
     first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
-    assert again == Decided(first.review_id, flag, FlagState.CONFIRMED, repeated=True)
+    assert again == Decided(first.review_id, (flag,), FlagState.CONFIRMED, repeated=True)
     assert len(team.reviews()) == 1
 
 
@@ -82,7 +82,7 @@ def test_what_came_with_a_refused_decision_is_kept(team: ReviewCase, flag: int) 
         with pytest.raises(DecisionRefused, match=r"Your note is kept\.$"):
             team.decide(flag, team.mara, Decision.CONFIRM, grade=GRADE, request_key="late")
     decided, kept = team.reviews()
-    assert (kept["decision"], kept["flag_id"], kept["reviewer_id"]) == (None, flag, team.mara.id)
+    assert (kept["decision"], kept["flag_ids"], kept["reviewer_id"]) == (None, (), team.mara.id)
     assert (kept["note"], kept["groundedness"], kept["corrected_answer"]) == (GRADE.note, 0.5, "60 m")
     assert team.standing() == [decided, kept]
     assert team.events() == [("decide", "Jon"), ("keep_draft", "Mara")]

@@ -36,7 +36,7 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(
 ) -> None:
     before = team.decide(flag, team.mara, first, grade=Grade(quality=1, note="no")).review_id
     edited = change(team, before, team.mara, then, quality=3)
-    assert (edited.state, team.state(flag)) == (state, state)
+    assert (edited.states, team.state(flag)) == ({flag: state}, state)
     old, new = team.reviews()
     assert (old["quality"], old["note"]) == (1, "no"), "what was said first stays"
     assert (new["replaces"], new["decision"], new["quality"], new["note"]) == (before, then, 3, None)
@@ -46,7 +46,7 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(
 def test_a_grade_is_changed_without_a_flag(team: ReviewCase) -> None:
     before = team.grade(team.mara, quality=1)
     edited = change(team, before, team.mara, groundedness=0.5)
-    assert (edited.flag_id, edited.state) == (None, None)
+    assert edited.states == {}
     assert [(row["quality"], row["groundedness"]) for row in team.standing()] == [(None, 0.5)]
 
 

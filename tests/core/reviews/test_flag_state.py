@@ -80,7 +80,7 @@ def check(team: ReviewCase) -> None:
         decisions = [
             row["decision"]
             for row in standing
-            if row["flag_id"] == flag["id"] and row["decision"] in {"confirm", "dismiss"}
+            if flag["id"] in row["flag_ids"] and row["decision"] in {"confirm", "dismiss"}
         ]
         assert len(decisions) <= 1, "a flag is decided once"
         if decisions:
@@ -95,5 +95,5 @@ def check(team: ReviewCase) -> None:
                 and (other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"})
             ]
             assert instead, "only a newer flag, or an earlier version's decided one, supersedes while the reason holds"
-    own = [(row["reviewer_id"], row["flag_id"]) for row in standing if row["flag_id"] is None]
+    own = [row["reviewer_id"] for row in standing if row["decision"] is None]
     assert len(own) == len(set(own)), "one grade a reviewer"

@@ -12,7 +12,7 @@ from review_case import ReviewCase
 def test_an_answer_without_a_flag_can_be_graded(team: ReviewCase) -> None:
     review_id = team.grade(team.mara, label=Label.GROUNDED, quality=4, seconds=3.0)
     (review,) = team.reviews()
-    assert (review["id"], review["flag_id"], review["decision"], review["label"]) == (review_id, None, None, "grounded")
+    assert (review["id"], review["flag_ids"], review["decision"], review["label"]) == (review_id, (), None, "grounded")
     assert team.events() == [("grade", "Mara")]
 
 
@@ -69,7 +69,7 @@ def test_a_grade_taken_back_leaves_nothing_standing(team: ReviewCase) -> None:
     assert undone.message == (
         "Undone: your grade of ragtruth-12260 is withdrawn. Your earlier grade is in the history."
     )
-    assert (undone.flag_id, undone.reopened) == (None, False)
+    assert (undone.flag_ids, undone.reopened) == ((), False)
     assert team.standing() == []
     third = team.grade(team.mara, quality=4)
     assert [row["id"] for row in team.standing()] == [third]

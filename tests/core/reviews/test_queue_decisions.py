@@ -44,13 +44,14 @@ def test_a_review_elsewhere_is_stored_and_does_not_close_the_flag(case) -> None:
     assert case.flag_states() == ["confirmed"]
 
 
-def test_a_later_word_elsewhere_stands_beside_the_one_in_the_queue(case) -> None:
+def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case) -> None:
     [answer] = case.flagged(0.1)
     case.queue(needed=2)
     case.review(case.mara, CONFIRM, groundedness=0.2)
-    case.decide(case.flags()[0]["id"], case.mara, DISMISS)
+    with pytest.raises(DecisionRefused, match="Your review in the queue “q” counts"):
+        case.decide(case.flags()[0]["id"], case.mara, DISMISS)
     grade(case.store, response_id=answer, reviewer=case.mara, grade=Grade(quality=4), request_key="elsewhere")
-    assert [row["replaces"] for row in case.reviews()] == [None, None, None]
+    assert [row["decision"] for row in case.reviews()] == ["confirm", None]
     assert case.review(case.jon, CONFIRM).state is SETTLED
 
 

@@ -60,7 +60,8 @@ def test_each_flag_is_decided_once(store: Store) -> None:
     reviews = rows_of(store, REVIEW)
     assert len(reviews) == REVIEWERS * FLAGS, "every note is there, decided or refused"
     for flag in rows_of(store, FLAG):
-        (decision,) = [row["decision"] for row in reviews if row["flag_id"] == flag["id"] and row["decision"]]
+        of_answer = [row for row in reviews if row["response_id"] == flag["response_id"]]
+        (decision,) = [row["decision"] for row in of_answer if row["decision"]]
         assert flag["state"] == {"confirm": "confirmed", "dismiss": "dismissed"}[decision]
 
 

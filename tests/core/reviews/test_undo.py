@@ -17,7 +17,7 @@ def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> Non
     assert undone == Undone(
         team.response_id,
         None,
-        flag,
+        (flag,),
         reopened=True,
         message="Undone: ragtruth-12260 is open again.",
     )

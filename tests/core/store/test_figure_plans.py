@@ -11,7 +11,7 @@ from judgeboard.agreement.page import agreement_page
 from judgeboard.domain import JudgeVersion
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_FLAG, REVIEWER
 from judgeboard.store.verdicts import load_graded
 from judgeboard.trends import trend
 
@@ -33,6 +33,7 @@ def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
             FLAG: (_flag(number) for number in range(1, ROWS // 5)),
             REVIEWER: [{"id": 1, "origin": "page", "name": "mara", "role": "reviewer", "created_at": NOW}],
             REVIEW: (_review(number) for number in range(1, ROWS // 20)),
+            REVIEW_FLAG: ({"review_id": number, "flag_id": number * 5} for number in range(1, ROWS // 25)),
         }
         for table, rows in made.items():
             connection.execute(insert(table), list(rows))
@@ -165,7 +166,6 @@ def _review(number: int) -> dict[str, object]:
     return {
         "id": number,
         "response_id": number * 5,
-        "flag_id": number * 5 if number * 5 < ROWS // 5 else None,
         "reviewer_id": 1,
         "decision": "confirm" if number * 5 < ROWS // 5 else None,
         "quality": 1 + number % 4,

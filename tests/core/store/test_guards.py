@@ -18,6 +18,7 @@ STEP = {"status": "ok", "raw": "r", "attempts": [{"raw": "r"}], "error": "e", "c
 SAMPLE: dict[str, dict[str, Any]] = {
     "judgment_score": {"judgment_id": 1, "dimension": "accuracy", "scale": "1-5", "reasoning": "x"},
     "review_score": {"review_id": 1, "dimension": "accuracy", "scale": "1-5"},
+    "review_flag": {"review_id": 1, "flag_id": 1},
     "label_schema": {"name": "s", "number": 1, "fields": [{"name": "f"}], "hash": "h", "created_by": "m"}
     | {"created_at": NOW},
     "run": {"kind": "judge", "actor": "test", "started_at": NOW, "state": "running", "filter": {}},

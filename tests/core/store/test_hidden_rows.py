@@ -114,6 +114,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "fingerprint": versions[rag].fingerprint,
         "flag_id": answer.flag_id,
         "flag_ids": (answer.flag_id,),
+        "review_ids": (1,),
         ("where", EventFilter): EventFilter(),
         "grade": "quality",
         ("ids", np.ndarray): np.array([answer.plain_id]),

@@ -9,6 +9,7 @@ from judgeboard.reviews.changes import edit, undo
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import own_reviews_page, whole_review
+from judgeboard.store.reviews import DecidedFlag
 from judgeboard.store.storing import store_responses
 from query_plans import plans_of
 from review_case import ReviewCase, flagged_case
@@ -31,12 +32,8 @@ def test_each_line_says_what_was_said_and_what_became_of_it(case: ReviewCase) ->
     case.decide(flag, case.mara, Decision.CONFIRM, grade=Grade(quality=2, note="no"), seconds=9.0)
     case.grade(case.jon, quality=1)
     [line] = page(case).lines
-    assert (line.external_id, line.rule, line.state, line.decision) == (
-        "ragtruth-12260",
-        "low_groundedness",
-        "confirmed",
-        "confirm",
-    )
+    assert (line.external_id, line.decision) == ("ragtruth-12260", "confirm")
+    assert line.flags == (DecidedFlag(flag, "low_groundedness", "confirmed"),)
     assert (line.quality, line.note, line.seconds, line.queue, line.final) == (2, "no", 9.0, None, False)
     assert line.question == "How long is the rope?"
 

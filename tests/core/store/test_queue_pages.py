@@ -79,7 +79,10 @@ def test_a_line_says_why_and_what_everybody_said(filled: ReviewedLog) -> None:
     flags = {flag["id"]: flag for flag in filled.open_flags()}
     for line in page(filled, RowFilter(), limit=1000).lines:
         flag, answer = flags[line.flag_id], answers[line.response_id]
-        assert (line.rule, line.severity, line.quality) == (flag["rule"], flag["severity"], flag["quality"])
+        own = [each for each in flags.values() if each["response_id"] == line.response_id]
+        own.sort(key=lambda each: (-each["severity"], each["id"]))
+        assert (line.severity, line.quality) == (flag["severity"], flag["quality"])
+        assert (line.flag_id, line.rules) == (own[0]["id"], tuple(each["rule"] for each in own))
         assert (line.external_id, line.question, line.answer) == (
             answer["external_id"],
             answer["query"],
@@ -87,7 +90,7 @@ def test_a_line_says_why_and_what_everybody_said(filled: ReviewedLog) -> None:
         )
         assert line.asked_at == answer["asked_at"]
         assert (line.user_feedback is None) == (line.response_id not in feedback)
-        assert line.why.endswith(".")
+        assert all(why.endswith(".") for why in line.why)
 
 
 def test_a_drawn_answer_shows_the_scores_that_came_after_it(case) -> None:
@@ -98,7 +101,7 @@ def test_a_drawn_answer_shows_the_scores_that_came_after_it(case) -> None:
     case.say(case.version(), response_id, groundedness=0.9, quality=4)
     with case.store.reading() as connection:
         (after,) = queue_page(connection, RowFilter()).lines
-    assert (before.rule, before.groundedness, before.quality) == ("random_sample", None, None)
+    assert (before.rules, before.groundedness, before.quality) == (("random_sample",), None, None)
     assert (after.flag_id, after.groundedness, after.quality) == (before.flag_id, 0.9, 4)
 
 
@@ -109,7 +112,7 @@ def test_long_texts_are_cut(case) -> None:
     with case.store.reading() as connection:
         (line,) = queue_page(connection, RowFilter()).lines
     assert line.answer == "answer of long"
-    assert line.why == "Groundedness 0.1 is below 0.5."
+    assert line.why == ("Groundedness 0.1 is below 0.5.",)
 
 
 def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:

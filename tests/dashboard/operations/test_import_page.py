@@ -240,3 +240,13 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, ki
     assert {name: first[name][0] for name in shown} == shown
     page.button(key="import_start").click().run()
     assert done in markup(page)
+
+
+def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store: Store) -> None:
+    page = upload([{"id": f"n{n}", "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}} for n in range(3)])
+    (query,) = [field for field in page.selectbox if field.label == "Question is in"]
+    assert query.options == ["run", "input.question", "run.text"]
+    page = query.select("input.question").run()
+    (answer,) = [field for field in page.selectbox if field.label == "Answer is in"]
+    page = answer.select("run.text").run()
+    assert "3 of 3 rows can be imported." in markup(page)

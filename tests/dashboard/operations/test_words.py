@@ -9,7 +9,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
 from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, first_choice, job_words, lead, rows
 from judgeboard_dashboard.widgets.rejudge_jobs import FirstSeen, bar_text, rate, share, state_words, sum_words
-from judgeboard_dashboard.widgets.texts import duration
+from judgeboard_dashboard.widgets.texts import commands, duration
 
 START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 
@@ -118,3 +118,15 @@ def test_rows_narrow_the_filter_of_the_page() -> None:
     ]
     assert job_words(RowFilter(response_ids=(7,)), "all") == "one answer"
     assert job_words(where, "failed") == "without a usable verdict, QA"
+
+
+def test_a_command_names_the_database_unless_it_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JUDGEBOARD_DB", raising=False)
+    assert "--db" not in str(commands("Run `judgeboard flag`."))
+    monkeypatch.setenv("JUDGEBOARD_DB", "/logs/may log.db")
+    assert "judgeboard flag --db &#x27;/logs/may log.db&#x27;<" in str(commands("Run `judgeboard flag`."))
+    assert "--db" not in str(commands("Try `judgeboard demo`."))
+    monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://me:secret@host/log")
+    shown = str(commands("`judgeboard flag`"))
+    assert "host/log" in shown
+    assert "secret" not in shown

@@ -1,0 +1,99 @@
+/* The command palette: / or Ctrl-K opens it. In it, Up and Down choose a result, Enter opens it.
+
+   The field sends its text while it is typed. Letters typed on a result, or before the palette is there, go into the
+   field, so that no key of the page behind is pressed. This script comes before keys.js, whose keys it keeps back while the palette is open. */
+(() => {
+  if (window.__judgeboardPalette) return;
+  window.__judgeboardPalette = true;
+
+  const PAUSE = 200; // ms without a key until the text is sent
+  const OPENING = 5000; // ms until a palette that did not open is given up
+  let timer = 0;
+  let early = null; // what is typed while the palette opens: {text, at}
+  let opens = null; // the text whose first result is to be opened as soon as it is there
+
+  const field = () => document.querySelector("[role=dialog] .st-key-palette_text input");
+  const results = () => [...document.querySelectorAll('[role=dialog] [class*="st-key-palette_to_"] button')];
+  const found = () => document.querySelector("[role=dialog] .jb-found")?.dataset.text;
+  const typing = (target) =>
+    Boolean(target?.closest?.("input, textarea, [contenteditable=true], [data-testid=stDataFrame]"));
+
+  const keep = (event) => {
+    event.stopImmediatePropagation();
+    event.preventDefault();
+  };
+
+  const send = () => {
+    clearTimeout(timer);
+    field()?.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", code: "Enter", keyCode: 13, bubbles: true }));
+  };
+
+  const openFirst = () => {
+    if (opens === null || !field() || found() !== opens) return;
+    opens = null;
+    results()[0]?.click();
+  };
+
+  const inPalette = (event) => {
+    const all = results();
+    const at = all.indexOf(document.activeElement);
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      keep(event);
+      const to = at + (event.key === "ArrowDown" ? 1 : -1);
+      if (to < 0) field().focus();
+      else all[Math.min(to, all.length - 1)]?.focus();
+    } else if (event.key === "Enter" && event.target === field()) {
+      keep(event);
+      opens = field().value.trim();
+      if (found() === opens) openFirst();
+      else send();
+    } else if (!["Enter", "Escape", "Tab", "Shift"].includes(event.key)) {
+      event.stopImmediatePropagation();
+      if (event.target !== field()) field().focus();
+    }
+  };
+
+  window.addEventListener("keydown", (event) => {
+    if (!event.isTrusted) return;
+    if (field()) {
+      inPalette(event);
+      return;
+    }
+    if (early && performance.now() - early.at < OPENING) {
+      if (event.key === "Escape") early = null;
+      else if (!event.ctrlKey && !event.metaKey && event.key.length === 1) early.text += event.key;
+      if (event.key !== "Escape") keep(event);
+      return;
+    }
+    const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !typing(event.target);
+    const control = event.code === "KeyK" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+    if (!slash && !control) return;
+    const button = document.querySelector(".st-key-palette_open button");
+    if (!button || document.querySelector("[role=dialog]")) return;
+    keep(event);
+    early = { text: "", at: performance.now() };
+    button.click();
+  }, true);
+
+  window.addEventListener("input", (event) => {
+    if (event.target !== field()) return;
+    opens = null;
+    clearTimeout(timer);
+    timer = setTimeout(send, PAUSE);
+  }, true);
+
+  let shown = null; // the field that has the focus since it was opened
+  new MutationObserver(() => {
+    const now = field();
+    if (now && now !== shown) {
+      now.focus();
+      if (early?.text) {
+        Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(now, early.text);
+        now.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+      early = null;
+    }
+    shown = now;
+    openFirst();
+  }).observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-text"] });
+})();

@@ -1,0 +1,9 @@
+"""The page of one's own reviews."""
+
+from judgeboard_dashboard.review.own_reviews import FIELDS, own_reviews
+from judgeboard_dashboard.session import page
+from judgeboard_dashboard.widgets.navigation import follow
+
+with page("My reviews"):
+    follow("my_reviews", own=FIELDS)
+    own_reviews()

@@ -1,0 +1,108 @@
+"""The trial of a judge on the Rejudge page: three answers with their raw calls, before the whole."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import streamlit as st
+
+from judgeboard.domain import Status, Verdict
+from judgeboard.errors import JudgeboardError
+from judgeboard.people.permissions import Action
+from judgeboard.runs.jobs import CallEstimate
+from judgeboard.runs.trial import ANSWERS, Trial, try_judge
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.text import money
+from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.session import problem, seen
+from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, short
+
+_TRIAL = "judge_trial"
+
+
+def try_button(
+    spec: dict[str, Any], api_key: str | None, where: RowFilter, estimate: CallEstimate, reviewer: Reviewer | None
+) -> None:
+    """Show the button that judges three answers and stores nothing."""
+    if not permitted(Action.CHOOSE_JUDGE):
+        return
+    pressed = st.button(
+        f"Try {count(min(ANSWERS, estimate.calls), 'answer')}",
+        key="rejudge_try",
+        icon=":material/science:",
+        disabled=not estimate.calls or reviewer is None,
+        help="Judges the first answers and shows the raw calls. Nothing is stored.",
+    )
+    if not pressed or reviewer is None:
+        return
+    st.session_state.pop(_TRIAL, None)
+    try:
+        with st.spinner("Judging…"):
+            trials = try_judge(seen(), judge=spec, where=where, api_key=api_key, actor=reviewer)
+    except JudgeboardError as error:
+        problem(f"The trial failed: {error}.")
+        return
+    st.session_state[_TRIAL] = (trials, estimate.calls)
+
+
+def end_trial() -> None:
+    """Forget the trial: the job has started."""
+    st.session_state.pop(_TRIAL, None)
+
+
+def show_trial() -> None:
+    """Show the last trial of this session, if there is one."""
+    if _TRIAL not in st.session_state:
+        return
+    trials, calls = st.session_state[_TRIAL]
+    heading("Trial")
+    caption(*_account(trials, calls))
+    for trial in trials:
+        show(tag("div", *_lines(trial), cls="jb-pane"))
+
+
+def _account(trials: list[Trial], calls: int) -> Iterator[str]:
+    usable = sum(trial.verdict.status is Status.OK for trial in trials)
+    yield f"{usable} of {count(len(trials), 'verdict')} usable. Nothing is stored."
+    costs = [trial.verdict.cost_micro for trial in trials if trial.verdict.cost_micro]
+    if costs:
+        spent = sum(costs)
+        yield f"Cost: {money(spent)}. All {calls:,} would cost about {money(round(spent / len(costs) * calls))}."
+
+
+def _lines(trial: Trial) -> Iterator[Html]:
+    verdict = trial.verdict
+    yield tag("div", trial.item.external_id or f"Answer {trial.item.response_id}", cls="jb-label")
+    yield tag("div", tag("b", _words(verdict)))
+    if verdict.reasoning:
+        yield tag("div", verdict.reasoning, cls="jb-reason")
+    if trial.requests:
+        yield tag("details", tag("summary", "Raw call"), *_calls(trial))
+
+
+def _calls(trial: Trial) -> Iterator[Html]:
+    """Return the messages as sent, then each reply of the model with its account."""
+    for message in trial.requests[-1].messages:
+        yield tag("div", f"Sent as {message['role']}", cls="jb-label")
+        yield tag("div", message["content"], cls="jb-reason")
+    for attempt in trial.verdict.attempts:
+        tokens = [f"{n:,} {what}" for n, what in _tokens(attempt.prompt_tokens, attempt.completion_tokens)]
+        took = [] if attempt.latency_ms is None else [duration(attempt.latency_ms / 1000)]
+        yield tag("div", " · ".join(["Reply", attempt.status, *tokens, *took]), cls="jb-label")
+        yield tag("div", attempt.raw or attempt.detail or "(empty)", cls="jb-reason")
+
+
+def _tokens(prompt: int | None, completion: int | None) -> Iterator[tuple[int, str]]:
+    yield from ((n, what) for n, what in ((prompt, "tokens sent"), (completion, "tokens received")) if n is not None)
+
+
+def _words(verdict: Verdict) -> str:
+    if verdict.status is not Status.OK:
+        return f"No usable verdict: {verdict.error or verdict.status}"
+    scores = [
+        f"groundedness {short(verdict.groundedness)}" if verdict.groundedness is not None else None,
+        f"quality {verdict.quality} / 4" if verdict.quality is not None else None,
+        str(verdict.label) if verdict.label else None,
+    ]
+    return ", ".join(score for score in scores if score) or "No score"

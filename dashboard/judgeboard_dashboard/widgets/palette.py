@@ -1,0 +1,113 @@
+"""The command palette: opens pages, answers, flags, queues, people and actions by their name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import streamlit as st
+
+from judgeboard.people.permissions import Action
+from judgeboard.store.named_rows import NamedRow, named_rows
+from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.gate import may_open, permitted
+from judgeboard_dashboard.session import caught, current_reviewer, open_rows, reading
+from judgeboard_dashboard.theme import send_script
+from judgeboard_dashboard.widgets.filters import filter_in
+from judgeboard_dashboard.widgets.texts import caption
+
+MOST = 12
+LONGEST = 200
+_TEXT = "palette_text"
+
+
+class Target(NamedTuple):
+    """A result: its words, its icon, and where it leads."""
+
+    words: str
+    icon: str
+    page: str
+    query: Mapping[str, str]
+
+
+ACTIONS: tuple[tuple[str, str, str, dict[str, str], Action | None], ...] = (
+    ("Start reviewing", ":material/play_arrow:", "item", {}, Action.REVIEW),
+    ("Create a queue", ":material/playlist_add:", "queue", {"show": "Queues", "new": "1"}, Action.MAKE_QUEUES),
+    ("Import a file", ":material/upload_file:", "imports", {}, Action.IMPORT),
+    ("Judge answers not judged yet", ":material/gavel:", "rejudge", {"rows": "plain"}, Action.REJUDGE_MANY),
+    ("Rejudge answers with an open flag", ":material/restart_alt:", "rejudge", {"rows": "open"}, Action.REJUDGE_MANY),
+    ("Adjudicate conflicts", ":material/call_split:", "conflicts", {}, Action.ADJUDICATE),
+    ("Change thresholds and rules", ":material/tune:", "settings", {}, Action.CHANGE_SETTINGS),
+)
+
+
+def command_palette(pages: Mapping[str, str]) -> None:
+    """Show the button that opens the palette (keys / and Ctrl-K); ``pages`` are titles by file in views/."""
+    with st.container(key="palette"):
+        send_script("palette.js")
+        if st.button(
+            "Search",
+            key="palette_open",
+            icon=":material/search:",
+            type="tertiary",
+            help="Keys: / or Ctrl-K",
+            wrap=False,
+        ):
+            st.session_state[_TEXT] = ""
+            _palette(pages)
+
+
+@st.dialog("Go to", width="medium")
+def _palette(pages: Mapping[str, str]) -> None:
+    text = (
+        st.text_input(
+            "Search",
+            key=_TEXT,
+            placeholder="Page, id of an answer, flag number, queue, person or action",
+            label_visibility="collapsed",
+        )
+        or ""
+    ).strip()[:LONGEST]
+    with caught():
+        targets = targets_of(text, pages)
+        for place, target in enumerate(targets):
+            label, key = as_label(target.words), f"palette_to_{place}"
+            if st.button(label, key=key, icon=target.icon, type="tertiary", width="stretch"):
+                open_rows(target.page, **target.query)
+        if not targets:
+            caption("Nothing has this name.")
+    show(tag("span", cls="jb-found", data_text=text))
+
+
+def targets_of(text: str, pages: Mapping[str, str]) -> Sequence[Target]:
+    """Return what the person may open under a text: pages and actions first, then rows, then a search of the texts."""
+    return list(_targets(text, pages))[:MOST]
+
+
+def _targets(text: str, pages: Mapping[str, str]) -> Iterator[Target]:
+    words = text.casefold()
+    for name, title in pages.items():
+        if words in title.casefold() and may_open(name):
+            yield Target(title, ":material/web_asset:", name, {})
+    if not words:
+        return
+    for title, icon, name, query, action in ACTIONS:
+        if all(word in title.casefold() for word in words.split()) and (action is None or permitted(action)):
+            yield Target(title, icon, name, query)
+    reviewer = current_reviewer()
+    reviewer_id = None if reviewer is None else reviewer.id
+    with reading() as connection:
+        rows = named_rows(connection, text, reviewer_id=reviewer_id, all_queues=permitted(Action.MAKE_QUEUES))
+    yield from (_target(row) for row in rows)
+    if not filter_in({"text": [text]})[1]:
+        yield Target(f"Answers with “{text}”", ":material/search:", "responses", {"text": text})
+
+
+def _target(row: NamedRow) -> Target:
+    match row.kind:
+        case "answer":
+            return Target(f"{row.name} · {row.about}", ":material/article:", "item", {"response": str(row.id)})
+        case "flag":
+            return Target(f"{row.name} · {row.about}", ":material/flag:", "item", {"flag": str(row.id)})
+        case "queue":
+            return Target(f"{row.name} · {row.about}", ":material/list:", "item", {"queue": row.name})
+        case "person":
+            return Target(f"{row.name} · {row.about}", ":material/person:", "agreement", {"people": row.name})

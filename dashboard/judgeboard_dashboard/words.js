@@ -1,0 +1,69 @@
+/* The words of the sentence under the pointer, or of the statement that the keys mark, are lit up in the passages.
+
+   The server says which words of a sentence count (data-w); of formatted text all longer ones do. The highlights
+   change nothing in the page: what is copied and compared stays the stored text. */
+(() => {
+  if (window.__judgeboardWords || !window.CSS?.highlights) return;
+  window.__judgeboardWords = true;
+
+  const NAME = "jb-words";
+  const MOST = 2000; // places
+  const HOVERED = ".jb-answer [data-w], .jb-answer .jb-formatted :is(p, li, td, th, pre, blockquote)";
+  let lit = null;
+  let hovered = null;
+
+  const words = (node) => {
+    const own = node.dataset.w;
+    const all = own ? own.split(" ") : node.textContent.match(/[\p{L}\p{N}][\p{L}\p{N}.,]*/gu) ?? [];
+    const counted = own ? all : all.filter((word) => word.length > 3 || /\p{N}/u.test(word));
+    return [...new Set(counted.map((word) => word.replace(/[.,]+$/, "")))].filter(Boolean).slice(0, 60);
+  };
+
+  const light = (node) => {
+    lit = node;
+    CSS.highlights.delete(NAME);
+    const wanted = node ? words(node) : [];
+    if (!wanted.length) return;
+    const escaped = wanted.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    // \x3c: Streamlit drops a script that holds a less-than sign before a bang.
+    const pattern = new RegExp(`(?\x3c![\\p{L}\\p{N}])(?:${escaped.join("|")})(?!\\p{N})\\p{L}{0,3}(?!\\p{L})`, "giu");
+    const places = new Highlight();
+    for (const passage of document.querySelectorAll(".jb-passage .jb-evidence")) {
+      const texts = document.createTreeWalker(passage, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        for (const match of texts.currentNode.data.matchAll(pattern)) {
+          if (places.size >= MOST) break;
+          const place = new Range();
+          place.setStart(texts.currentNode, match.index);
+          place.setEnd(texts.currentNode, match.index + match[0].length);
+          places.add(place);
+        }
+      }
+    }
+    CSS.highlights.set(NAME, places);
+  };
+
+  /* The statement that V went to, where nothing is under the pointer. */
+  const chosen = () => {
+    const mark = [...document.querySelectorAll(".jb-answer mark[data-at]")].find((one) => one.offsetParent);
+    return mark?.closest("[data-w]") ?? mark ?? null;
+  };
+  const update = () => {
+    if (!hovered?.isConnected) hovered = null;
+    const node = hovered ?? chosen();
+    if (node !== lit) light(node);
+  };
+  document.addEventListener("mouseover", (event) => {
+    hovered = event.target.closest?.(HOVERED) ?? null;
+    update();
+  });
+  let waits = false;
+  new MutationObserver(() => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => {
+      waits = false;
+      update();
+    });
+  }).observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-at"] });
+})();

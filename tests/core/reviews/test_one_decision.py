@@ -1,0 +1,196 @@
+"""An answer is listed once and decided once, whatever number of flags it has; one flag can be decided apart."""
+
+import io
+import json
+
+import pytest
+
+from judgeboard.agreement.flag_worth import flags_worth
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.domain import Decision, Grade, JudgeVersion, Label, QueueOrder, Status, Verdict
+from judgeboard.errors import DecisionRefused
+from judgeboard.reviews.decisions import decide
+from judgeboard.store.engine import Store
+from judgeboard.store.export import export_tables
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import flag_reviews
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.open_flags import QueueLine, open_counts, queue_page
+from judgeboard.store.overview import overview, work_state
+from judgeboard.store.own_reviews import own_reviews_page
+from judgeboard.store.response_pages import response_page
+from judgeboard.store.storing import store_judgments
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
+from review_case import NOW, ReviewCase, flagged_case
+
+RULES = ("low_groundedness", "low_quality")
+
+
+def judge_low(store: Store, response_id: int) -> None:
+    """Raise two flags on an answer by one verdict."""
+    verdict = Verdict(Status.OK, groundedness=0.1, quality=1)
+    with store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("rag", "rag", params={"n": 1}))
+        store_judgments(connection, version, None, [NewJudgment(response_id, 0, 0, verdict)])
+
+
+@pytest.fixture
+def team(store: Store) -> ReviewCase:
+    """An answer with a flag of low groundedness and one of low quality."""
+    case = flagged_case(store)
+    judge_low(store, case.response_id)
+    assert sorted(flag["rule"] for flag in case.flags()) == list(RULES)
+    return case
+
+
+def listed(case: ReviewCase, where: RowFilter | None = None, reviewer_id: int | None = None) -> list[QueueLine]:
+    with case.store.reading() as connection:
+        page = queue_page(connection, where or RowFilter(), reviewer_id=reviewer_id)
+    assert page.total == len(page.lines)
+    return list(page.lines)
+
+
+def states(case: ReviewCase) -> dict[str, str]:
+    return {flag["rule"]: flag["state"] for flag in case.flags()}
+
+
+def test_an_answer_is_one_line_with_all_its_reasons(team: ReviewCase) -> None:
+    (line,) = listed(team)
+    flags = {flag["id"]: flag for flag in team.flags()}
+    worst = max(flags.values(), key=lambda flag: (flag["severity"], -flag["id"]))
+    assert (line.flag_id, line.rules[0], sorted(line.rules)) == (worst["id"], worst["rule"], list(RULES))
+    assert len(line.why) == 2
+    for rule in RULES:
+        (of_rule,) = listed(team, RowFilter(rules=(rule,)))
+        assert (flags[of_rule.flag_id]["rule"], of_rule.rules) == (rule, line.rules)
+    assert [each.flag_id for each in listed(team, RowFilter(rules=RULES))] == [worst["id"]]
+    with team.store.reading() as connection:
+        assert [(rule, n) for rule, _, n in open_counts(connection)] == [(rule, 1) for rule in RULES]
+
+
+@pytest.mark.parametrize(
+    ("decision", "state"), [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")]
+)
+def test_one_decision_is_about_all_open_flags_and_undo_opens_all(
+    team: ReviewCase, decision: Decision, state: str
+) -> None:
+    flag_ids = tuple(flag["id"] for flag in team.flags())
+    decided = team.decide(flag_ids[1], team.mara, decision, seconds=30.0)
+    assert decided.flag_ids == flag_ids
+    assert states(team) == dict.fromkeys(RULES, state)
+    assert listed(team, reviewer_id=team.mara.id) == []
+    assert len(listed(team, reviewer_id=team.jon.id)) == (1 if state == "open" else 0)
+    (review,) = team.standing()
+    assert review["flag_ids"] == flag_ids
+    with team.store.reading() as connection:
+        worth = {each.rule: (each.confirmed.n, each.timed) for each in flags_worth(connection).rules}
+        assert worth == ({} if state == "open" else dict.fromkeys(RULES, (1, 1))), "each rule has its flag counted"
+        assert flag_reviews(connection).response_ids.tolist() == [team.response_id] * 2
+        assert work_state(connection, NOW).decided_today == (0 if state == "open" else 1)
+    undone = team.undo(decided.review_id, team.mara)
+    assert (undone.flag_ids, undone.reopened) == (flag_ids, state != "open")
+    assert states(team) == dict.fromkeys(RULES, "open")
+    assert len(listed(team, reviewer_id=team.mara.id)) == 1
+
+
+def test_a_flag_is_decided_apart_and_the_other_leads(team: ReviewCase) -> None:
+    (line,) = listed(team)
+    worst, other = line.rules
+    apart = team.decide(line.flag_id, team.mara, Decision.DISMISS, alone=True)
+    assert apart.flag_ids == (line.flag_id,)
+    assert states(team) == {worst: "dismissed", other: "open"}
+    (left,) = listed(team)
+    assert left.rules == (other,)
+    team.undo(apart.review_id, team.mara)
+    assert listed(team) == [line]
+
+
+def test_a_later_decision_of_a_person_replaces_earlier_ones_on_its_flags(team: ReviewCase) -> None:
+    low, differ = (next(flag["id"] for flag in team.flags() if flag["rule"] == rule) for rule in reversed(RULES))
+    team.decide(low, team.mara, Decision.UNSURE, alone=True)
+    team.decide(differ, team.mara, Decision.UNSURE, alone=True)
+    sure = team.decide(low, team.mara, Decision.CONFIRM)
+    assert [review["id"] for review in team.standing()] == [sure.review_id]
+
+
+@pytest.fixture
+def shared(store: Store) -> QueueCase:
+    """A queue for low groundedness that needs two reviews of its answer, which has two flags."""
+    case = queue_case(store)
+    (response_id,) = case.add("a")
+    judge_low(store, response_id)
+    case.queue(where=RowFilter(rules=("low_groundedness",)), needed=2)
+    return case
+
+
+def test_a_queue_decides_all_flags_of_its_answer_once_it_agrees(shared: QueueCase) -> None:
+    first = shared.review(shared.mara, CONFIRM)
+    assert shared.flag_states() == ["open", "open"]
+    shared.review(shared.jon, CONFIRM)
+    assert shared.flag_states() == ["confirmed", "confirmed"]
+    shared.undo(first.review_id, shared.mara)
+    assert shared.flag_states() == ["open", "open"]
+
+
+def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(shared: QueueCase) -> None:
+    flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
+    held = shared.decide(flag["id"], shared.mara, CONFIRM)
+    assert held.state == "open"
+    assert held.held == "The flag stays open: queue “q” still needs 2 reviews."
+    assert sorted(shared.flag_states()) == ["confirmed", "open"], "no queue holds the other flag"
+    mara = shared.review(shared.mara, DISMISS)
+    assert [(row["decision"], row["replaces"]) for row in shared.reviews()] == [
+        ("confirm", None),
+        ("dismiss", held.review_id),
+    ]
+    assert shared.flag_states() == ["open", "open"], "what the first decision closed follows the second"
+    with pytest.raises(DecisionRefused, match=r"Your review in the queue “q” counts: undo it there to decide again\."):
+        shared.decide(flag["id"], shared.mara, CONFIRM)
+    assert shared.decide(flag["id"], shared.jon, CONFIRM).held == "The flag stays open: queue “q” still needs 1 review."
+    shared.review(shared.jon, CONFIRM)
+    assert shared.item_states() == ["conflict"]
+    assert shared.decide(flag["id"], shared.ada, UNSURE).held is None
+    assert shared.decide(flag["id"], shared.ada, CONFIRM).held == (
+        "The flag stays open: queue “q” still needs an adjudication."
+    )
+    shared.undo(mara.review_id, shared.mara)
+    assert shared.decide(flag["id"], shared.mara, CONFIRM).held is not None
+
+
+def test_a_person_counts_once_for_an_answer_after_the_reveal(store: Store) -> None:
+    case = queue_case(store)
+    (response_id,) = case.flagged(0.1)
+    case.queue(blind_judge=True, order=QueueOrder.OLDEST)
+    blind = case.review(case.mara, CONFIRM)
+    after = case.reveal(blind, case.mara, DISMISS)
+    with store.reading() as connection:
+        assert work_state(connection, case.now).decided_today == 1
+        assert overview(connection, case.mara.id, case.now.date()).decided_today_by_me == 1
+        (own,) = own_reviews_page(connection, case.mara.id).lines
+        assert (own.review_id, own.revealed_id, own.revealed) == (blind.review_id, after, "dismiss")
+        (line,) = response_page(connection, RowFilter()).lines
+        assert (line.response_id, line.reviews) == (response_id, 1)
+
+
+def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(*[0.1] * 12)
+    for number, flag in enumerate(case.flags()):
+        given = Grade(label=Label.HALLUCINATED, label_implied=number > 1)
+        key = f"implied {number}"
+        decide(store, flag_id=flag["id"], reviewer=case.mara, decision=CONFIRM, grade=given, request_key=key)
+    assert [row["label_implied"] for row in case.reviews()] == [False] * 2 + [True] * 10
+    exported = io.BytesIO()
+    export_tables(store, {"reviews": exported})
+    rows = [json.loads(line) for line in exported.getvalue().splitlines()]
+    assert [(row["label"], row["label_implied"]) for row in rows[1:3]] == [
+        ("hallucinated", False),
+        ("hallucinated", True),
+    ]
+    assert [flag["rule"] for flag in rows[0]["flags"]] == ["low_groundedness"]
+    assert measure_agreement(store, grade="label").n == 12
+    assert measure_agreement(store, grade="label", implied_labels=False).n == 2
+    with pytest.raises(DecisionRefused) as refused:
+        decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given, request_key="late")
+    assert "kept" not in str(refused.value), "a label that a refused decision implies is no grade"

@@ -1,0 +1,82 @@
+"""A new database leads from step to step, each done on a page."""
+
+import getpass
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from app_pages import OpenPage, labels, markup, shown
+from graded_log import GradedLog
+from held_endpoint import HeldEndpoint
+from judgeboard.llm.recording_endpoint import failure
+from judgeboard.runs.jobs import held_key, recent_jobs
+from judgeboard.store.engine import Store
+from judgeboard.store.responses import last_response_id
+
+KEY = "sk-typed-on-the-page"
+
+
+def at_first(open_page: OpenPage) -> AppTest:
+    """Open the first page; a later run then stays on it, as in a browser, and does not ask for its other address."""
+    page = open_page("overview")
+    page._page_hash = ""
+    return page
+
+
+def test_an_empty_database_leads_to_the_import(page_store: Store, open_page) -> None:
+    page = at_first(open_page)
+    for step in ("Import answers", "Judge them", "Review 20 answers", "See how far the judge agrees with you"):
+        assert step in shown(page)
+    assert [title.value for title in page.button(key="first_step").click().run().title] == ["Import"]
+
+
+@pytest.mark.parametrize("name", ["agreement", "disagreement", "trends", "runs", "responses", "queue"])
+def test_each_empty_page_has_the_one_next_button(page_store: Store, open_page, name: str) -> None:
+    page = open_page(name)
+    assert 'class="jb-empty"' in markup(page)
+    assert [title.value for title in page.button(key="next_step").click().run().title] == ["Import"]
+
+
+def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
+    GradedLog(page_store).answers(5)
+    page = at_first(open_page).button(key="first_step").click().run()
+    assert [title.value for title in page.title] == ["Rejudge"]
+    page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
+    page.text_input(key="ask_base_url").set_value(endpoint.url).run()
+    page.text_input(key="ask_api_key").set_value(KEY).run()
+    page = page.button(key="rejudge_try").click().run()
+    assert "3 of 3 verdicts usable. Nothing is stored." in shown(page)
+    assert "All 5 would cost about" in shown(page)
+    assert "Raw call" in shown(page)
+    assert "answer 1" in shown(page)
+    assert len(endpoint.server.requests) == 3
+    assert KEY not in markup(page)
+    assert "Judge 5 answers" in labels(page)
+    page = page.button(key="rejudge_start").click().run()
+    [job] = recent_jobs(page_store)
+    assert held_key(job.id) == KEY
+    assert KEY not in str(dict(page.query_params))
+    with page_store.reading() as connection:
+        assert last_response_id(connection) == 5
+
+
+def test_a_trial_that_fails_says_why(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
+    endpoint.reply = failure(401, "bad key")
+    GradedLog(page_store).answers(1)
+    page = open_page("rejudge", rows="plain")
+    page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
+    page.text_input(key="ask_base_url").set_value(endpoint.url).run()
+    page = page.button(key="rejudge_try").click().run()
+    assert "The trial failed:" in shown(page)
+    assert "401" in shown(page)
+
+
+def test_the_name_defaults_to_the_user_of_a_server_for_this_machine_alone(
+    page_rows, open_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert open_page("queue", reviewer="").text_input(key="who_name").value == getpass.getuser()
+    option = st.get_option
+    shared = {"server.allowedHosts": ["localhost", "review.example.org"]}
+    monkeypatch.setattr(st, "get_option", lambda name: shared.get(name, option(name)))
+    assert not open_page("queue", reviewer="").text_input(key="who_name").value
