@@ -56,11 +56,11 @@ def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, n
     return len(new)
 
 
-def count_gold(connection: Connection, where: RowFilter, label_schema_id: int | None) -> int:
+def count_gold(connection: Connection, where: RowFilter, schema_id: int | None) -> int:
     """Return the number of answers with a gold label that a filter matches."""
     conditions = (
         *response_conditions(connection, where),
-        REVIEW.c.label_schema_id.is_not_distinct_from(label_schema_id),
+        REVIEW.c.label_schema_id.is_not_distinct_from(schema_id),
     )
     query = select(func.count(REVIEW.c.response_id.distinct())).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
     query = query.where(IS_GOLD, is_current(), RESPONSE.c.answer.is_not(None), *conditions)
