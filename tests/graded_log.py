@@ -16,7 +16,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import finish_run, start_or_continue_run
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_FLAG, REVIEWER
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
@@ -123,7 +123,9 @@ class GradedLog:
             flag_id = connection.execute(select(FLAG.c.id).where(mine)).scalar_one()
             state = "confirmed" if decision is Decision.CONFIRM else "dismissed"
             connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state))
-        self.review(response_id, reviewer, flag_id=flag_id, decision=decision.value, **columns)
+        review_id = self.review(response_id, reviewer, decision=decision.value, **columns)
+        with self.store.writing() as connection:
+            connection.execute(insert(REVIEW_FLAG), {"review_id": review_id, "flag_id": flag_id})
 
     def opened_by(self, where: Any) -> int:
         """How many answers a filter opens."""

@@ -39,6 +39,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "Settings": {
         "settings": "Settings",
+        "schemas": "Schemas",
     },
 }
 FIRST = "overview"  # has the address "/"; the address with its name leads there

@@ -1,33 +1,40 @@
-/* Keys that Streamlit's shortcuts cannot do by themselves.
+/* Keys of the pages. M goes into the note, T into the comment for others, and Esc leaves them. A held key counts once.
 
-   M goes into the note, T into the comment for others, and Esc leaves them. A held key counts once. On the item page presses reach the server one after
-   the other, each sent when the one before was taken: Streamlit loses a press that arrives while another is just being
-   taken. The head line says how many were taken (data-taken); one that is missing when the page stands still is sent
-   again. It also shows how many presses wait (data-waits), and the key of one that was never taken (data-lost).
-   Whether two presses of a key are one is measured here, where they are made: a busy server gets them late and close
-   together. The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
-(() => {
-  if (window.__judgeboardKeys) return;
-  window.__judgeboardKeys = true;
+   On pages with a head line, every press of a key has a number and goes to the server with all presses before it that
+   are not acknowledged. The server executes each number once. The page it draws then says the last number that is
+   executed and committed (data-done), and the numbers that it returns, because the screen could change before them
+   (data-returned): these go again if they still fit the screen. What is not acknowledged when the page stands still
+   is sent again. The head line shows how many presses wait (data-waits), and the key of one that was not executed
+   (data-lost). Double presses are recognised here, where they are made: a busy server gets them late and together.
 
-  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIO]|F[24])$/;
-  // Without a name nothing can be decided: the keys that decide lead to its field.
-  const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
-  const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
-  const STALE = 15000; // ms after which a press that could not be sent is forgotten
-  const SILENT = 900; // ms of standstill after which a press counts as lost: well above what drawing takes
-  const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
-  const TRIES = 3;
-  const LOOK = 15; // ms between two looks at the page
-  const DOUBLE = 250; // ms; two presses of one key within them count as one, here and on the server
-  const CALM = 1500; // ms without typing after which a note is sent
-  const SHOWN = 600; // ms after which a press that waits is shown
-  const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
-  const waiting = [];
+   The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
+let send; // sends presses to the server
+
+const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24])$/;
+// Without a name nothing can be decided: the keys that decide lead to its field.
+const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
+const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
+const STALE = 15000; // ms after which a press that no button takes is forgotten
+const SILENT = 900; // ms of standstill after which presses are sent again: well above what drawing takes
+const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
+const TRIES = 3; // how often a press that the server returns goes again
+const LOOK = 15; // ms between two looks at the page
+const DOUBLE = 250; // ms; two presses of one key within them count as one
+const CALM = 1500; // ms without typing after which a note is sent
+const SHOWN = 600; // ms after which a press that waits is shown
+const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
+
+const listen = () => {
+  const waiting = []; // presses whose button is not drawn yet
+  let sent = []; // presses that are sent and not acknowledged
   const pressed = new Map(); // when each key was last pressed
-  let sent = null; // the press that is on its way: {press, taken, tries}
-  let last = { code: null, at: 0 }; // the last press that was taken, and when that was seen
-  let moved = 0; // when the page was last seen to be drawn, or a press was made
+  let count = 0; // the number of the last press
+  let session = null; // the session that the server had when presses were sent
+  let row = document.querySelector(".jb-head")?.dataset.row; // the row on the screen
+  let appeared = 0; // when it was first seen; one that stood before this script did is read already
+  let drawn = null; // the row that was last seen with all its buttons
+  let text = null; // what is typed into a note that is not drawn yet: {words, ended}
+  let moved = 0; // when the page was last seen to be drawn, or presses were sent
   let looked = 0; // when the last look was
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
@@ -41,133 +48,175 @@
     event.preventDefault();
   };
 
-  /* Down and up: what listens to the shortcuts takes a key that never came up for held, and is deaf to all others. */
-  const dispatch = (press) => {
-    for (const type of ["keydown", "keyup"]) {
-      const event = new KeyboardEvent(type, { ...press.keys, bubbles: true, cancelable: true, composed: true });
-      event.judgeboard = true;
-      (document.activeElement || document.body).dispatchEvent(event);
-    }
-  };
+  /* A letter of another alphabet is known by its place on the keyboard. */
+  const nameOf = ({ key, code }) => (/^[a-z0-9]$/i.test(key) ? key.toUpperCase() : code.replace(/^Key/, ""));
 
-  /* Whether a button takes the press; a letter of another alphabet is known by its place on the keyboard. */
-  const taker = ({ keys }) => {
-    const name = /^[a-z0-9]$/i.test(keys.key) ? keys.key.toUpperCase() : keys.code.replace(/^Key/, "");
-    const labels = keys.ctrlKey || keys.metaKey ? [`Ctrl + ${name}`, `⌘ + ${name}`] : [name];
+  /* Whether a button takes the press. */
+  const taker = ({ name, saves }) => {
+    const labels = saves ? [`Ctrl + ${name}`, `⌘ + ${name}`] : [name];
     return labels.some((one) => document.querySelector(`button:not(:disabled) kbd[aria-label="Shortcut ${one}"]`));
   };
 
   /* Levels of a rubric: one key may be meant for two dimensions, one after the other. */
-  const each = ({ keys }) =>
-    /^(Digit|Numpad|KeyK)/.test(keys.code) && document.querySelector('[class*="st-key-rubric_group"]');
+  const each = (code) =>
+    /^(Digit|Numpad|KeyK)/.test(code) && document.querySelector('[class*="st-key-rubric_group"]');
 
-  const tooSoon = (press) => press.keys.code === last.code && now() - last.at <= DOUBLE && !each(press);
+  const lose = (press) => {
+    if (press.row === row) head().dataset.lost = press.name;
+  };
+
+  const sendAll = () => {
+    moved = now();
+    send(sent.map(({ n, row, key, since }) => ({ n, row, key, since, sent: Math.round(moved) })));
+  };
+
+  const acknowledge = () => {
+    const done = Number(head().dataset.done);
+    const returned = (head().dataset.returned ?? "").split(" ").map(Number);
+    const again = [];
+    for (const press of sent.filter(({ n }) => n <= done && returned.includes(n))) {
+      press.tries += 1;
+      if (press.tries < TRIES) again.push(press);
+      else lose(press);
+    }
+    sent = sent.filter(({ n }) => n > done);
+    waiting.unshift(...again);
+  };
+
+  const sendNew = (stood) => {
+    let more = false;
+    while (waiting.length) {
+      const [press] = waiting;
+      const old = now() - press.at > STALE;
+      const takes = !old && press.row === row && drawn === row && taker(press);
+      if (!takes && !old && press.row === row && stood <= NOBODY) break;
+      waiting.shift();
+      if (old) lose(press);
+      if (takes) {
+        count += 1;
+        sent.push({ ...press, n: count });
+        more = true;
+      }
+    }
+    if (more) sendAll();
+  };
+
+  /* Of the fields the one on the screen: that of the row before may be there still, unseen. */
+  const visible = (fields) => [...document.querySelectorAll(fields)].find((one) => one.offsetParent);
+
+  /* Letters that follow M are no keys, also while the note is not drawn yet. */
+  const takeText = ({ key }) => {
+    if (key === "Escape" || key === "Enter") text.ended = true;
+    else if (key.length === 1) text.words += key;
+  };
+
+  const giveText = (stood) => {
+    const field = drawn === row && visible(FIELDS.KeyM);
+    if (!field && stood <= NOBODY) return;
+    if (field) {
+      field.focus();
+      document.execCommand("insertText", false, text.words);
+      if (text.ended) field.blur();
+    }
+    text = null;
+  };
 
   const say = () => {
     const { dataset } = head();
-    const oldest = sent?.press ?? waiting[0];
-    if (oldest && now() - oldest.at > SHOWN) dataset.waits = waiting.length + (sent ? 1 : 0);
+    const oldest = sent[0] ?? waiting[0];
+    if (oldest && now() - oldest.at > SHOWN) dataset.waits = sent.length + waiting.length;
     else delete dataset.waits;
   };
 
-  const onItsWay = (press, tries) => {
-    sent = { press, tries, taken: head().dataset.taken };
-    moved = now();
-  };
-
-  /* Meant for the row that was on the screen; a note that is being typed is not to get it either. */
-  const meant = (press) =>
-    now() - press.at < STALE && press.row === head()?.dataset.row && !typing(document.activeElement);
-
-  /* The head stands before the buttons do: a page without any is still being drawn, however quiet the server is. */
-  const drawing = () => running() || !document.querySelector("button kbd");
-
-  const followUp = (stood) => {
-    const { press, tries, taken } = sent;
-    const silent = stood > SILENT;
-    if (head().dataset.taken !== taken) {
-      last = { code: press.keys.code, at: now() };
-      sent = null;
-    } else if (stood > NOBODY && !taker(press)) {
-      sent = null;
-    } else if (silent && tries < TRIES && meant(press)) {
-      onItsWay(press, tries + 1);
-      dispatch(press);
-    } else if (silent) {
-      head().dataset.lost = press.keys.key.toUpperCase();
-      sent = null;
-    }
-  };
-
-  const sendNext = (stood) => {
-    while (!sent && waiting.length) {
-      const [press] = waiting;
-      const takes = meant(press) && taker(press);
-      if (meant(press) && (takes ? tooSoon(press) : stood <= NOBODY)) return;
-      waiting.shift();
-      if (takes) {
-        onItsWay(press, 1);
-        dispatch(press);
-      }
-    }
+  /* A page without a head takes no presses: the server forgets those that it has not executed. */
+  const leave = () => {
+    waiting.length = 0;
+    text = null;
+    if (running()) return;
+    if (sent.length) send([]);
+    sent = [];
   };
 
   const look = () => {
     if (!head()) {
-      waiting.length = 0;
-      sent = null;
-      return;
+      leave();
+    } else {
+      note();
+      if (running() || now() - looked > BUSY) moved = now();
+      looked = now();
+      if (session !== head().dataset.session) {
+        sent.forEach(lose); // whether the server before executed them is not known
+        sent = [];
+      }
+      session = head().dataset.session;
+      acknowledge();
+      if (sent.length && now() - moved > SILENT) sendAll();
+      if (text) giveText(now() - moved);
+      if (!text) sendNew(now() - moved);
+      say();
     }
-    if (drawing() || now() - looked > BUSY) moved = now();
-    looked = now();
-    const stood = looked - moved;
-    if (sent) followUp(stood);
-    sendNext(stood);
-    say();
-    if (sent || waiting.length) setTimeout(look, LOOK);
+    if (text || sent.length || waiting.length) setTimeout(look, LOOK);
+  };
+
+  /* The head stands before the buttons do: a page without any is still being drawn, however quiet the server is. */
+  const note = () => {
+    if (head()?.dataset.row !== row) {
+      row = head()?.dataset.row;
+      appeared = now();
+    }
+    if (!document.querySelector("button kbd")) moved = now();
+    else if (!running()) drawn = row;
+  };
+
+  const wake = () => {
+    moved = looked = now();
+    setTimeout(look, LOOK);
   };
 
   window.addEventListener("keydown", (event) => {
-    if (event.judgeboard || !event.isTrusted) return;
+    if (!event.isTrusted) return;
     if (typing(event.target)) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
     if (inTable(event.target)) return;
+    if (text && !text.ended) {
+      swallow(event);
+      takeText(event);
+      return;
+    }
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (event.repeat && (/^(Key|Digit|Numpad)/.test(event.code) || event.key === "Enter")) {
+    if (event.repeat && (/^(Key|Digit|Numpad|F)/.test(event.code) || event.key === "Enter")) {
       swallow(event);
       return;
     }
-    const goal = plain && FIELDS[event.code];
-    const fields = goal ? [...document.querySelectorAll(goal)] : [];
-    const field = fields.find((one) => one.offsetParent); // that of the row before is still there, unseen
-    if (field) {
+    note();
+    const idle = !text && !sent.length && !waiting.length;
+    const field = plain && FIELDS[event.code] && visible(FIELDS[event.code]);
+    if (field && (!head() || drawn === row)) {
       event.preventDefault();
       field.focus();
       return;
     }
-    if (!head() || !(saves || (plain && OURS.test(event.code)))) return;
-    const { key, code, shiftKey, ctrlKey, metaKey } = event;
-    const press = { keys: { key, code, shiftKey, ctrlKey, metaKey }, at: now(), row: head().dataset.row };
-    const before = pressed.get(code) ?? -DOUBLE;
-    pressed.set(code, event.timeStamp);
-    if (event.timeStamp - before < DOUBLE && !each(press)) {
+    if (head() && plain && event.code === "KeyM") {
       swallow(event);
+      text = { words: "", ended: false };
+      if (idle) wake();
       return;
     }
+    if (!head() || !(saves || (plain && OURS.test(event.code)))) return;
+    swallow(event);
+    const before = pressed.get(event.code) ?? -DOUBLE;
+    pressed.set(event.code, event.timeStamp);
+    if (event.timeStamp - before < DOUBLE && !each(event.code)) return;
     delete head().dataset.lost;
-    const idle = !sent && !waiting.length;
-    if (idle && taker(press) && !tooSoon(press)) {
-      onItsWay(press, 1);
-    } else {
-      swallow(event);
-      waiting.push(press);
-    }
-    if (!idle) return;
-    moved = looked = now();
-    setTimeout(look, LOOK);
+    session ??= head().dataset.session;
+    const name = saves ? "Enter" : nameOf(event);
+    const since = Math.round(now() - appeared);
+    waiting.push({ name, saves, key: saves ? "Ctrl+Enter" : name, row, since, at: now(), tries: 0 });
+    if (!text) sendNew(0);
+    if (idle) wake();
   }, true);
 
   /* The statement that the keys mark comes into view when another one is chosen. */
@@ -204,11 +253,29 @@
     if (field && field !== asked) field.focus();
     asked = field;
   };
+  /* A text that is drawn together with its region would not be read out: the region is always there. */
+  const region = document.createElement("div");
+  region.className = "jb-unseen";
+  region.setAttribute("role", "status");
+  document.body.append(region);
+  const readOut = () => {
+    const message = head()?.querySelector(".jb-saved, .jb-refused")?.textContent ?? "";
+    if (region.textContent !== message) region.textContent = message;
+  };
   new MutationObserver(() => {
     moved = now();
+    note();
     answer();
+    readOut();
   }).observe(document.body, {childList: true, subtree: true});
   // As soon as the server says the name: what comes after the last press of a key may be a reload.
   new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name"]});
   remember();
-})();
+};
+
+export default ({ setStateValue }) => {
+  send = (presses) => setStateValue("presses", presses);
+  if (window.__judgeboardKeys) return;
+  window.__judgeboardKeys = true;
+  listen();
+};

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.widgets.keys import listen
 
 MOST_LIT = 40  # claims of an answer that light up under the pointer
 
@@ -87,7 +88,8 @@ def dress(reviewer: str) -> None:
     """Send style sheet and script, and the reviewer's name for the script, which keeps it in a session cookie."""
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
-        send_script("keys.js", "words.js")
+        listen()
+        send_script("words.js")
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
 
 

@@ -1,29 +1,36 @@
-"""Keys pressed while the page is still being drawn: the script alone, on a page that draws itself in known order."""
+"""Keys pressed while the page is still being drawn: the script alone, with a server that the test plays."""
 
+import json
 from importlib.resources import files
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
 
-# What the script looks at: the state of the run, the head with how many presses were taken, buttons with their keys.
+# What the script looks at: the state of the run, the head with the numbers that are done, buttons with their keys.
 PAGE = """
 <div data-testid="stApp" data-test-script-state="notRunning">
-  <div class="jb-head" data-row="7" data-taken="0"></div>
+  <div class="jb-head" data-row="7" data-done="0" data-session="one"></div>
 </div>
 <script>
   const head = document.querySelector(".jb-head");
-  const heard = [];
+  const got = [];  // what the server gets, one list of presses after the other
+  const done = []; // the keys that it executes
+  let answers = true;
+  const setStateValue = (_name, presses) => {
+    got.push(presses);
+    if (!answers) return;
+    for (const press of presses.filter(({ n }) => n > Number(head.dataset.done))) {
+      done.push(press.key);
+      head.dataset.done = press.n;
+    }
+  };
   function draw(key) {
     const button = document.createElement("button");
     button.innerHTML = `<kbd aria-label="Shortcut ${key}">${key}</kbd>`;
     document.body.append(button);
-    document.addEventListener("keydown", (event) => {
-      if (event.key.toUpperCase() !== key) return;
-      heard.push(key);
-      head.dataset.taken = heard.length;
-    });
   }
 </script>
 """
@@ -34,27 +41,40 @@ def bare(browser: Browser) -> Page:
     """A page with a head and no button yet."""
     page = browser.new_page()
     page.set_content(PAGE)
-    page.add_script_tag(content=(files("judgeboard_dashboard") / "keys.js").read_text(encoding="utf-8"))
+    script = (files("judgeboard_dashboard") / "keys.js").read_text(encoding="utf-8")
+    page.add_script_tag(
+        content=script.replace("export default", "window.start =") + "\nwindow.start({ setStateValue });"
+    )
     return page
 
 
-def test_a_press_before_any_button_stands_waits_for_its_button(bare: Page) -> None:
+def done(page: Page, *keys: str) -> None:
+    """Wait until the server has executed these keys, and no others."""
+    page.wait_for_function(f"JSON.stringify(done) === {json.dumps(json.dumps(keys, separators=(',', ':')))}")
+
+
+def numbers(page: Page) -> list[list[int]]:
+    """The numbers of the presses that the server got, by message."""
+    sent: list[list[dict[str, Any]]] = page.evaluate("got")
+    return [[press["n"] for press in presses] for presses in sent]
+
+
+def test_presses_before_any_button_stands_wait_for_their_buttons(bare: Page) -> None:
     bare.keyboard.press("j")
     bare.keyboard.press("g")
     bare.wait_for_timeout(800)
     bare.evaluate("draw('J'); draw('G')")
-    expect(bare.locator(".jb-head")).to_have_attribute("data-taken", "2")
-    assert bare.evaluate("heard") == ["J", "G"]
+    done(bare, "J", "G")
 
 
 def test_a_press_that_no_button_takes_is_forgotten_soon(bare: Page) -> None:
     bare.evaluate("draw('J')")
     bare.keyboard.press("g")
     bare.keyboard.press("j")
-    expect(bare.locator(".jb-head")).to_have_attribute("data-taken", "1")
+    done(bare, "J")
     bare.evaluate("draw('G')")
     bare.wait_for_timeout(500)
-    assert bare.evaluate("heard") == ["J"]
+    done(bare, "J")
 
 
 def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -> None:
@@ -65,56 +85,61 @@ def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -
       while (performance.now() < end);
       setTimeout(() => draw('G'), 100);
     }""")
-    expect(bare.locator(".jb-head")).to_have_attribute("data-taken", "1")
-    assert bare.evaluate("heard") == ["G"]
+    done(bare, "G")
 
 
-def test_a_press_made_on_another_row_is_not_taken(bare: Page) -> None:
+def test_a_press_made_on_another_row_is_not_sent(bare: Page) -> None:
     bare.keyboard.press("g")
     bare.evaluate("head.dataset.row = '8'; draw('G'); draw('J')")
     bare.keyboard.press("j")
-    expect(bare.locator(".jb-head")).to_have_attribute("data-taken", "1")
-    assert bare.evaluate("heard") == ["J"]
+    done(bare, "J")
 
 
-SLOW = """() => {
-  const server = { times: {}, done: [] };
-  window.server = server;
-  const button = document.createElement("button");
-  button.innerHTML = '<kbd aria-label="Shortcut G">G</kbd>';
-  document.body.append(button);
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "g") return;
-    setTimeout(() => {
-      const now = performance.now();
-      if (!(now - server.times.g < 250)) server.done.push(now);
-      server.times.g = now;
-      head.dataset.taken = 1 + Number(head.dataset.taken);
-    }, server.done.length ? 0 : 600);
-  });
-}"""
-
-
-def test_presses_that_a_slow_server_gets_late_are_not_taken_for_one(bare: Page) -> None:
-    bare.evaluate(SLOW)
-    for _ in range(3):
-        bare.keyboard.press("g")
-        bare.wait_for_timeout(300)
-    expect(bare.locator(".jb-head")).to_have_attribute("data-taken", "3")
-    assert len(bare.evaluate("server.done")) == 3
-
-
-def test_a_double_press_is_one_also_for_a_slow_server(bare: Page) -> None:
-    bare.evaluate(SLOW)
-    bare.keyboard.press("g")
-    bare.keyboard.press("g")
-    bare.wait_for_timeout(1200)
-    assert len(bare.evaluate("server.done")) == 1
-
-
-def test_a_press_that_waits_is_shown_and_one_that_is_never_taken_is_said(bare: Page) -> None:
-    bare.evaluate("draw('J'); document.addEventListener('keydown', () => { head.dataset.taken = 0; })")
-    bare.keyboard.press("j")
-    expect(bare.locator(".jb-head[data-waits='1']")).to_have_count(1)
-    expect(bare.locator(".jb-head[data-lost='J']")).to_have_count(1)
+def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow(bare: Page) -> None:
+    bare.evaluate("draw('3'); draw('Y'); answers = false")
+    bare.keyboard.press("3")
+    bare.keyboard.press("y")
+    expect(bare.locator(".jb-head[data-waits='2']")).to_have_count(1)
+    assert numbers(bare)[:2] == [[1], [1, 2]]
+    bare.evaluate("answers = true")
+    done(bare, "3", "Y")
+    assert numbers(bare)[-1] == [1, 2]
     expect(bare.locator(".jb-head[data-waits]")).to_have_count(0)
+
+
+def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_is_said_else(bare: Page) -> None:
+    bare.evaluate("draw('J'); answers = false")
+    bare.keyboard.press("j")
+    for number in (1, 2, 3):
+        bare.wait_for_function(f"got.at(-1).some(({{ n }}) => n === {number})")
+        bare.evaluate(f"head.dataset.returned = '{number}'; head.dataset.done = {number}")
+    expect(bare.locator(".jb-head[data-lost='J']")).to_have_count(1)
+    bare.wait_for_timeout(100)
+    assert max(map(max, numbers(bare))) == 3
+
+
+def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again(bare: Page) -> None:
+    bare.evaluate("draw('3'); answers = false")
+    bare.keyboard.press("3")
+    bare.evaluate("head.dataset.session = 'two'; answers = true")
+    expect(bare.locator(".jb-head[data-lost='3']")).to_have_count(1)
+    done(bare)
+
+
+def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(bare: Page) -> None:
+    bare.evaluate("draw('G'); answers = false")
+    bare.keyboard.press("g")
+    bare.keyboard.press("g")
+    bare.wait_for_timeout(300)
+    bare.keyboard.press("g")
+    bare.evaluate("answers = true")
+    done(bare, "G", "G")
+
+
+def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Page) -> None:
+    for key in ("m", "y", "d", "Escape", "y"):
+        bare.keyboard.press(key)
+    bare.evaluate("draw('Y'); draw('D')")
+    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<div class=st-key-note_1><input></div>')")
+    done(bare, "Y")
+    assert bare.locator("input").input_value() == "yd"

@@ -23,9 +23,9 @@ def opened(page: Page, address: str) -> None:
 def press(page: Page, *keys: str) -> None:
     head = page.locator(".jb-head")
     for key in keys:
-        taken = str(head.get_attribute("data-taken"))
+        done = str(head.get_attribute("data-done"))
         page.keyboard.press(key)
-        expect(head).not_to_have_attribute("data-taken", taken)
+        expect(head).not_to_have_attribute("data-done", done)
         idle(page)
         page.wait_for_timeout(PAUSE)
 
@@ -53,14 +53,14 @@ def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_se
     press(page, "i")
     rows = page.locator(".jb-sentence")
     expect(rows).to_have_count(3)
-    taken = page.locator(".jb-head").get_attribute("data-taken")
+    done = page.locator(".jb-head").get_attribute("data-done")
     frames: list[str] = []
     page.on("websocket", lambda _socket: frames.append("opened"))
     link = rows.first.locator(".jb-place > a")
     goal = page.locator(str(link.get_attribute("href")))
     link.click()
     expect(goal).to_be_in_viewport()
-    assert page.locator(".jb-head").get_attribute("data-taken") == taken
+    assert page.locator(".jb-head").get_attribute("data-done") == done
     assert frames == []
     back = page.locator("mark.jb-found a.jb-n").first
     back.click()

@@ -25,7 +25,6 @@ def test_a_held_key_is_one_press_however_long() -> None:
     assert not any(keyboard.press("3", press(), 10 + tick * 0.05) for tick in range(1, 60))
     assert keyboard.press("3", press(), 10 + 59 * 0.05 + SAME_KEY)
     assert len(keyboard.waiting) == 2
-    assert keyboard.taken == 61, "the browser hears of every press, meant or not"
 
 
 def test_different_keys_in_quick_succession_all_count() -> None:
@@ -96,3 +95,47 @@ def test_what_is_given_comes_before_the_decision_it_is_given_with() -> None:
         keyboard.press(str(place), press(turn), 10.0)
     assert [one.turn for one in keyboard.work_off()] == [Turn.GIVE, *Turn]
     assert keyboard.waiting == []
+
+
+def sent(*keys: str, first: int = 1, row: str = "r1", since: int = 5_000) -> list[dict[str, object]]:
+    """Presses as the browser sends them."""
+    return [{"n": first + place, "row": row, "key": key, "since": since} for place, key in enumerate(keys)]
+
+
+def executed(keyboard: Keyboard, presses: list[dict[str, object]]) -> list[Press]:
+    keyboard.sent = presses
+    return list(keyboard.work_off())
+
+
+def test_a_press_that_is_sent_again_is_executed_once_and_acknowledged() -> None:
+    grade, decide = press(), press(Turn.DECIDE)
+    keyboard = Keyboard(row="r1", buttons={"3": grade, "y": decide})
+    assert executed(keyboard, sent("3")) == [grade]
+    assert keyboard.done == 1
+    assert executed(keyboard, sent("3", "Y")) == [decide]
+    assert executed(keyboard, sent("3", "Y")) == []
+    assert (keyboard.done, keyboard.returned) == (2, [])
+
+
+def test_a_press_counts_as_done_only_once_its_action_returned() -> None:
+    keyboard = Keyboard(row="r1", buttons={"3": press()}, sent=sent("3"))
+    presses = keyboard.work_off()
+    next(presses)
+    assert keyboard.done == 0
+    assert list(presses) == []
+    assert keyboard.done == 1
+
+
+def test_what_was_pressed_after_a_decision_or_on_another_row_goes_back_to_the_browser() -> None:
+    grade, decide = press(), press(Turn.DECIDE)
+    keyboard = Keyboard(row="r1", buttons={"3": grade, "y": decide})
+    assert executed(keyboard, [*sent("4", row="r0"), *sent("3", "y", "3", first=2)]) == [grade, decide]
+    assert (keyboard.done, keyboard.returned) == (4, [1, 4])
+    keyboard.appear("r2", 20.0)
+    assert keyboard.buttons == {}, "the buttons of the row before"
+
+
+def test_a_decision_on_a_row_that_the_browser_has_just_shown_is_not_executed() -> None:
+    keyboard = Keyboard(row="r1", buttons={"y": press(Turn.DECIDE)})
+    assert executed(keyboard, sent("y", since=300)) == []
+    assert (keyboard.done, keyboard.returned) == (1, [])

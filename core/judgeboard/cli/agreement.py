@@ -16,6 +16,7 @@ from judgeboard.errors import BadInput
         "judgeboard agreement --of people --grade quality --json",
         "judgeboard agreement --unit pairs --judge-version pandalm-7b --alt-test --epsilon 0.2",
         "judgeboard agreement --of repeats --judge-version gpt-4",
+        "judgeboard agreement --schema support",
         "judgeboard agreement --report agreement.html",
     )
 )
@@ -83,17 +84,31 @@ from judgeboard.errors import BadInput
     help="How much worse than a person the judge may be, for --alt-test (default: 0.2). Use 0.2 for experts, "
     "0.15 for trained annotators, 0.1 for a crowd.",
 )
+@click.option(
+    "--schema",
+    metavar="NAME",
+    help="Measure how far people agree on each field of this label schema, and nothing else.",
+)
 @click.option("--report", type=options.FILE, help="Also write an HTML report to this file.")
 @options.json_and_database
-def agreement_command(alt_test: bool, epsilon: float | None, report: Path | None, **chosen: Any) -> None:
+def agreement_command(
+    alt_test: bool, epsilon: float | None, report: Path | None, schema: str | None, **chosen: Any
+) -> None:
     """Measure the agreement of judges and people.
 
     Every figure has n, a 95 % interval and the number of excluded answers. Each answer counts once per judge
     version, with the latest usable verdict. A figure that is not available has a reason instead of a value.
     """
+    from judgeboard.agreement.fields import field_agreement
     from judgeboard.agreement.measure import measure_agreement
-    from judgeboard.reports.agreement import result_lines
+    from judgeboard.reports.agreement import fields_table, result_lines
+    from judgeboard.reports.output import text_lines
 
+    if schema is not None:
+        with options.seen(options.open_store()).reading() as connection:
+            fields = field_agreement(connection, schema)
+        options.show({"schema": schema, "fields": fields}, [*text_lines(fields_table(fields))])
+        return
     if epsilon is not None and not alt_test:
         raise BadInput("--epsilon needs --alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None

@@ -5,7 +5,7 @@ from typing import Any
 
 from judgeboard.domain import Label
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, Thresholds, rounded, shown
-from judgeboard.judges.words import is_right_refusal
+from judgeboard.judges.evidence_alignment import is_right_refusal
 
 NAME = "low_groundedness"
 
@@ -13,7 +13,7 @@ NAME = "low_groundedness"
 def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Groundedness below the threshold, or the label "hallucinated" from a judge that gives no score.
 
-    A refusal where nothing was retrieved is no reason, unless ``excuse_refusals`` is off.
+    A refusal where nothing fitting was retrieved is no reason, unless ``excuse_refusals`` is off.
     """
     judged = signals.primary
     if judged is None or not _is_low(judged, thresholds):
@@ -42,7 +42,9 @@ def _is_low(judged: JudgeSignal, thresholds: Thresholds) -> bool:
 
 
 def _right_refusal(texts: Texts) -> bool:
-    return texts.answer is not None and is_right_refusal(texts.answer, texts.passages)
+    if texts.query is None or texts.answer is None:
+        return False
+    return is_right_refusal(texts.query, texts.answer, texts.passages)
 
 
 def _needs_texts(signals: Signals, thresholds: Thresholds) -> bool:

@@ -17,8 +17,10 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml, unless_null
 from judgeboard.text import unstorable
 
-KEYS = "QWERASDFGC"
+KEYS = "QWRASDFGC"
 """The keys that a schema may give to options: the review screen uses the other letters."""
+TAKEN_KEYS = {"label": "QW", "groundedness": "ASDFG"}
+"""The keys of the parts of the built-in grade, which its schema cannot give to options."""
 
 MOST_FIELDS, MOST_OPTIONS, MOST_SPANS = 40, 50, 500
 LONGEST_TEXT = 20_000  # characters of a text field
@@ -405,19 +407,19 @@ def schema_from(file: YamlFile) -> LabelSchema:
     """Return the schema of a file; BadInput names file, line and field."""
     schema = file.read(LabelSchema)
     known: dict[str, SchemaField] = {}
-    keys: dict[str, str] = {}
+    keys = {key for field in schema.fields for key in TAKEN_KEYS.get(field.name, "")}
     for place, field in enumerate(schema.fields):
         for part, why in (*field.problems(), *_problems_beside(field, known, keys)):
             raise file.fail(why, "fields", place, part)
         known[field.name] = field
-        keys |= {option.key: option.value for option in field.options if option.key is not None}
+        keys |= {option.key for option in field.options if option.key is not None}
     if len(json.dumps(_as_json(schema))) > LONGEST_SCHEMA:
         raise file.fail("the schema is too long")
     return schema
 
 
 def _problems_beside(
-    field: SchemaField, known: Mapping[str, SchemaField], keys: Mapping[str, str]
+    field: SchemaField, known: Mapping[str, SchemaField], keys: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield what of a field does not go with the fields before it, and why."""
     if field.name.casefold() in {name.casefold() for name in known}:
@@ -432,7 +434,7 @@ def _problems_beside(
     own = [option.key for option in field.options if option.key is not None]
     for key in own:
         if key in keys or own.count(key) > 1:
-            yield "options", f"the key {key} is given to two options"
+            yield "options", f"the key {key} is taken: each key stands for one value"
 
 
 def as_yaml(schema: LabelSchema) -> str:

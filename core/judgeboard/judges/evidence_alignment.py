@@ -12,12 +12,14 @@ from operator import itemgetter
 from typing import Literal
 
 from judgeboard.domain import Claim, checked_groundedness
-from judgeboard.judges.words import content_words, sentence_spans, without_citations, word_keys
+from judgeboard.judges.words import content_words, only_declines, sentence_spans, without_citations, word_keys
 
 LONGEST_PIECE = 400
 """Characters of a passage that are shown as one place; a longer sentence, a table or JSON is cut at white space."""
 LEAST_SHARE = 0.25
 """Where a place holds less than this share of a sentence's words, weighted by rarity, it is no evidence for it."""
+FITTING_SHARE = 0.5
+"""From this share of a question's words on, a place is taken to fit the question."""
 COMMON = 200
 """A word in more places than this says little: it only ranks places that rarer words have found."""
 FINALISTS = 20
@@ -75,6 +77,17 @@ def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] =
     spans = sentence_spans(answer)
     quoted = _quoted(spans, claims, passages or ())
     return tuple(quoted.get(place) or _best(*span, answer, index) for place, span in enumerate(spans))
+
+
+def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) -> bool:
+    """Return whether an answer only declines, and nothing was retrieved that fits the question.
+
+    A passage fits if one place of it holds at least half of the words of a sentence of the question, weighted as in
+    `align`. Without logged passages (None) nobody knows.
+    """
+    if passages is None or not only_declines(answer):
+        return False
+    return all((sentence.share or 0) < FITTING_SHARE for sentence in align(query, passages))
 
 
 def _quoted(

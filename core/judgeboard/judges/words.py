@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -258,8 +257,3 @@ def only_declines(answer: str) -> bool:
         elif not (text.endswith("?") or _COURTESY.match(text)):
             return False
     return declined
-
-
-def is_right_refusal(answer: str, passages: Sequence[str] | None) -> bool:
-    """Return whether an answer only declines, and nothing was retrieved that it could have used."""
-    return passages is not None and not passages and only_declines(answer)

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.choice import AgreementChoice, Of
+from judgeboard.agreement.fields import FieldAgreement
 from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.notes import epsilon_sentence, p_words, stand_in_sentence
 from judgeboard.agreement.result import (
@@ -142,6 +143,23 @@ def statistics_table(
 def leading_statistics() -> list[str]:
     """Return the names of the statistics in short tables."""
     return [name for name, row in STATISTICS.items() if row.leads]
+
+
+def fields_table(fields: Sequence[FieldAgreement]) -> Table:
+    """Return the leading statistics of each field of a label schema, then of each of several options."""
+    columns = (Column("Field"), Column("n", "count"), Column("Figure"), Column("Value"), Column("95 % CI"))
+    rows: list[tuple[Any, ...]] = []
+    for each in fields:
+        named = {
+            statistic_name(name): (name, each.statistics[name])
+            for name in leading_statistics()
+            if name in each.statistics
+        }
+        named |= {f"Alpha of {option}": ("alpha", alpha) for option, alpha in each.options.items()}
+        for title, (name, estimate) in named.items():
+            _, value, bounds, _, _ = _figure_row(name, estimate)
+            rows.append((each.field, each.n, title, value, bounds))
+    return Table(columns, tuple(rows))
 
 
 def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] = ()) -> Table:

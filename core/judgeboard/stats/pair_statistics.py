@@ -312,6 +312,10 @@ STATISTICS: Mapping[str, Statistic] = {
     "upper_limit": Statistic("Upper limit of agreement", _ranked, _limit(upper=True)),
     "first_position": Statistic("Prefers the answer shown first", share=True),
     "spread": Statistic("Spread of repeats"),
+    "set_alpha": Statistic("Alpha of sets (MASI)", leads=True),
+    "span_f1": Statistic("F1 of spans, by character", share=True, leads=True),
+    "word_alpha": Statistic("Alpha of spans, by word", leads=True),
+    "ranking_tau": Statistic("Kendall's tau-b of rankings", leads=True),
 }
 """Every statistic of agreement by name, in display order.
 

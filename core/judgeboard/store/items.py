@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, func, select
 from judgeboard.domain import Attempt, Claim, ClaimMark, FlagState, ResponseKind
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
-from judgeboard.judges.words import is_right_refusal
+from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from
@@ -188,8 +188,10 @@ class Item:
 
     @property
     def right_refusal(self) -> bool:
-        """Whether the answer only declines, and the search found nothing that it could have used."""
-        return self.answer is not None and is_right_refusal(self.answer, self.passages)
+        """Whether the answer only declines, and the search found nothing that fits the question."""
+        if self.query is None or self.answer is None:
+            return False
+        return is_right_refusal(self.query, self.answer, self.passages)
 
     @property
     def flag(self) -> ItemFlag | None:

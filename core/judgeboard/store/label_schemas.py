@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -9,10 +10,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, String, cast, func, select
 
+from judgeboard.domain import DimensionScore, Grade
 from judgeboard.errors import NotFound
 from judgeboard.formats.label_schema import LabelSchema, stored_schema
-from judgeboard.store.statements import insert_or_skip
-from judgeboard.store.tables import LABEL_SCHEMA
+from judgeboard.store.reviews import is_current
+from judgeboard.store.statements import insert_or_skip, rows_with
+from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
 
 LABEL_SCHEMA_TITLE = (LABEL_SCHEMA.c.name + " v" + cast(LABEL_SCHEMA.c.number, String)).label("label_schema")
 _TITLE = re.compile(r"(.+?)(?: v(\d{1,9}))?")
@@ -91,3 +94,60 @@ def _stored(row: Row[Any]) -> StoredSchema:
 @lru_cache(maxsize=256)
 def _parsed(name: str, fields: str) -> LabelSchema:
     return stored_schema(name, json.loads(fields))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldReview:
+    """What a person gave in the fields of a schema on an answer, by field."""
+
+    response_id: int
+    reviewer_id: int
+    evidence_group: int
+    values: dict[str, Any]
+
+
+def field_reviews(connection: Connection, schema: LabelSchema) -> list[FieldReview]:
+    """Return each person's latest current review of an answer with any version of a schema's name.
+
+    Adjudications, reviews after the reveal and reviews of repeated items are left out.
+    """
+    versions = select(LABEL_SCHEMA.c.id).where(LABEL_SCHEMA.c.name == schema.name)
+    columns = ("id", "response_id", "reviewer_id", "label", "groundedness", "quality", "spans", "choices", "texts")
+    query = (
+        select(*(REVIEW.c[name] for name in columns), RESPONSE.c.evidence_group)
+        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
+        .where(
+            REVIEW.c.label_schema_id.in_(versions),
+            is_current(),
+            func.coalesce(cast(REVIEW.c.stage, String), "").not_in(("revealed", "adjudication")),
+            QUEUE_ITEM.c.repeat_for.is_(None),
+        )
+        .order_by(REVIEW.c.id)
+    )
+    rows = connection.execute(query).all()
+    scores: dict[int, list[DimensionScore]] = {}
+    scored = select(REVIEW_SCORE)
+    for score in rows_with(connection, scored, REVIEW_SCORE.c.review_id, [row.id for row in rows]):
+        scores.setdefault(score.review_id, []).append(DimensionScore(score.dimension, score.value, score.scale))
+    latest: dict[tuple[int, int], FieldReview] = {}
+    for row in rows:
+        grade = Grade(
+            label=row.label,
+            groundedness=row.groundedness,
+            quality=row.quality,
+            spans=tuple(row.spans or ()),
+            choices=row.choices or {},
+            scores=tuple(scores.get(row.id, ())),
+        )
+        review = FieldReview(row.response_id, row.reviewer_id, row.evidence_group, schema.values(grade))
+        latest[row.response_id, row.reviewer_id] = review
+    return list(latest.values())
+
+
+def rated_texts(connection: Connection, response_ids: Collection[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return the answer and the passages of these responses, without forgotten ones."""
+    query = select(RESPONSE.c.id, RESPONSE.c.answer, RESPONSE.c.passages).where(RESPONSE.c.answer.is_not(None))
+    return {
+        row.id: (row.answer, row.passages or ()) for row in rows_with(connection, query, RESPONSE.c.id, response_ids)
+    }

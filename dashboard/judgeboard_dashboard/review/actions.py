@@ -319,7 +319,10 @@ class QueueActions(Actions):
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
         """Decide the item with the draft; then the next one follows, or the judge where it is revealed now."""
         draft, work, grades = self.draft.copied(), self.work, self.grade_for(decision)
-        if missing := missing_grades(work.queue, decision, grades):
+        missing = missing_grades(work.queue, decision, grades)
+        if decision in {Decision.CONFIRM, Decision.DISMISS}:
+            missing += draft.missing()
+        if missing:
             self.session.say(f"Not saved: this queue requires {missing_words(missing)}.", refused=True)
             return
         reveals: list[tuple[int, Decision]] = []

@@ -1,6 +1,7 @@
 """Items in conflict: their list, and the screen on which a lead adjudicates one."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -8,6 +9,7 @@ from judgeboard.domain import ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.conflicts import Conflict, ConflictPage, load_conflict, open_conflicts, own_conflicts
+from judgeboard.reviews.label_schemas import schema_of_item
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
@@ -18,6 +20,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, review_session
 from judgeboard_dashboard.review.fields import queue_grades
+from judgeboard_dashboard.review.schema_form import schema_form
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -159,6 +162,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         conflict=conflict,
         queue=queue,
     )
+    is_open = may(reviewer, Action.ADJUDICATE) and conflict.item.state is ItemState.CONFLICT
     done = session.adjudicated[-1] if session.adjudicated else None
     if adjudication is not None and adjudication.reviewer_id == reviewer.id:
         done = Done(adjudication.id, actions.subject, Draft(note=adjudication.note or ""), item_id=item_id)
@@ -175,18 +179,21 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         ],
     )
     if item is not None and rubric is not None:
+        if is_open:
+            actions.draft.schema = schema_of_item(store(), item_id)
         answer_panes(
             actions,
             item,
             lambda claims: tag(
                 "div", reviews_block(conflict), signals_pane(item, claims, threshold, rubric), cls="jb-both"
             ),
+            over_side=partial(schema_form, actions, item, quality="quality" in conflict.queue.asked),
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):
             show(reviews_block(conflict))
             show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b))
-    if not may(reviewer, Action.ADJUDICATE) or conflict.item.state is not ItemState.CONFLICT:
+    if not is_open:
         return
     bar(
         actions,
@@ -203,7 +210,7 @@ def reviews_block(conflict: Conflict) -> Html:
     """Return a card for each review with its grades, note, name and time; then who skipped the item."""
     differ = f"differ on {' and '.join(conflict.differ_on)}" if conflict.differ_on else ""
     label = tag("div", "Reviews", tag("span", differ), cls="jb-label")
-    cards = [_card(review) for review in conflict.reviews]
+    cards = [_card(review, "" if conflict.queue.label_schema else " / 5") for review in conflict.reviews]
     skips = [
         tag("div", f"Skipped {when(skip.at)}{f': {skip.reason}' if skip.reason else ''}", cls="jb-cap")
         for skip in conflict.skips
@@ -211,7 +218,7 @@ def reviews_block(conflict: Conflict) -> Html:
     return tag("div", tag("div", label, tag("div", *cards, cls="jb-reviews"), *skips, cls="jb-block"), cls="jb-pane")
 
 
-def _card(review: QueueReview) -> Html:
+def _card(review: QueueReview, of: str) -> Html:
     stage = "" if review.stage is None else STAGE_NOTES[review.stage]
     decision = DECIDED.get(review.decision or "")
     if review.decision in set(Preference):
@@ -220,7 +227,8 @@ def _card(review: QueueReview) -> Html:
         "Groundedness": None if review.groundedness is None else short(review.groundedness),
         "Quality": None if review.quality is None else f"{review.quality} / 4",
         "Label": None if review.label is None else str(review.label),
-        **{name: f"{short(level)} / 5" for name, level in review.scores.items()},
+        **{name: f"{short(level)}{of}" for name, level in review.scores.items()},
+        **{name: _field_words(value) for name, value in {**review.choices, **review.texts}.items()},
     }
     lines = [
         tag("div", tag("b", review.reviewer), cls="jb-who"),
@@ -234,3 +242,10 @@ def _card(review: QueueReview) -> Html:
         tag("div", " · ".join(part for part in (when(review.at), stage) if part), cls="jb-cap"),
     ]
     return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")
+
+
+def _field_words(value: Any) -> str:
+    """Return a value of a label schema in words: "yes", "model, retrieval"."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

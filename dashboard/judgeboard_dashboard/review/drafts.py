@@ -12,11 +12,13 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffers
+from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_report import PairWalk
 from judgeboard.store.drafts import read_draft, save_draft
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
+from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.own_reviews import WholeReview, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
@@ -28,7 +30,10 @@ EDIT = "edit"
 """The parameter of the address that names the review to change."""
 PACE = 1.0
 """Seconds between two times at which drafts are stored."""
-_ON_SCREEN = ("dimensions", "dimension_at", "at", "spans", "shown", "noted")
+_ON_SCREEN = (
+    *("dimensions", "dimension_at", "at", "spans", "shown", "noted"),
+    *("schema", "field_at", "selection", "selected"),
+)
 """Fields of a draft that are not kept: where its author was, and what only an edit has."""
 
 
@@ -40,7 +45,8 @@ class Draft:
     browser sends for an older field is ignored. ``noted`` does the same for the note, which no grade refills: somebody
     may be typing into it. ``scores`` are given by dimension, ``dimensions`` are the rubric's in their order,
     ``dimension_at`` is the index of the one that the keys grade. ``at`` is the index of the statement that the keys
-    mark.
+    mark. ``values`` are those of the label ``schema`` by field, ``field_at`` is the one that the digits fill in;
+    ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
     """
 
     quality: int | None = None
@@ -55,12 +61,24 @@ class Draft:
     at: int | None = None
     why: WhyDiffers | None = None
     spans: tuple[dict[str, Any], ...] | None = None
+    schema: LabelSchema | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    field_at: str = ""
+    selection: dict[str, Any] | None = None
+    selected: dict[str, Any] | None = None
+    in_suite: bool = False
     shown: int = 0
     noted: int = 0
 
     @classmethod
-    def of(cls, grade: Grade) -> "Draft":
-        """Return the draft of a stored grade."""
+    def of(cls, grade: Grade, schema: LabelSchema | None = None) -> "Draft":
+        """Return the draft of a stored grade, given with a label schema."""
+        if schema is not None:
+            values = schema.values(grade)
+            own = {each.name: values[each.name] for each in schema.own if each.name in values}
+            spans = tuple(span for span in grade.spans or () if "field" not in span) or None
+            plain = replace(grade, scores=(), choices={}, texts={}, spans=spans)
+            return replace(cls.of(plain), schema=schema, values=own)
         return cls(
             quality=grade.quality,
             groundedness=grade.groundedness,
@@ -71,11 +89,12 @@ class Draft:
             marks={subject_of(mark): mark for mark in grade.claim_marks},
             why=grade.why_differs,
             spans=grade.spans,
+            in_suite=grade.in_suite,
         )
 
     def grade(self) -> Grade:
         """Return the draft as it is stored; empty texts become None."""
-        return Grade(
+        grade = Grade(
             label=self.label,
             groundedness=self.groundedness,
             quality=self.quality,
@@ -85,13 +104,28 @@ class Draft:
             claim_marks=tuple(self.marks.values()),
             why_differs=self.why,
             spans=self.spans,
+            in_suite=self.in_suite,
         )
+        if self.schema is None:
+            return grade
+        return self.schema.grade({**self.schema.values(grade), **self.values}, grade)
+
+    def all_values(self) -> dict[str, Any]:
+        """Return the values of the schema by field, with the parts of the built-in grade."""
+        label = None if self.label is None else str(self.label.value)
+        return {"label": label, "groundedness": self.groundedness, "quality": self.quality, **self.values}
+
+    def missing(self) -> tuple[str, ...]:
+        """Return the required fields of the schema that have no value, without the parts of the built-in grade."""
+        names = () if self.schema is None else self.schema.missing(self.all_values())
+        return tuple(name for name in names if name not in BUILT_IN)
 
     def content(self) -> dict[str, Any]:
         """Return what a kept draft has, without empty values."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _ON_SCREEN}
         marks = marks_json(given.pop("marks").values())
-        return {name: value for name, value in (given | {"marks": marks}).items() if value not in (None, "", {})}
+        given |= {"marks": marks, "in_suite": self.in_suite or None}
+        return {name: value for name, value in given.items() if value not in (None, "", {})}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "Draft":
@@ -99,13 +133,13 @@ class Draft:
         draft = cls(**{name: value for name, value in content.items() if name != "marks"})
         draft.label = Label(draft.label) if draft.label else None
         draft.why = WhyDiffers(draft.why) if draft.why else None
-        draft.scores = dict(draft.scores)
+        draft.scores, draft.values = dict(draft.scores), dict(draft.values)
         draft.marks = {subject_of(mark): mark for mark in marks_from(content.get("marks"))}
         return draft
 
     def copied(self) -> "Draft":
         """Return a copy that later key presses do not change."""
-        return replace(self, scores=dict(self.scores), marks=dict(self.marks))
+        return replace(self, scores=dict(self.scores), marks=dict(self.marks), values=dict(self.values))
 
 
 @dataclass
@@ -229,10 +263,12 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
     draft.
     """
     asked = st.query_params.get(EDIT, "")
-    review = None
+    review, schema = None, None
     if reviewer is not None and asked.isdecimal() and len(asked) <= 18:
         with reading() as connection:
             review = whole_review(connection, int(asked))
+            schema_id = None if review is None else review.label_schema_id
+            schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
     own = review is not None and reviewer is not None and review.reviewer_id == reviewer.id and review.stands
     if review is None or not own or review.response_id != item.response_id:
         _stop_editing(session)
@@ -240,7 +276,7 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
     if session.editing != (review.id, review.response_id):
         _stop_editing(session)
         session.editing = (review.id, review.response_id)
-        session.put_draft(review.response_id, Draft.of(review.grade))
+        session.put_draft(review.response_id, Draft.of(review.grade, schema))
     return review
 
 

@@ -15,6 +15,7 @@ from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, RubricActions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
+from judgeboard_dashboard.review.schema_form import read_schema_fields
 from judgeboard_dashboard.widgets.keys import Turn, key_button
 from judgeboard_dashboard.widgets.texts import UNKNOWN, score, short
 
@@ -123,6 +124,7 @@ def read_fields(session: ReviewSession) -> None:
         if not {_note(draft), _field("filled", draft)} <= set(state):
             continue  # not on the screen, or the run that filled it was cut off
         draft.note = state[_note(draft)]
+        read_schema_fields(draft)
         # The fields behind the three dots are not drawn everywhere, and Streamlit forgets what is not drawn.
         draft.corrected_answer = state.get(_field("corrected", draft), draft.corrected_answer)
         draft.groundedness = state.get(_field("exact", draft), draft.groundedness)

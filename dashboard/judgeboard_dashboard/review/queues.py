@@ -29,6 +29,7 @@ from judgeboard.reviews.queues import (
     queue_progress,
 )
 from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
@@ -367,7 +368,7 @@ def new_queue() -> None:
         _how_many(values, containers)
         _size(values, containers)
     with right:
-        _grades(values, containers)
+        schema = _grades(values, containers)
         people = st.multiselect(
             "Assign to",
             known_people(),
@@ -392,7 +393,7 @@ def new_queue() -> None:
             with container:
                 show(tag("div", capital(reasons[name]) + ".", cls="jb-wrong"))
     if created and not reasons:
-        _create(QueueRules(**values), people, reviewer)
+        _create(QueueRules(**values), people, reviewer, schema)
 
 
 def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) -> None:
@@ -511,9 +512,24 @@ def _blind(values: dict[str, Any]) -> None:
     )
 
 
-def _grades(values: dict[str, Any], containers: dict[str, Any]) -> None:
+def _grades(values: dict[str, Any], containers: dict[str, Any]) -> str | None:
+    """Show the fields of what reviewers are asked for; return the label schema, None for grades."""
     if values["subject"] == PAIRS:
-        return
+        return None
+    with reading() as connection:
+        titles = [each.title for each in list_schemas(connection)]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        schema = st.selectbox(
+            "Label schema",
+            titles,
+            index=None,
+            key="nq_schema",
+            placeholder="None: the grades below",
+            help="Fields that reviewers fill in, in place of the grades.",
+        )
+        open_button("Schemas", Rows("schemas", {}), key="nq_schemas", type="tertiary")
+    if schema is not None:
+        return str(schema)
     for field, label, tip in GRADE_FIELDS:
         values[field] = tuple(
             st.multiselect(
@@ -528,11 +544,12 @@ def _grades(values: dict[str, Any], containers: dict[str, Any]) -> None:
             )
         )
         containers[field] = st.container()
+    return None
 
 
-def _create(rules: QueueRules, people: list[str], reviewer: Reviewer) -> None:
+def _create(rules: QueueRules, people: list[str], reviewer: Reviewer, schema: str | None) -> None:
     try:
-        created = create_queue(store(), rules, by=reviewer, assigned=people_named(store(), people))
+        created = create_queue(store(), rules, by=reviewer, assigned=people_named(store(), people), schema=schema)
     except JudgeboardError as error:
         problem(f"Not created: {error}.")
         return

@@ -115,10 +115,10 @@ def head_line(
 ) -> None:
     """Show the line over the panes; it has one height, and a text that is too long ends in an ellipsis.
 
-    ``title`` is that of the browser tab; of the ``facts`` None is left out.
+    ``title`` is that of the browser tab, and the heading for screen readers; of the ``facts`` None is left out.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
-    session = actions.session
+    session, keys = actions.session, keyboard()
     message = (
         tag("span", session.message, cls="jb-refused" if session.refused else "jb-saved") if session.message else None
     )
@@ -132,11 +132,14 @@ def head_line(
         show(
             tag(
                 "div",
+                tag("h1", title, cls="jb-unseen"),
                 message,
                 tag("span", *rest, cls="jb-rest"),
                 cls="jb-head",
                 data_row=actions.row,
-                data_taken=str(keyboard().taken),
+                data_done=str(keys.done),
+                data_returned=" ".join(map(str, keys.returned)),
+                data_session=keys.session,
             )
         )
         for button in buttons:
@@ -190,7 +193,7 @@ def decision_choices(
     return [
         Choice(
             name=decision.value,
-            label=" · ".join(filter(None, (of_flag if flag else plain, labels[decision]))),
+            label=of_flag if flag else plain,
             act=partial(decide, decision),
             key=key,
             icon=icon,

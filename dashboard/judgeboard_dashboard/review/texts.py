@@ -12,6 +12,7 @@ from typing import Literal
 import streamlit as st
 
 from judgeboard.domain import ClaimMark, ClaimStatus
+from judgeboard.formats.label_schema import FieldType
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
@@ -105,7 +106,10 @@ def answer_pane(
 
 
 def _refusal(item: Item) -> Html | None:
-    return tag("span", "Refusal: nothing was retrieved", cls="jb-mark") if item.right_refusal else None
+    if not item.right_refusal:
+        return None
+    found = "nothing fitting" if item.passages else "nothing"
+    return tag("span", f"Refusal: {found} was retrieved", cls="jb-mark")
 
 
 def question_block(item: Item, *, whole: bool) -> Html:
@@ -404,13 +408,15 @@ def answer_panes(
     *,
     saved: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
+    over_side: Callable[[], None] | None = None,
     under_side: Callable[[], None] | None = None,
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
     Only the claims of one judgment are marked (`Item.with_claims`). ``side`` returns the pane on the right, from the
-    claims as marked in the texts; ``under_side`` shows fields under it. ``saved`` are the reviewer's own stored marks.
-    ``link`` leads from the answer to more about it.
+    claims as marked in the texts; ``over_side`` and ``under_side`` show fields over and under it. ``saved`` are the
+    reviewer's own stored marks. ``link`` leads from the answer to more about it. Where a label schema asks for spans,
+    texts are shown as they are stored, because spans count their characters.
     """
     session = actions.session
     judgment = item.with_claims
@@ -420,7 +426,8 @@ def answer_panes(
     shown = shown_claims(claims, statements, marks.shown, marks.at)
     _tools_line(actions, marks)
     whole = item.response_id in session.whole
-    stored = session.as_stored
+    schema = actions.draft.schema
+    stored = session.as_stored or (schema is not None and bool(schema.of_type(FieldType.SPANS)))
     show_calls = session.raw_calls and bool(item.judgments)
     if show_calls:
         parts = [("calls", raw_calls_pane(item))]
@@ -442,6 +449,8 @@ def answer_panes(
         ):
             # The id in the key mounts the pane anew, so that the next item starts at its top.
             with column, st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{item.response_id}"):
+                if name == "judge" and over_side is not None:
+                    over_side()
                 show(markup)
                 if more and name != "judge":
                     label = f"Show all ({size(more)})"

@@ -93,10 +93,10 @@ def _filters() -> Filters:
     with reading() as connection:
         graders = graders_by_name(connection)
         metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
-    judge_field = st.container(width=215)
+    judge_field = st.container(width=190)
     grade = grade_field("label")
     comparisons = {name: of for of, name in OF_NAMES.items()}
-    compare = st.selectbox("Compare", list(comparisons), key="compare", bind="query-params", width=195)
+    compare = st.selectbox("Compare", list(comparisons), key="compare", bind="query-params", width=180)
     of = comparisons.get(compare, "judge")
     whose = _whose_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from judgeboard.domain import FlagState, ResponseKind
+from judgeboard.domain import Decision, FlagState, ResponseKind
 from judgeboard.flags import low_groundedness
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
@@ -40,6 +40,7 @@ from judgeboard_dashboard.review.leases import (
     release_leases,
 )
 from judgeboard_dashboard.review.queues import QUEUES, your_queues
+from judgeboard_dashboard.review.schema_form import schema_form
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -205,11 +206,15 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
+        over_side=partial(schema_form, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
     if decides:
         question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
+        confirms, dismisses = map(actions.implied_label, (Decision.CONFIRM, Decision.DISMISS))
+        if confirms is not None:
+            question = f"{question} Y: {confirms}, N: {dismisses}"
         choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
         if changed is None and len(flag_ids) > 1:
             choices.append(_flag_choice(actions, item, flag_ids))
@@ -325,6 +330,8 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         keep_draft(session, store(), reviewer, leased.subject)
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
+    if item is not None:
+        session.draft(leased.subject).schema = work.schema
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
     texts = () if item is None else item_texts(item)
     seconds = appear(row, texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ())))
@@ -364,6 +371,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             actions,
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
+            over_side=partial(schema_form, actions, item, quality="quality" in work.queue.asked),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):

@@ -30,12 +30,12 @@ from judgeboard_dashboard.widgets.texts import SORTS, ago, count, nothing_waits,
 
 MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # parts that have pages of their own: old addresses
 COLUMNS = (
-    Column("Why", width=190, help="The rules that flagged the answer, the worst flag first"),
+    Column("Why", width=260, help="The rules that flagged the answer, the worst flag first"),
     Column("Groundedness", "number", width=115, help="Of the primary judge, 0 to 1", bar=True),
     Column("Quality", width=70, help="Of the primary judge, 1 to 4", right=True),
     Column("User", width=92, help="Feedback of the assistant's user"),
-    Column("Question", width=300),
-    Column("Answer", width=330),
+    Column("Question", width=260),
+    Column("Answer", width=300),
     Column("Type", width=85),
     Column("Asked", width=85),
     Column("Id", width=125),

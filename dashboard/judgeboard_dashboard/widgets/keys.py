@@ -1,25 +1,34 @@
-"""Buttons with keys that count every press once, also held keys and keys pressed in quick succession.
+"""Buttons with keys that count every press once, on a busy server too.
 
-Streamlit may end a callback at any use of ``st.session_state`` if the next press has arrived. So a callback here does
-not use Streamlit: it stores the press in the session's `Keyboard`, and the next run of the page executes it.
+The browser numbers the presses of keys and sends all that are not acknowledged (keys.js). `Keyboard.work_off` executes
+each number once; the head line that is drawn after it acknowledges them. Streamlit may end a callback at any use of
+``st.session_state`` if the next press has arrived. So the callback of a click does not use Streamlit: it stores the
+press in the session's `Keyboard`, and the same `work_off` executes it.
 """
 
+import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
 import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
 
-SAME_KEY = 0.25  # seconds; two presses of one key within them count as one
+SAME_KEY = 0.25  # seconds; two clicks on one button within them count as one
 FRESH_ROW = 0.7  # seconds; nobody can have read a row that appeared within them
 SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
 READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
 
 
 class Turn(IntEnum):
-    """The order in which presses that arrive together are executed: grades before their decision."""
+    """The order in which clicks that arrive together are executed: grades before their decision.
+
+    All but GIVE may change the screen.
+    """
 
     GIVE = 0
     DECIDE = 1
@@ -29,9 +38,9 @@ class Turn(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """An accepted press: its action, and its turn among those that arrive with it.
+    """What a button does: its action, and its turn among the clicks that arrive with it.
 
-    ``each``: two presses in quick succession count as two, as for a key that moves to the next item.
+    ``each``: two clicks in quick succession count as two, as for a key that moves to the next item.
     """
 
     turn: Turn
@@ -43,9 +52,10 @@ class Press:
 class Keyboard:
     """The presses of one browser session, and the last time of each key and of the row on the screen.
 
-    Times are seconds of a monotonic clock. ``taken`` counts every press that arrived, accepted or not: the browser
-    sends a press again that is missing from it. ``counted`` is the time spent on the row until the last activity at
-    ``alive``; no pause counts more than ``longest``.
+    ``buttons`` are those of the row by key, ``sent`` the presses that the browser sent with this run. ``done`` is the
+    number of the last one that is executed; ``returned`` are the numbers that are not executed, as the screen may have
+    changed before them. ``waiting`` are accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the
+    time spent on the row until the last activity at ``alive``; no pause counts more than ``longest``.
     """
 
     pressed: dict[str, float] = field(default_factory=dict)
@@ -53,14 +63,17 @@ class Keyboard:
     appeared: float = 0.0
     decided: float = -FRESH_ROW
     waiting: list[Press] = field(default_factory=list)
-    taken: int = 0
+    buttons: dict[str, Press] = field(default_factory=dict)
+    sent: Sequence[Mapping[str, Any]] = ()
+    done: int = 0
+    returned: list[int] = field(default_factory=list)
+    session: str = field(default_factory=lambda: secrets.token_hex(4))
     counted: float = 0.0
     alive: float = 0.0
     longest: float = SHORTEST_LIMIT
 
     def press(self, key: str, press: Press, now: float) -> bool:
-        """Accept a press; False for a held key, and for a decision on a row that has just appeared."""
-        self.taken += 1
+        """Accept a click; False for a second one too soon, and for a decision on a row that has just appeared."""
         self._stir(now)
         before = self.pressed.get(key)
         self.pressed[key] = now
@@ -74,16 +87,32 @@ class Keyboard:
         return True
 
     def work_off(self) -> Iterator[Press]:
-        """Yield the accepted presses in their order, each once."""
+        """Yield the accepted clicks, then the presses of keys in their order, each once.
+
+        The press of a key counts as executed when the next one is asked for.
+        """
         while self.waiting:
             press = min(self.waiting, key=lambda press: press.turn)
             self.waiting.remove(press)
             yield press
+        changed = False
+        for sent in self.sent:
+            number = int(sent["n"])
+            if number <= self.done:
+                continue
+            button = None if changed or sent["row"] != self.row else self.buttons.get(str(sent["key"]).lower())
+            if button is None:
+                self.returned = [*self.returned[-20:], number]
+            elif button.turn is not Turn.DECIDE or sent["since"] >= FRESH_ROW * 1000:
+                changed = button.turn is not Turn.GIVE
+                self._stir(time.monotonic())
+                yield button
+            self.done = number
 
     def appear(self, row: str, now: float, longest: float = SHORTEST_LIMIT) -> None:
         """Note the row on the screen, and the longest pause on it that is no absence."""
         if row != self.row:
-            self.row, self.appeared = row, now
+            self.row, self.appeared, self.buttons = row, now, {}
             self.counted, self.alive = 0.0, now
         self.longest = longest
         self._stir(now)
@@ -111,6 +140,18 @@ def keyboard() -> Keyboard:
     return presses
 
 
+@cache
+def _script() -> ComponentRenderer:
+    script = (files("judgeboard_dashboard") / "keys.js").read_text(encoding="utf-8")
+    return st.components.v2.component("judgeboard_keys", js=script, isolate_styles=False)
+
+
+def listen() -> None:
+    """Send the script of the keys, and take the presses that it sent with this run."""
+    state = _script()(key="keys_sent", default={"presses": []}, on_presses_change=lambda: None)
+    keyboard().sent = state.presses or ()
+
+
 def key_button(
     label: str,
     act: Callable[[], None],
@@ -128,10 +169,13 @@ def key_button(
 
     ``label`` is a constant text, never text from a log. ``act`` is executed at the page's next run
     (`Keyboard.work_off`); it must not use Streamlit. ``key`` is unique on the page and for each row, so that a late
-    press still belongs to its row. ``turn`` orders presses that arrive together; a row that has just appeared takes no
-    decision. ``chosen`` shows the button filled, ``quiet`` without a border. ``each`` counts two presses in quick
-    succession as two; the browser still counts a held key once.
+    click still belongs to its row. ``turn`` orders clicks that arrive together; a row that has just appeared takes no
+    decision. ``chosen`` shows the button filled, ``quiet`` without a border. ``each`` counts two clicks in quick
+    succession as two.
     """
+    presses, press = keyboard(), Press(turn, act, each)
+    if shortcut is not None and not options.get("disabled"):
+        presses.buttons[shortcut.lower()] = press
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(
         label,
@@ -140,12 +184,12 @@ def key_button(
         type=kind,
         help=tip,
         on_click=take_press,
-        args=(keyboard(), shortcut or key, Press(turn, act, each)),
+        args=(presses, shortcut or key, press),
         wrap=False,
         **options,
     )
 
 
 def take_press(presses: Keyboard, name: str, press: Press) -> None:
-    """Store a press of the key or button ``name``; the callback of a button."""
+    """Store a click on the button ``name``; the callback of a button."""
     presses.press(name, press, time.monotonic())

@@ -174,10 +174,10 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
         entered["excuse_refusals"] = _field(
             st.checkbox,
             by_key["excuse_refusals"],
-            "Excuse refusals where nothing was retrieved",
+            "Excuse refusals where nothing fitting was retrieved",
             value=by_key["excuse_refusals"].value,
             help="Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search "
-            "found no passages (default: on).",
+            "found no passage that fits the question (default: on).",
         )
         entered["implied_labels"] = _field(
             st.checkbox,

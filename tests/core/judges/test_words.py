@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.judges.words import content_words, is_right_refusal, only_declines, sentences, word_keys
+from judgeboard.judges.evidence_alignment import is_right_refusal
+from judgeboard.judges.words import content_words, only_declines, sentences, word_keys
 
 
 def keys(text: str) -> list[str]:
@@ -89,6 +90,8 @@ def test_sentences_leave_layout_out() -> None:
 )
 def test_a_refusal_states_nothing_else(answer: str, refuses: bool) -> None:
     assert only_declines(answer) is refuses
-    assert is_right_refusal(answer, ()) is refuses
-    assert not is_right_refusal(answer, ("a passage",))
-    assert not is_right_refusal(answer, None)
+    query = "What does the car park at Kite Scar cost?"
+    assert is_right_refusal(query, answer, ()) is refuses
+    assert is_right_refusal(query, answer, ("Dogs are kept on a lead. The hut opens at nine.",)) is refuses
+    assert not is_right_refusal(query, answer, ("Dogs are kept on a lead. The car park at Kite Scar costs 5 euros.",))
+    assert not is_right_refusal(query, answer, None)

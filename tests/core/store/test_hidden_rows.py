@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 import judgeboard.store
 from judgeboard.domain import Decision, FlagState, JudgeVersion, QueueOrder
 from judgeboard.errors import JudgeboardError
+from judgeboard.formats.label_schema import schema_in
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
 from judgeboard.store.export import EXPORTS
@@ -156,6 +157,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "question": {},
         "queue": queue,
         "queue_id": queue.id,
+        "schema": schema_in("name: support\nfields: [label]"),
         "schema_id": 1,
         "title": "support",
         "queue_ids": (queue.id,),

@@ -48,7 +48,7 @@ def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) 
     refusal, claim, unread = (
         case.answer("refusal", answer="I could not find that.", passages=()),
         case.answer("claim", answer="It costs 5 euros.", passages=()),
-        case.answer("unread", answer="I could not find that.", passages=("It costs 5 euros.",)),
+        case.answer("unread", answer="I could not find that.", passages=("A query costs 5 euros.",)),
     )
     version = case.version()
     for response in (refusal, claim, unread):

@@ -1,0 +1,135 @@
+"""Agreement of people on each field of a label schema, with the statistic of its scale."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.choice import AgreementChoice
+from judgeboard.agreement.ratings import item_ratings
+from judgeboard.agreement.result import Statistics, of_raters
+from judgeboard.formats.label_schema import FieldType, SchemaField
+from judgeboard.stats.arrays import AnyArray
+from judgeboard.stats.ratings import Scale
+from judgeboard.stats.sets_and_spans import ranking_agreement, set_alpha, span_f1
+from judgeboard.store.label_schemas import FieldReview, field_reviews, rated_texts, schema_named
+from judgeboard.store.reviewers import reviewer_names
+
+_WORD = re.compile(r"\S+")
+Values = Mapping[int, Mapping[int, Any]]
+"""The value of each person, by response and reviewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldAgreement:
+    """Agreement of people on a field; ``n`` answers have values of two people or more.
+
+    ``options`` has alpha of each option alone, where several may be chosen.
+    """
+
+    field: str
+    type: FieldType
+    n: int
+    statistics: Statistics
+    options: Statistics
+
+
+def field_agreement(connection: Connection, schema: str) -> list[FieldAgreement]:
+    """Return the agreement of people on each field of a label schema, over the reviews of all versions of its name.
+
+    The fields are those of ``schema`` ("support v2", or a name for its newest version). Each person's latest review of
+    an answer counts, without adjudications and without reviews after the reveal. A field of several categories has
+    alpha with the MASI distance of sets, spans have F1 by character and alpha by word, rankings Kendall's tau-b; the
+    other fields have the statistics of single grades. Texts have none. Raises NotFound if there is no such schema.
+    """
+    stored = schema_named(connection, schema)
+    reviews = field_reviews(connection, stored.schema)
+    names = reviewer_names(connection)
+    return [
+        _of_field(connection, field, reviews, names) for field in stored.schema.fields if field.type != FieldType.TEXT
+    ]
+
+
+def _of_field(
+    connection: Connection, field: SchemaField, reviews: Iterable[FieldReview], names: dict[int, str]
+) -> FieldAgreement:
+    values: dict[int, dict[int, Any]] = {}
+    groups: dict[int, int] = {}
+    for review in reviews:
+        value = review.values.get(field.name, [] if field.type is FieldType.SPANS else None)
+        if value is not None:
+            values.setdefault(review.response_id, {})[review.reviewer_id] = value
+            groups[review.response_id] = review.evidence_group
+    ids = sorted(response_id for response_id, of_people in values.items() if len(of_people) >= 2)
+    of_items = np.array([groups[each] for each in ids], dtype=np.int64)
+    items = [list(values[each].values()) for each in ids]
+    options: Statistics = {}
+    if field.many:
+        statistics = {"set_alpha": set_alpha([[frozenset(each) for each in sets] for sets in items], of_items)}
+        for option in field.values:
+            chosen = {
+                item: {who: option in given for who, given in of_people.items()} for item, of_people in values.items()
+            }
+            options[option] = _single(Scale(option, (False, True)), chosen, groups, names)["alpha"]
+    elif field.type is FieldType.SPANS:
+        statistics = _of_spans(connection, ids, items, of_items)
+    elif field.type is FieldType.RANKING:
+        texts = rated_texts(connection, ids)
+        lengths = [len(texts[each][1]) if each in texts else 0 for each in ids]
+        known = [bool(length) for length in lengths]
+        items = [item for item, is_known in zip(items, known, strict=True) if is_known]
+        statistics = {"ranking_tau": ranking_agreement(items, [each for each in lengths if each], of_items[known])}
+    else:
+        statistics = _single(_scale(field, values), values, groups, names)
+    return FieldAgreement(field.name, field.type, len(ids), statistics, options)
+
+
+def _scale(field: SchemaField, values: Values) -> Scale:
+    """Return the scale of a field; values of other versions count as categories too."""
+    if field.type is FieldType.NUMBER:
+        return Scale(field.name)
+    given = {value for of_people in values.values() for value in of_people.values()}
+    if field.type is FieldType.SCALE:
+        return Scale(field.name, tuple(sorted({*field.values, *given})), weights="quadratic")
+    return Scale(field.name, (*field.values, *sorted(given - set(field.values))))
+
+
+def _single(scale: Scale, values: Values, groups: Mapping[int, int], names: dict[int, str]) -> Statistics:
+    rows = [(item, who, value) for item, of_people in values.items() for who, value in of_people.items()]
+    ids, raters = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 1))
+    given: AnyArray = np.array([row[2] for row in rows], dtype=np.float64 if scale.categories is None else None)
+    of_rows = np.array([groups[row[0]] for row in rows], dtype=np.int64)
+    rated = item_ratings(ids, raters, given, scale, of_rows, names)
+    return of_raters(AgreementChoice("people"), rated.ratings).statistics
+
+
+def _of_spans(
+    connection: Connection, ids: list[int], items: list[list[list[dict[str, Any]]]], groups: AnyArray
+) -> Statistics:
+    """Return F1 by character, and alpha by word: each word has the set of the types that cover any of it."""
+    texts = rated_texts(connection, ids)
+    characters, words, of_words = [], [], []
+    for response_id, people, group in zip(ids, items, groups.tolist(), strict=True):
+        characters.append([_characters(spans) for spans in people])
+        answer, passages = texts.get(response_id, ("", ()))
+        on_passages = any("passage" in span for spans in people for span in spans)
+        for number, text in enumerate(passages if on_passages else [answer], start=1):
+            of_text = [[span for span in spans if span.get("passage", 1) == number] for spans in people]
+            for word in _WORD.finditer(text):
+                start, end = word.span()
+                covered = [
+                    frozenset(span["type"] for span in spans if span["start"] < end and start < span["end"])
+                    for spans in of_text
+                ]
+                words.append(covered)
+                of_words.append(group)
+    return {"span_f1": span_f1(characters, groups), "word_alpha": set_alpha(words, np.array(of_words, dtype=np.int64))}
+
+
+def _characters(spans: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int, int]]:
+    return frozenset(
+        (span["type"], span.get("passage", 0), at) for span in spans for at in range(span["start"], span["end"])
+    )

@@ -1,0 +1,339 @@
+"""The fields of a label schema beside an answer: buttons with keys, typed fields, and selected parts of the text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import streamlit as st
+from streamlit.components import v2
+
+from judgeboard.formats.label_schema import LONGEST_TEXT, FieldType, LabelSchema, SchemaField
+from judgeboard.store.items import Item
+from judgeboard.text import shortened
+from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.review.actions import Actions, DraftActions
+from judgeboard_dashboard.review.claims import statements_of
+from judgeboard_dashboard.review.drafts import Draft
+from judgeboard_dashboard.widgets.keys import key_button
+
+DIGITS, DIGITS_BESIDE_QUALITY = "1234567890", "67890"
+TYPED = (FieldType.NUMBER, FieldType.TEXT)
+YES_NO = {True: "Yes", False: "No"}
+SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow keys, or a whole sentence with V."
+COLOURS = 6  # highlights in style.css
+
+_SELECTION = """
+const evidence = (node) => (node?.nodeType === 1 ? node : node?.parentElement)?.closest?.(".jb-evidence");
+const place = (box) => {
+  const passage = box.closest(".jb-passage");
+  if (passage) return Number(passage.id.slice(1));
+  return box.classList.contains("jb-answer") ? 0 : null;
+};
+const points = (text) => [...text].length; // Python counts code points
+
+/* The range of the characters start to end of an element. */
+const rangeIn = (box, start, end) => {
+  const range = document.createRange(), texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  let behind = 0, begun = false;
+  while (texts.nextNode()) {
+    const letters = [...texts.currentNode.data], units = (at) => letters.slice(0, at - behind).join("").length;
+    if (!begun && start < behind + letters.length) {
+      range.setStart(texts.currentNode, units(start));
+      begun = true;
+    }
+    if (begun && end <= behind + letters.length) {
+      range.setEnd(texts.currentNode, units(end));
+      return range;
+    }
+    behind += letters.length;
+  }
+  return null;
+};
+
+const draw = (spans) => {
+  if (!window.CSS?.highlights) return;
+  const ranges = new Map();
+  for (const { start, end, passage, colour } of spans) {
+    for (const box of document.querySelectorAll(passage ? `#p${passage} .jb-evidence` : ".jb-answer")) {
+      const range = box.offsetParent && rangeIn(box, start, end);
+      if (range) ranges.set(colour, [...(ranges.get(colour) || []), range]);
+    }
+  }
+  for (let colour = 0; colour < 6; colour++)
+    CSS.highlights.set(`jb-span-${colour}`, new Highlight(...(ranges.get(colour) || [])));
+};
+
+export default function ({ data, setStateValue }) {
+  let waits = null;
+  const tell = () => {
+    const selection = document.getSelection();
+    if (!selection?.rangeCount || selection.isCollapsed) return;
+    const range = selection.getRangeAt(0), box = evidence(range.startContainer);
+    if (!box || place(box) === null) return;
+    const whole = document.createRange();
+    whole.selectNodeContents(box);
+    if (range.compareBoundaryPoints(Range.END_TO_END, whole) > 0) range.setEnd(whole.endContainer, whole.endOffset);
+    const before = whole.cloneRange();
+    before.setEnd(range.startContainer, range.startOffset);
+    const text = range.toString(), first = text.length - text.trimStart().length;
+    const start = points(before.toString()) + points(text.slice(0, first)), end = start + points(text.trim());
+    if (end > start) setStateValue("selection", { start, end, passage: place(box), at: Date.now() });
+  };
+  const changed = () => {
+    clearTimeout(waits);
+    waits = setTimeout(tell, 200);
+  };
+  /* The arrow keys select the next or previous word; with Shift they extend the selection by a word. */
+  const arrow = (event) => {
+    if (!["ArrowLeft", "ArrowRight"].includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.("input, textarea, [role=radiogroup], [role=tablist], [role=listbox]")) return;
+    const selection = document.getSelection(), way = event.key === "ArrowRight" ? "forward" : "backward";
+    if (!evidence(selection.focusNode)) {
+      const first = [...document.querySelectorAll(data.first)].find((box) => box.offsetParent);
+      if (!first) return;
+      selection.collapse(first, 0);
+    }
+    if (event.shiftKey) selection.modify("extend", way, "word");
+    else {
+      if (way === "forward") selection.collapseToEnd();
+      else selection.collapseToStart();
+      if (way === "backward") selection.modify("move", "backward", "word");
+      selection.modify("extend", "forward", "word");
+    }
+    event.preventDefault();
+  };
+  draw(data.spans);
+  document.addEventListener("selectionchange", changed);
+  document.addEventListener("keydown", arrow);
+  return () => {
+    clearTimeout(waits);
+    document.removeEventListener("selectionchange", changed);
+    document.removeEventListener("keydown", arrow);
+    draw([]);
+  };
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaActions(DraftActions):
+    """The keys of the fields of a schema.
+
+    Which field the digits fill in is read when a key press is processed: two digits in quick succession go to two
+    fields, although the second was not drawn yet. ``passages`` is the number of passages.
+    """
+
+    schema: LabelSchema
+    item: Item
+
+    @property
+    def fields(self) -> tuple[SchemaField, ...]:
+        """The fields that are shown, without the parts of the built-in grade."""
+        return tuple(field for field in self.schema.shown(self.draft.all_values()) if not field.built_in)
+
+    @property
+    def current(self) -> SchemaField | None:
+        """The field that the digits fill in; None where no field has choices."""
+        choosable = [field for field in self.fields if field.type not in TYPED]
+        named = next((field for field in choosable if field.name == self.draft.field_at), None)
+        return named or next(iter(choosable), None)
+
+    def choices(self, field: SchemaField) -> tuple[Any, ...]:
+        """Return what a reviewer can choose in a field: its values, or the numbers of the passages."""
+        if field.type is FieldType.RANKING:
+            return tuple(range(1, len(self.item.passages or ()) + 1))
+        return field.values
+
+    def next(self) -> None:
+        """Go to the next field with choices; after the last comes the first."""
+        choosable = [field.name for field in self.fields if field.type not in TYPED]
+        if self.current is not None:
+            self.draft.field_at = choosable[(choosable.index(self.current.name) + 1) % len(choosable)]
+
+    def pick(self, number: int) -> None:
+        """Choose the value with this number, from 0, in the current field."""
+        if self.current is not None and number < len(self.choices(self.current)):
+            self.choose(self.current, self.choices(self.current)[number])
+
+    def choose(self, field: SchemaField, value: Any) -> None:
+        """Choose a value; the same again removes it. After a single choice the next field follows."""
+        values, before = self.draft.values, self.draft.values.get(field.name)
+        self.draft.field_at = field.name
+        if field.type is FieldType.SPANS:
+            self._mark(field, value)
+        elif field.many or field.type is FieldType.RANKING:
+            chosen = list(before or ())
+            values[field.name] = [each for each in chosen if each != value] if value in chosen else [*chosen, value]
+        elif before is not None and before == value:
+            del values[field.name]
+        else:
+            values[field.name] = value
+            if self.fields and field.name != [each.name for each in self.fields if each.type not in TYPED][-1]:
+                self.next()
+
+    def remove(self, field: SchemaField, span: Mapping[str, Any]) -> None:
+        """Remove a span."""
+        self.draft.values[field.name] = [each for each in self.draft.values.get(field.name, ()) if each != span]
+
+    def _mark(self, field: SchemaField, kind: str) -> None:
+        """Mark the selected text, else the statement that the keys marked last."""
+        place = self._place(field)
+        if place is None:
+            self.session.say(SELECT_FIRST, refused=True)
+            return
+        spans = self.draft.values.get(field.name, [])
+        span = {"type": kind, **place}
+        self.draft.values[field.name] = [each for each in spans if each != span] if span in spans else [*spans, span]
+        self.session.say("")
+
+    def _place(self, field: SchemaField) -> dict[str, int] | None:
+        selected, answer = self.draft.selection, self.item.answer or ""
+        if selected is not None and bool(selected["passage"]) == (field.on == "passages"):
+            place = {"start": selected["start"], "end": selected["end"]}
+            return place | ({"passage": selected["passage"]} if field.on == "passages" else {})
+        statements = statements_of(answer)
+        if field.on == "answer" and self.draft.at is not None and statements:
+            statement = statements[self.draft.at % len(statements)]
+            if statement.start is not None and statement.end is not None:
+                return {"start": statement.start, "end": statement.end}
+        return None
+
+
+def schema_form(actions: Actions, item: Item, *, quality: bool) -> None:
+    """Show the fields of the draft's schema; ``quality``: the digits 1 to 4 give the quality."""
+    draft = actions.draft
+    if draft.schema is None:
+        return
+    fields = SchemaActions(actions.session, actions.subject, draft.schema, item)
+    current = fields.current
+    digits = DIGITS_BESIDE_QUALITY if quality else DIGITS
+    with st.container(key="rubric_group_fields", gap="small"):
+        for place, field in enumerate(fields.fields):
+            at = field is current
+            with st.container(key=f"schema_field_{place}", gap="xxsmall"):
+                mark = "required" if field.required else "optional"
+                show(
+                    tag("div", f"{'▸ ' if at else ''}{field.name}", tag("span", mark, cls=f"jb-{mark}"), cls="jb-label")
+                )
+                if field.help:
+                    show(tag("div", field.help, cls="jb-cap"))
+                if field.type in TYPED:
+                    _typed_field(draft, field)
+                else:
+                    _buttons(fields, field, actions.row, digits if at else "")
+                if field.type is FieldType.SPANS:
+                    _spans(fields, field, actions.row)
+        if current is not None:
+            key_button("Next field", fields.next, key=f"field_next_{actions.row}", shortcut="K", quiet=True, each=True)
+    if draft.schema.of_type(FieldType.SPANS):
+        _selection(fields, actions.row)
+
+
+def typed_key(draft: Draft, field: SchemaField) -> str:
+    """Return the key of the field for a number or a text; it changes when the note's does."""
+    return f"schema_{field.name}_{draft.noted}"
+
+
+def read_schema_fields(draft: Draft) -> None:
+    """Take what was typed or selected since the last run into a draft."""
+    if draft.schema is None:
+        return
+    state = st.session_state
+    for field in draft.schema.of_type(*TYPED):
+        if typed_key(draft, field) in state:
+            typed = state[typed_key(draft, field)]
+            draft.values[field.name] = typed
+            if typed in (None, ""):
+                del draft.values[field.name]
+    selected = state.get(f"selection_{draft.noted}")
+    selection = None if selected is None else selected.get("selection")
+    if selection is not None and selection != draft.selected:
+        draft.selected = draft.selection = dict(selection)
+
+
+def _typed_field(draft: Draft, field: SchemaField) -> None:
+    key = typed_key(draft, field)
+    if key not in st.session_state:
+        st.session_state[key] = draft.values.get(field.name)
+    label = as_label(field.name)
+    if field.type is FieldType.TEXT:
+        st.text_area(label, key=key, height=80, max_chars=LONGEST_TEXT, label_visibility="collapsed")
+    else:
+        st.number_input(label, field.low, field.high, value=None, key=key, label_visibility="collapsed", format="%g")
+
+
+def _buttons(fields: SchemaActions, field: SchemaField, row: str, digits: str) -> None:
+    given = fields.draft.values.get(field.name)
+    names = dict(field.levels)
+    own = {option.value: option for option in field.options}
+    with st.container(horizontal=True, gap="xxsmall"):
+        for number, value in enumerate(fields.choices(field)):
+            option = own.get(value)
+            shortcut = option.key if option is not None and option.key else None
+            act = partial(fields.choose, field, value)
+            if shortcut is None and number < len(digits):
+                shortcut, act = digits[number], partial(fields.pick, number)
+            ranked = field.type is FieldType.RANKING and value in (given or ())
+            label = (
+                f"{value} {names[value]}"
+                if names.get(value)
+                else YES_NO.get(value, str(value))
+                if isinstance(value, bool)
+                else f"Passage {value}"
+                if field.type is FieldType.RANKING
+                else str(value)
+            )
+            key_button(
+                as_label(f"{label} ({list(given or ()).index(value) + 1})" if ranked else label),
+                act,
+                key=f"field_{field.name}_{number}_{row}",
+                shortcut=shortcut,
+                chosen=_is_chosen(field, value, given),
+                tip=None if option is None or option.help is None else as_label(option.help),
+                each=True,
+            )
+
+
+def _is_chosen(field: SchemaField, value: Any, given: Any) -> bool:
+    if given is None or field.type is FieldType.SPANS:
+        return False
+    return value in given if isinstance(given, list) else bool(given == value)
+
+
+def _spans(fields: SchemaActions, field: SchemaField, row: str) -> None:
+    for number, span in enumerate(fields.draft.values.get(field.name, ())):
+        passage = span.get("passage")
+        text = (fields.item.answer or "") if passage is None else (fields.item.passages or ())[passage - 1]
+        colour = _colours(fields.schema)[field.name, span["type"]]
+        words = f"{span['type']}{f', passage {passage}' if passage else ''}: "
+        with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):
+            quote = f"“{shortened(text[span['start'] : span['end']])}”"
+            show(tag("div", tag("b", words, cls=f"jb-span-{colour}"), quote, cls="jb-cap jb-line"))
+            key = f"unmark_{field.name}_{number}_{row}"
+            key_button("Remove", partial(fields.remove, field, span), key=key, quiet=True)
+
+
+def _colours(schema: LabelSchema) -> dict[tuple[str, str], int]:
+    """Return the colour of each type of span, by field and type."""
+    types = [(field.name, value) for field in schema.of_type(FieldType.SPANS) for value in field.values]
+    return {each: place % COLOURS for place, each in enumerate(types)}
+
+
+def _selection(fields: SchemaActions, row: str) -> None:
+    """Draw the spans in the texts and listen to selections there."""
+    draft, colours = fields.draft, _colours(fields.schema)
+    spans: Sequence[Mapping[str, Any]] = [
+        {"passage": None, **span, "colour": colours[field.name, span["type"]]}
+        for field in fields.schema.of_type(FieldType.SPANS)
+        for span in draft.values.get(field.name, ())
+    ]
+    current = fields.current
+    on_passages = current is not None and current.on == "passages"
+    selection = v2.component("judgeboard_selection", js=_SELECTION)
+    selection(
+        data={"spans": spans, "first": "#p1 .jb-evidence" if on_passages else ".jb-answer", "row": row},
+        key=f"selection_{draft.noted}",
+        on_selection_change=lambda: None,
+        height=1,
+    )

@@ -1,0 +1,115 @@
+"""The page Schemas: the stored versions, a schema as YAML with its check and preview, and its agreement."""
+
+import streamlit as st
+
+from judgeboard.agreement.fields import field_agreement
+from judgeboard.errors import JudgeboardError
+from judgeboard.formats.label_schema import SchemaField, as_yaml, schema_in
+from judgeboard.people.permissions import Action, may
+from judgeboard.reports.agreement import fields_table
+from judgeboard.reports.output import Column, Table
+from judgeboard.reviews.label_schemas import add_schema
+from judgeboard.store.label_schemas import StoredSchema, list_schemas
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.session import current_reviewer, page, problem, reading, store
+from judgeboard_dashboard.widgets.tables import show_rows
+from judgeboard_dashboard.widgets.texts import caption, heading, sentence
+
+EXAMPLE = """name: support
+fields:
+  - label
+  - name: verdict
+    type: category
+    required: true
+    options: [send, fix, discard]
+  - {name: tone, type: scale, levels: {1: rude, 2: neutral, 3: friendly}}
+"""
+NEW = "New schema"
+_SAVED = "schema_saved"
+
+
+def schemas() -> None:
+    """Show one version at the left as YAML, its fields and their agreement at the right."""
+    with reading() as connection:
+        versions = {each.title: each for each in list_schemas(connection)}
+    saved = st.session_state.pop(_SAVED, None)
+    if saved:
+        show(tag("div", saved, cls="jb-say"))
+    sentence("A label schema names the fields that reviewers of a queue fill in.")
+    with st.container(key="stack_schemas"):
+        left, right = st.columns(2, gap="large")
+    with left:
+        title = st.selectbox("Version", [*versions, NEW], key="version", bind="query-params")
+        stored = versions.get(title or "")
+        text = _editor(stored)
+    with right:
+        _preview(text)
+        if stored is not None:
+            _agreement(stored)
+
+
+def _editor(stored: StoredSchema | None) -> str:
+    text = EXAMPLE if stored is None else as_yaml(stored.schema)
+    name = "new" if stored is None else str(stored.id)
+    edited: str = st.text_area("Schema as YAML", text, height=420, key=f"schema_yaml_{name}")
+    reviewer = current_reviewer()
+    allowed = reviewer is not None and may(reviewer, Action.MAKE_QUEUES)
+    if st.button("Save version", key="schema_save", type="primary", disabled=not allowed) and reviewer is not None:
+        try:
+            saved = add_schema(store(), schema_in(edited), by=reviewer)
+        except JudgeboardError as error:
+            problem(f"Not saved: {error}")
+        else:
+            st.session_state[_SAVED] = f"Saved: {saved.title}. New queues can use it."
+            st.rerun()
+    caption("A changed schema becomes the next version of its name. Queues and reviews keep their version.")
+    return edited
+
+
+def _preview(text: str) -> None:
+    heading("Preview")
+    try:
+        schema = schema_in(text)
+    except JudgeboardError as error:
+        show(tag("div", str(error), cls="jb-wrong"))
+        return
+    columns = (
+        Column("Field", width=120),
+        Column("Type", width=90),
+        Column("Values", width=260),
+        Column("Shown", width=160),
+    )
+    rows = tuple(
+        (f"{each.name}{' *' if each.required else ''}", _type(each), _values(each), _when(each))
+        for each in schema.fields
+    )
+    show_rows(Table(columns, rows), key="schema_fields", most=12)
+    if any(field.required for field in schema.fields):
+        caption("* required to confirm or dismiss")
+
+
+def _type(field: SchemaField) -> str:
+    return f"{field.type.value.replace('_', '/')}{' (several)' if field.many else ''}"
+
+
+def _values(field: SchemaField) -> str:
+    if field.levels:
+        return ", ".join(f"{level} {name}" if name else str(level) for level, name in field.levels)
+    keys = {option.value: f" ({option.key})" for option in field.options if option.key}
+    return ", ".join(f"{value}{keys.get(value, '')}" for value in field.values if not isinstance(value, bool))
+
+
+def _when(field: SchemaField) -> str:
+    return " and ".join(f"{name} is {' or '.join(map(str, values))}" for name, values in field.shown_when) or "always"
+
+
+def _agreement(stored: StoredSchema) -> None:
+    heading("Agreement of people")
+    with reading() as connection:
+        results = field_agreement(connection, stored.schema.name)
+    show_rows(fields_table(results), key="schema_agreement", most=12)
+    caption(f"All versions of {stored.schema.name}: people compared with each other.")
+
+
+with page("Schemas", answers=False):
+    schemas()

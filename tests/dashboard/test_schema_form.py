@@ -1,0 +1,107 @@
+"""The fields of a label schema beside an answer: drawn by type, filled in with keys, required, conditional."""
+
+from pathlib import Path
+
+from app_pages import OpenPage, labels, press, shown, table_rows
+from judgeboard.domain import Response
+from judgeboard.formats.label_schema import read_schema, schema_in
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.label_schemas import add_schema
+from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.items import Item, load_item
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import REVIEW, REVIEW_SCORE
+from judgeboard_dashboard.review.drafts import Draft, ReviewSession
+from judgeboard_dashboard.review.schema_form import SELECT_FIRST, SchemaActions
+from stored_rows import rows_of
+
+SCHEMA = read_schema(Path("examples/schema.yaml"))
+
+
+def test_the_fields_of_a_queue_are_filled_in_and_required(open_page: OpenPage, page_rows, page_store: Store) -> None:
+    lead = ensure_reviewer(page_store, "page", "Mara")
+    add_schema(page_store, SCHEMA, by=lead)
+    create_queue(page_store, QueueRules("fields", RowFilter(), order="oldest"), by=lead, schema="support")
+    app = open_page("item", queue="fields")
+    assert "causes" not in shown(app)
+    app = press(app, "confirm")
+    assert "Not saved: this queue requires verdict." in shown(app)
+    app = press(app, "field_verdict_1")  # fix
+    assert "causes" in shown(app)
+    app = press(app, "field_causes_0")
+    app = press(app, "field_next")
+    app = press(app, "field_tone_3")
+    app = press(app, "field_policy_0")
+    app = press(app, "confirm")
+    assert "Saved: confirmed" in shown(app)
+    (row,) = [each for each in rows_of(page_store, REVIEW) if each["choices"]]
+    assert row["choices"] == {"verdict": "fix", "causes": ["retrieval"], "policy": True}
+    (score,) = [each for each in rows_of(page_store, REVIEW_SCORE) if each["review_id"] == row["id"]]
+    assert (score["dimension"], score["value"], score["scale"]) == ("tone", 4, "1-5")
+
+
+def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPage, page_store: Store) -> None:
+    ensure_reviewer(page_store, "page", "Mara")
+    app = open_page("schemas")
+    assert ["verdict *", "category", "send, fix, discard", "always"] in table_rows(app, "Field")
+    text = app.text_area[0].value
+    app.text_area[0].set_value(text.replace("category", "colour")).run()
+    assert "schema, line 5: fields[1].type" in shown(app)
+    app.text_area[0].set_value(text).run()
+    press_save = next(button for button in app.button if button.key == "schema_save")
+    press_save.click().run()
+    assert "Saved: support v1." in shown(app)
+    queue = open_page("queue", show="Queues", new=1)
+    (field,) = [each for each in queue.selectbox if each.key == "nq_schema"]
+    assert field.options == ["support v1"]
+    field.set_value("support v1").run()
+    assert "nq_grades" not in {each.key for each in queue.multiselect}
+    assert "Create queue" in labels(queue)
+
+
+def actions_on(item: Item) -> SchemaActions:
+    session = ReviewSession()
+    session.put_draft(1, Draft(schema=SPANS))
+    return SchemaActions(session, 1, SPANS, item)
+
+
+SPANS = schema_in("""
+name: s
+fields:
+  - {name: safe, type: yes_no}
+  - {name: errors, type: spans, options: [fact, source]}
+  - {name: best, type: ranking}
+""")
+
+
+def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store: Store) -> None:
+    response = Response("log", "a", "q?", "It is made up. It is not.", ("one", "two"))
+    with sqlite_store.writing() as connection:
+        (response_id,) = store_responses(connection, [response]).new
+    with sqlite_store.reading() as connection:
+        actions = actions_on(load_item(connection, response_id))
+    actions.pick(1)  # safe: no
+    actions.pick(0)
+    assert actions.session.message == SELECT_FIRST
+    actions.draft.selection = {"start": 0, "end": 5, "passage": 0}
+    actions.pick(0)
+    actions.draft.selection = {"start": 3, "end": 13, "passage": 0}
+    actions.pick(1)
+    actions.draft.selection, actions.draft.at = None, 1
+    actions.pick(0)  # the second sentence
+    actions.next()
+    actions.pick(1)
+    actions.pick(0)
+    assert actions.draft.values == {
+        "safe": False,
+        "errors": [
+            {"type": "fact", "start": 0, "end": 5},
+            {"type": "source", "start": 3, "end": 13},
+            {"type": "fact", "start": 15, "end": 25},
+        ],
+        "best": [2, 1],
+    }
+    actions.pick(1)
+    assert actions.draft.values["best"] == [1]
