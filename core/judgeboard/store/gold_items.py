@@ -4,6 +4,7 @@ They are items with ``repeat_for``, as repeats are: they decide nothing and coun
 """
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, Select, exists, func, or_, select
 
@@ -67,7 +68,7 @@ def count_gold(connection: Connection, where: RowFilter, schema_id: int | None) 
     return int(connection.execute(query).scalar_one())
 
 
-def _golds(queue: Queue, reviewer_id: int) -> Select[tuple[int]]:
+def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:
     """The answers with a gold label that are not in a queue for a reviewer yet, the oldest gold label first."""
     known = exists().where(
         QUEUE_ITEM.c.queue_id == queue.id,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from sqlalchemy import Connection, literal_column, select
+from sqlalchemy import ColumnElement, Connection, literal_column, select
 
 from judgeboard.domain import Stage
 from judgeboard.store.queue_items import QueueReview, reviews_on_items
@@ -14,7 +14,8 @@ from judgeboard.store.row_filter import by_index
 from judgeboard.store.statements import AT_ONCE, batches, columns_of, record_of, rows_with
 from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW
 
-IS_GOLD = literal_column("review.stage = 'adjudication'")  # as in the index, which SQLite uses only for equal text
+# As in the index, which SQLite uses only for equal text.
+IS_GOLD: ColumnElement[bool] = literal_column("review.stage = 'adjudication'")
 LATEST = 1_000
 """The latest reviews of a person that are read."""
 
