@@ -31,6 +31,7 @@ from judgeboard.store.tables import (
     JUDGMENT,
     PAIR,
     PREFERENCE_SCORE,
+    QUEUE_ITEM,
     RESPONSE,
     REVIEW,
     REVIEW_FAILURE_MODE,
@@ -62,6 +63,11 @@ def reviewed_by_others(connection: Connection, response_id: int, reviewer_id: in
 def has_grade(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition under which a review carries a grade: a label, a groundedness or a quality."""
     return or_(review.c.label.is_not(None), review.c.groundedness.is_not(None), review.c.quality.is_not(None))
+
+
+def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
+    """Return the condition that a review is of a test or training item: it counts in no figure of answers."""
+    return exists().where(QUEUE_ITEM.c.id == review.c.queue_item_id, QUEUE_ITEM.c.test.is_(True))
 
 
 def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:

@@ -62,7 +62,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     | {"created_at": NOW},
     "suite_case": {"suite_run_id": 1, "position": 0, "case_key": "k", "created_at": NOW},
     "queue": {"name": "q", "subject": "answers", "filter": {}, "sort": "oldest", "grades": [], "created_by": "m"}
-    | {"reveal": False, "created_at": NOW},
+    | {"reveal": False, "flagged_only": False, "max_items": 1, "created_at": NOW},
     "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
     "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
     "comment": {"response_id": 1, "reviewer_id": 1, "text": "t", "request_key": "k", "at": NOW},
