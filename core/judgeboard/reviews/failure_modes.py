@@ -59,7 +59,7 @@ def save_mode(
         used = {mode.key: mode.name for mode in modes.values() if mode.key and not mode.retired}
         if letter is not None and letter not in tuple(KEYS):
             raise BadInput(f"the key of a failure mode is one of the letters {' '.join(KEYS)}, not {key!r}")
-        if not retired and used.get(letter, checked) != checked:
+        if letter is not None and not retired and used.get(letter, checked) != checked:
             raise BadInput(f"the failure mode {used[letter]!r} has the key {letter} already")
         at, text = now or datetime.now(UTC), checked_text("the description", description)
         mode = FailureMode(checked, text, letter, retired, by=actor_name(by), at=at)

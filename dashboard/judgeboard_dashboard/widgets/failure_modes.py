@@ -1,5 +1,7 @@
 """The list of failure modes on the Settings page, which leads edit, and suggestions from notes."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -40,11 +42,10 @@ def failure_mode_list() -> None:
     ):
         known = [tuple(getattr(mode, name) for name in COLUMNS) for mode in modes.values()]
         try:
-            for row in edited.astype(object).where(edited.notna(), None).itertuples(index=False):
-                if tuple(row) not in known:
-                    save_mode(
-                        store(), row.name or "", row.description, key=row.key, retired=bool(row.retired), by=reviewer
-                    )
+            rows_after: list[list[Any]] = edited.astype(object).where(edited.notna(), None).to_numpy().tolist()
+            for name, key, description, retired in rows_after:
+                if (name, key, description, retired) not in known:
+                    save_mode(store(), name or "", description, key=key, retired=bool(retired), by=reviewer)
         except JudgeboardError as error:
             problem(f"Not saved: {error}")
         else:
