@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.reviewers import lock_names, reviewers_of, store_reviewer
-from judgeboard.store.reviews import fields_json, has_grade, insert_scores, is_current, is_test
+from judgeboard.store.reviews import fields_json, has_grade, insert_modes, insert_scores, is_current, is_test
 from judgeboard.store.statements import batches, read_columns
 from judgeboard.store.tables import (
     CURRENT,
@@ -300,8 +300,8 @@ def _example(connection: Connection, review: _Graded) -> Example:
 
 
 ORIGIN = "import"
-# Fields of a grade that no file has.
-NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite", "label_implied"}
+# Fields of a grade that no file has, or that have other names in files.
+NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite", "label_implied", "modes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +335,9 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
             for pair, key in first.items()
         ]
         ids = connection.execute(insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True), rows).scalars()
-        insert_scores(
-            connection, {id_: keyed[key].imported.scores for id_, key in zip(ids, first.values(), strict=True)}
-        )
+        imported = {id_: keyed[key].imported for id_, key in zip(ids, first.values(), strict=True)}
+        insert_scores(connection, {id_: each.scores for id_, each in imported.items()})
+        insert_modes(connection, {id_: each.grade.modes for id_, each in imported.items()})
     return new
 
 
@@ -388,7 +388,7 @@ def _request_key(grade: GradeOf) -> str:
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
     fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}
-    content += [fields] if fields else []
+    content += [each for each in (fields, grade.imported.grade.modes) if each]
     at = None if grade.imported.at is None else iso_z(grade.imported.at)
     text = json.dumps([*content, at], sort_keys=True, separators=(",", ":"))
     return f"import:{hashlib.sha256(text.encode()).hexdigest()}"

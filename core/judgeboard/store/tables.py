@@ -193,26 +193,14 @@ JUDGMENT = _table(
     "judgment",
     Column("response_id", BigId, ForeignKey("response.id"), nullable=False),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
-    Column("run_id", BigId, ForeignKey("run.id")),
     Column("ask", Integer, nullable=False, default=0),
     Column("repeat", Integer, nullable=False, default=0),
-    Column("status", one_of(Status, "status"), nullable=False),
     Column("groundedness", Float),
     Column("quality", Integer),
     Column("label", one_of(Label, "label")),
+    *step_columns(),
     Column("reasoning", String),
     Column("claims", JsonValue),
-    Column("raw", String),
-    Column("model_reported", String),
-    Column("prompt_tokens", Integer),
-    Column("completion_tokens", Integer),
-    Column("cost_micro", BigId, comment="Millionths of the currency of the prices."),
-    Column("latency_ms", Integer),
-    Column("attempts", JsonValue),
-    Column("reply_format", String),
-    Column("dropped_parameters", JsonValue),
-    Column("error", String),
-    Column("created_at", Utc, nullable=False),
     UniqueConstraint("response_id", "judge_version_id", "ask", "repeat"),
     groundedness_range(),
     quality_range(),
@@ -467,6 +455,27 @@ REVIEW_SCORE = _table(
     Column("value", Float),
     Column("scale", String, nullable=False),
     comment="A reviewer's score on a dimension, with its scale.",
+)
+
+FAILURE_MODE = _table(
+    "failure_mode",
+    Column("name", String, nullable=False),
+    Column("description", String),
+    Column("key", String, comment="The letter that chooses it, together with Shift."),
+    Column("retired", Boolean, nullable=False, default=False),
+    Column("by", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    Index("ix_failure_mode_name", "name", "id"),
+    comment="A kind of failure that reviewers tag answers with; the latest row of a name counts.",
+)
+
+REVIEW_FAILURE_MODE = Table(
+    "review_failure_mode",
+    METADATA,
+    Column("review_id", BigId, ForeignKey("review.id"), primary_key=True),
+    Column("mode", String, primary_key=True),
+    Index("ix_review_failure_mode_mode", "mode", "review_id"),
+    comment="A failure mode that a review tags its answer with, by name.",
 )
 
 JOB = Table(

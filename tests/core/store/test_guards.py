@@ -19,6 +19,8 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "judgment_score": {"judgment_id": 1, "dimension": "accuracy", "scale": "1-5", "reasoning": "x"},
     "review_score": {"review_id": 1, "dimension": "accuracy", "scale": "1-5"},
     "review_flag": {"review_id": 1, "flag_id": 1},
+    "failure_mode": {"name": "m", "description": "d", "key": "K", "retired": False, "by": "m", "at": NOW},
+    "review_failure_mode": {"review_id": 1, "mode": "m"},
     "label_schema": {"name": "s", "number": 1, "fields": [{"name": "f"}], "hash": "h", "created_by": "m"}
     | {"created_at": NOW},
     "run": {"kind": "judge", "actor": "test", "started_at": NOW, "state": "running", "filter": {}},
