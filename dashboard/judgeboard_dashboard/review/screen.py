@@ -70,8 +70,12 @@ def take_input(session: ReviewSession) -> None:
     """
     read_fields(session)
     read_comments(session)
-    for press in keyboard().work_off():
+    keys = keyboard()
+    for press in keys.work_off():
         press.act()
+    if keys.early:
+        session.say("Press again: the item had just changed.", refused=True)
+        keys.early = False
     goal = session.goal
     if goal is not None and goal.page != "item":
         session.goal = None
