@@ -164,7 +164,7 @@ def walk(
 
 
 def next_screen(page: Page, keys: str) -> bool:
-    """Read, press the keys, and wait for the next screen; False if none follows."""
+    """Read, press the keys, and wait for the next screen or the end of the items; False if none follows."""
     row = page.locator(".jb-head").get_attribute("data-row")
     time.sleep(READ)
     for key in keys:
@@ -175,7 +175,10 @@ def next_screen(page: Page, keys: str) -> bool:
         time.sleep(BETWEEN)
     try:
         page.wait_for_function(
-            "row => (document.querySelector('.jb-head')?.dataset.row ?? row) !== row", arg=row, timeout=STUCK
+            """row => (document.querySelector('.jb-head')?.dataset.row ?? row) !== row
+                || (!document.querySelector('.jb-head') && document.querySelector('.jb-empty'))""",
+            arg=row,
+            timeout=STUCK,
         )
     except Error:  # it took too long
         page.reload()
