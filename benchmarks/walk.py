@@ -148,6 +148,7 @@ def compared(store: Store, name: str, expected: Counter[tuple[object, ...]], stu
 
 def go_to(page: Page, words: str) -> None:
     """Open what the command palette finds first."""
+    page.wait_for_selector(".st-key-palette button", timeout=60_000)
     page.keyboard.press("/")
     page.wait_for_selector("[role=dialog] .st-key-palette_text input:focus")
     page.keyboard.type(words)

@@ -64,10 +64,7 @@ class Choice:
 
 
 def take_input(session: ReviewSession) -> None:
-    """Take what was typed and process the keys pressed since the last run; open another page where a key leads there.
-
-    Call it before a screen is drawn.
-    """
+    """Before a screen is drawn: take what was typed, process the keys pressed, and open the page they lead to."""
     read_fields(session)
     read_comments(session)
     keys = keyboard()
