@@ -15,7 +15,7 @@ from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, as_label, tag
 from judgeboard_dashboard.review.actions import safely
 from judgeboard_dashboard.review.drafts import CommentDraft, ReviewSession
-from judgeboard_dashboard.widgets.keys import Press, Turn, key_button, keyboard
+from judgeboard_dashboard.widgets.keys import Press, Turn, key_button, keyboard, take_press
 from judgeboard_dashboard.widgets.texts import when
 
 START = 40  # characters of a comment on the button that changes it
@@ -125,8 +125,8 @@ def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None
         st.form_submit_button(
             "Send",
             key=send,
-            on_click=keyboard().press,
-            args=(send, Press(Turn.GIVE, partial(actions.send, actions.request_key()))),
+            on_click=take_press,
+            args=(keyboard(), send, Press(Turn.GIVE, partial(actions.send, actions.request_key()))),
             wrap=False,
         )
     own_comments = [comment for comment in comments if comment.reviewer_id == reviewer.id]

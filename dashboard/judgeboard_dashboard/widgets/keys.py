@@ -73,9 +73,8 @@ class Keyboard:
     alive: float = 0.0
     longest: float = SHORTEST_LIMIT
 
-    def press(self, key: str, press: Press, now: float | None = None) -> bool:
+    def press(self, key: str, press: Press, now: float) -> bool:
         """Accept a click; False for a second one too soon, and for a decision on a row that has just appeared."""
-        now = time.monotonic() if now is None else now
         self._stir(now)
         before = self.pressed.get(key)
         self.pressed[key] = now
@@ -188,8 +187,13 @@ def key_button(
         shortcut=shortcut,
         type=kind,
         help=tip,
-        on_click=presses.press,
-        args=(shortcut or key, press),
+        on_click=take_press,
+        args=(presses, shortcut or key, press),
         wrap=False,
         **options,
     )
+
+
+def take_press(presses: Keyboard, name: str, press: Press) -> None:
+    """Store a click on the button ``name``; the callback of a button."""
+    presses.press(name, press, time.monotonic())
