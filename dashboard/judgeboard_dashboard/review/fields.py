@@ -250,7 +250,7 @@ def _groundedness_group(actions: Actions, mark: str | None = None) -> st.delta_g
             )
         exact = value is not None and value not in {step.value for step in ANCHORS}
         used = exact or bool(draft.corrected_answer)
-        name = f"{value:.2f}" if exact else "•••"
+        name = score(value) if exact else "•••"
         return st.popover(name, type="primary" if used else "secondary", key="more_grades")
 
 
