@@ -32,7 +32,7 @@ PACE = 1.0
 """Seconds between two times at which drafts are stored."""
 _ON_SCREEN = (
     *("dimensions", "dimension_at", "at", "spans", "shown", "noted"),
-    *("schema", "field_at", "selection", "selected"),
+    *("schema", "field_at", "selection", "selected", "correcting", "answer"),
 )
 """Fields of a draft that are not kept: where its author was, and what only an edit has."""
 
@@ -46,6 +46,7 @@ class Draft:
     may be typing into it. ``scores`` are given by dimension, ``dimensions`` are the rubric's in their order,
     ``dimension_at`` is the index of the one that the keys grade. ``at`` is the index of the statement that the keys
     mark. ``values`` are those of the label ``schema`` by field, ``field_at`` is the one that the digits fill in;
+    ``correcting`` shows the field for the corrected answer, ``answer`` is the one that it began with.
     ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
     """
 
@@ -67,6 +68,8 @@ class Draft:
     selection: dict[str, Any] | None = None
     selected: dict[str, Any] | None = None
     in_suite: bool = False
+    correcting: bool = False
+    answer: str = ""
     shown: int = 0
     noted: int = 0
 
