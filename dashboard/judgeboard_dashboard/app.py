@@ -23,6 +23,7 @@ PAGES: dict[str, dict[str, str]] = {
         "trends": "Trends",
         "agreement": "Agreement",
         "disagreement": "Disagreement",
+        "failure_modes": "Failure modes",
     },
     "Judges": {
         "judges": "Judges",

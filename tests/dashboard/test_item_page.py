@@ -193,7 +193,7 @@ def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
     page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
     answer = page.text_area[0].value
     page.text_area[0].set_value(f"{answer} It is younger.").run()
-    assert "<ins>It is younger.</ins>" in markup(page)
+    assert "It is younger.</ins>" in markup(page)
     press(press(page, "suite_"), "confirm_")
     with sqlite_store.reading() as connection:
         (case,) = corrected_cases(connection)

@@ -47,7 +47,8 @@ class Draft:
     ``dimension_at`` is the index of the one that the keys grade. ``at`` is the index of the statement that the keys
     mark. ``values`` are those of the label ``schema`` by field, ``field_at`` is the one that the digits fill in;
     ``correcting`` shows the field for the corrected answer, ``answer`` is the one that it began with.
-    ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
+    ``selection`` is the selected text, ``selected`` the last selection that the browser sent. ``modes`` are names of
+    failure modes.
     """
 
     quality: int | None = None
@@ -70,6 +71,7 @@ class Draft:
     in_suite: bool = False
     correcting: bool = False
     answer: str = ""
+    modes: list[str] = field(default_factory=list)
     shown: int = 0
     noted: int = 0
 
@@ -93,6 +95,7 @@ class Draft:
             why=grade.why_differs,
             spans=grade.spans,
             in_suite=grade.in_suite,
+            modes=list(grade.modes),
         )
 
     def grade(self) -> Grade:
@@ -108,6 +111,7 @@ class Draft:
             why_differs=self.why,
             spans=self.spans,
             in_suite=self.in_suite,
+            modes=tuple(self.modes),
         )
         if self.schema is None:
             return grade
@@ -128,7 +132,7 @@ class Draft:
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _ON_SCREEN}
         marks = marks_json(given.pop("marks").values())
         given |= {"marks": marks, "in_suite": self.in_suite or None}
-        return {name: value for name, value in given.items() if value not in (None, "", {})}
+        return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "Draft":
@@ -136,7 +140,7 @@ class Draft:
         draft = cls(**{name: value for name, value in content.items() if name != "marks"})
         draft.label = Label(draft.label) if draft.label else None
         draft.why = WhyDiffers(draft.why) if draft.why else None
-        draft.scores, draft.values = dict(draft.scores), dict(draft.values)
+        draft.scores, draft.values, draft.modes = dict(draft.scores), dict(draft.values), list(draft.modes)
         draft.marks = {subject_of(mark): mark for mark in marks_from(content.get("marks"))}
         return draft
 

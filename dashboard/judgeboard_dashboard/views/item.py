@@ -31,6 +31,7 @@ from judgeboard_dashboard.review.drafts import (
     own_review_to_change,
     review_session,
 )
+from judgeboard_dashboard.review.failure_modes import side_fields
 from judgeboard_dashboard.review.fields import QUEUE_KEYS, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
@@ -41,7 +42,6 @@ from judgeboard_dashboard.review.leases import (
     release_leases,
 )
 from judgeboard_dashboard.review.queues import QUEUES, your_queues
-from judgeboard_dashboard.review.schema_form import schema_form
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -208,7 +208,7 @@ def _draw_item(
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
         under_answer=partial(correction, actions, item),
-        over_side=partial(schema_form, actions, item, quality=True),
+        over_side=partial(side_fields, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
@@ -374,7 +374,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
             under_answer=partial(correction, actions, item) if reveal is None or reveal.changing else None,
-            over_side=partial(schema_form, actions, item, quality="quality" in work.queue.asked),
+            over_side=partial(side_fields, actions, item, quality="quality" in work.queue.asked),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
