@@ -368,6 +368,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             keys_choice(actions),
         ],
     )
+    _show_feedback(work)
     if item is not None:
         answer_panes(
             actions,
@@ -445,9 +446,17 @@ def _skip_form(actions: QueueActions) -> None:
         st.rerun()
 
 
+def _show_feedback(work: QueueSession) -> None:
+    """Show how the last review of a training queue compares with the gold label."""
+    if work.queue.training:
+        words = work.feedback or "Training. The gold label of each item is shown here after your review."
+        show(tag("div", words, cls="jb-note jb-training", role="status"))
+
+
 def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
     _show_message(session)
+    _show_feedback(work)
     if work.closed:
         sentence = f"{capital(work.closed)}."
     elif work.done:
