@@ -112,17 +112,6 @@ class Actions(DraftActions, ABC):
             reasons = [None, *WhyDiffers]
             self.draft.why = reasons[(reasons.index(self.draft.why) + 1) % len(reasons)]
 
-    def correct(self) -> None:
-        """Show the field for the corrected answer, or discard the correction."""
-        draft = self.draft
-        draft.correcting = not (draft.correcting or draft.corrected_answer)
-        if not draft.correcting:
-            draft.corrected_answer, draft.in_suite = "", False
-
-    def add_to_suite(self) -> None:
-        """Make the corrected answer a case of a suite, or no longer."""
-        self.draft.in_suite = not self.draft.in_suite
-
     def by_sentence(self) -> None:
         """Show answers sentence by sentence, or whole again."""
         self.session.by_sentence = not self.session.by_sentence

@@ -19,7 +19,7 @@ def correction(actions: Actions, item: Item) -> None:
     draft, row = actions.draft, actions.row
     correcting = draft.correcting or bool(draft.corrected_answer)
     label = "Discard the correction" if correcting else "Correct the answer"
-    key_button(label, actions.correct, key=f"correct_{row}", shortcut="E", quiet=True)
+    key_button(label, draft.correct, key=f"correct_{row}", shortcut="E", quiet=True)
     if not correcting:
         return
     draft.answer = item.answer
@@ -33,7 +33,7 @@ def correction(actions: Actions, item: Item) -> None:
     show(difference(item.answer, draft.corrected_answer))
     key_button(
         "In the suite" if draft.in_suite else "Add to suite",
-        actions.add_to_suite,
+        draft.add_to_suite,
         key=f"suite_{row}",
         shortcut="F8",
         chosen=draft.in_suite,

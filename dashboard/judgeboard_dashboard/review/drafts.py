@@ -144,6 +144,16 @@ class Draft:
         draft.marks = {subject_of(mark): mark for mark in marks_from(content.get("marks"))}
         return draft
 
+    def correct(self) -> None:
+        """Show the field for the corrected answer, or discard the correction."""
+        self.correcting = not (self.correcting or self.corrected_answer)
+        if not self.correcting:
+            self.corrected_answer, self.in_suite = "", False
+
+    def add_to_suite(self) -> None:
+        """Make the corrected answer a case of a suite, or no longer."""
+        self.in_suite = not self.in_suite
+
     def copied(self) -> "Draft":
         """Return a copy that later key presses do not change."""
         return replace(self, scores=dict(self.scores), marks=dict(self.marks), values=dict(self.values))
