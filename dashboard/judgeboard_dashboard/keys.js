@@ -222,6 +222,12 @@ const listen = () => {
     if (idle) wake();
   }, true);
 
+  /* A grid that gets the focus without a press on a cell selects its first cell, and that would open the first row. A
+     click on a header is no such press while the grid is still being drawn. */
+  window.addEventListener("focusin", (event) => {
+    if (event.target.closest?.('[class*="st-key-opens_"] canvas')) event.stopImmediatePropagation();
+  }, true);
+
   /* The statement that the keys mark comes into view when another one is chosen. */
   let at = "";
   const follow = () => {

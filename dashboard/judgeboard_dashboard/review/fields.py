@@ -249,7 +249,7 @@ def _groundedness_group(actions: Actions, mark: str | None = None) -> st.delta_g
                 tip=step.meaning,
             )
         exact = value is not None and value not in {step.value for step in ANCHORS}
-        name = f"{value:.2f}" if exact else "•••"
+        name = score(value) if exact else "•••"
         return st.popover(name, type="primary" if exact else "secondary", key="more_grades")
 
 
