@@ -44,8 +44,9 @@ def flag_of(app: AppTest) -> int:
 
 
 def head(app: AppTest) -> str:
+    """What the head line shows; its heading is for screen readers alone."""
     [line] = [body for body in bodies(app) if 'class="jb-head"' in body]
-    return plain(line)
+    return plain(re.sub("<h1.*?</h1>", "", line))
 
 
 @pytest.mark.parametrize(
@@ -163,10 +164,13 @@ def test_a_grade_pressed_again_is_taken_back(page_rows, open_page) -> None:
     assert press(page, "quality3_").session_state["review_session"].draft(page_rows.responses["claims"]).quality is None
 
 
-def test_a_decision_in_the_first_moment_is_not_taken(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_decision_in_the_first_moment_is_not_taken_and_the_page_says_so(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     [button] = [one for one in page.button if one.key and one.key.startswith("confirm_")]
     button.click().run()
+    assert head(page).startswith("Press again: the item had just changed.")
     with sqlite_store.reading() as connection:
         assert load_item(connection, page_rows.responses["claims"]).reviews == ()
 

@@ -185,6 +185,7 @@ def _draw_item(
             f"asked {when(item.asked_at)}" if item.asked_at else None,
         ],
         [
+            *([_flag_choice(actions, item, flag_ids)] if decides and changed is None and len(flag_ids) > 1 else []),
             _undo_choice(session, done, partial(undo_review, store(), session, reviewer)),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
@@ -218,8 +219,6 @@ def _draw_item(
         if confirms is not None:
             question = f"{question} Y: {confirms}, N: {dismisses}"
         choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
-        if changed is None and len(flag_ids) > 1:
-            choices.append(_flag_choice(actions, item, flag_ids))
     else:
         question = (
             "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
