@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import importlib
 import logging
 import os
@@ -101,6 +102,7 @@ def _import_ahead() -> None:
     # The first page would wait seconds for these modules.
     for name in ("pandas", "pyarrow", "altair"):
         importlib.import_module(name)
+    gc.freeze()  # Streamlit collects garbage after each run: this need not look at all modules
 
 
 app = App(
