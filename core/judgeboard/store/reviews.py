@@ -39,7 +39,6 @@ from judgeboard.store.tables import (
     VERSION,
 )
 
-
 # Made once: an alias copies all columns of its table, which takes longer than most statements.
 _LATER, _WORSE = REVIEW.alias(), FLAG.alias("worse")
 
