@@ -10,7 +10,7 @@
    The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
 let send; // sends presses to the server
 
-const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24])$/;
+const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[248])$/;
 // Without a name nothing can be decided: the keys that decide lead to its field.
 const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
 const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
@@ -52,8 +52,9 @@ const listen = () => {
   const nameOf = ({ key, code }) => (/^[a-z0-9]$/i.test(key) ? key.toUpperCase() : code.replace(/^Key/, ""));
 
   /* Whether a button takes the press. */
-  const taker = ({ name, saves }) => {
-    const labels = saves ? [`Ctrl + ${name}`, `⌘ + ${name}`] : [name];
+  const taker = ({ name, saves, shifted }) => {
+    const with_ = saves ? ["Ctrl", "⌘"] : ["Shift", "⇧"];
+    const labels = saves || shifted ? with_.map((key) => `${key} + ${name}`) : [name];
     return labels.some((one) => document.querySelector(`button:not(:disabled) kbd[aria-label="Shortcut ${one}"]`));
   };
 
@@ -193,19 +194,20 @@ const listen = () => {
     }
     note();
     const idle = !text && !sent.length && !waiting.length;
-    const field = plain && FIELDS[event.code] && visible(FIELDS[event.code]);
+    const shifted = plain && event.shiftKey && /^Key[A-Z]$/.test(event.code); // chooses a failure mode
+    const field = plain && !shifted && FIELDS[event.code] && visible(FIELDS[event.code]);
     if (field && (!head() || drawn === row)) {
       event.preventDefault();
       field.focus();
       return;
     }
-    if (head() && plain && event.code === "KeyM") {
+    if (head() && plain && !shifted && event.code === "KeyM") {
       swallow(event);
       text = { words: "", ended: false };
       if (idle) wake();
       return;
     }
-    if (!head() || !(saves || (plain && OURS.test(event.code)))) return;
+    if (!head() || !(saves || shifted || (plain && OURS.test(event.code)))) return;
     swallow(event);
     const before = pressed.get(event.code) ?? -DOUBLE;
     pressed.set(event.code, event.timeStamp);
@@ -214,9 +216,16 @@ const listen = () => {
     session ??= head().dataset.session;
     const name = saves ? "Enter" : nameOf(event);
     const since = Math.round(now() - appeared);
-    waiting.push({ name, saves, key: saves ? "Ctrl+Enter" : name, row, since, at: now(), tries: 0 });
+    const key = saves ? "Ctrl+Enter" : shifted ? `Shift+${name}` : name;
+    waiting.push({ name, saves, shifted, key, row, since, at: now(), tries: 0 });
     if (!text) sendNew(0);
     if (idle) wake();
+  }, true);
+
+  /* A grid that gets the focus without a press on a cell selects its first cell, and that would open the first row. A
+     click on a header is no such press while the grid is still being drawn. */
+  window.addEventListener("focusin", (event) => {
+    if (event.target.closest?.('[class*="st-key-opens_"] canvas')) event.stopImmediatePropagation();
   }, true);
 
   /* The statement that the keys mark comes into view when another one is chosen. */

@@ -5,18 +5,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.methods.attempts import (
-    AttemptSequence,
-    ShownAttempt,
-    deselect_attempt,
-    select_attempt,
-    selected_attempt,
-)
+from judgeboard.methods.attempts import AttemptSequence, ShownAttempt, select_attempt, selected_attempt
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import Actions, safely
-from judgeboard_dashboard.review.texts import LONGEST, forgotten, word_difference
+from judgeboard_dashboard.review.differences import difference
+from judgeboard_dashboard.review.texts import LONGEST, forgotten
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, score, when
 
@@ -58,21 +53,13 @@ class AttemptActions:
         key = session.request_key(row)
         if attempt.response_id is None:
             session.say(f"Not saved: {attempt.name} has no answer", refused=True)
-        elif selected_attempt(store, sequence.run_id, sequence.subject, reviewer) == attempt.number:
-            deselect_attempt(
-                store, run_id=sequence.run_id, subject=sequence.subject, reviewer=reviewer, request_key=key
-            )
-            session.say(f"Undone: you have selected no attempt at {name}")
         else:
-            select_attempt(
-                store,
-                run_id=sequence.run_id,
-                subject=sequence.subject,
-                number=attempt.number,
-                reviewer=reviewer,
-                request_key=key,
-            )
-            session.say(f"Saved: {attempt.name} of {name} is selected")
+            run_id, subject = sequence.run_id, sequence.subject
+            selected = selected_attempt(store, run_id, subject, reviewer) == attempt.number
+            number = None if selected else attempt.number
+            select_attempt(store, run_id=run_id, subject=subject, number=number, reviewer=reviewer, request_key=key)
+            undone = f"Undone: you have selected no attempt at {name}"
+            session.say(undone if selected else f"Saved: {attempt.name} of {name} is selected")
         session.finish_key(row, key)
 
 
@@ -200,15 +187,6 @@ def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
         body = tag("div", viewed.answer[:LONGEST], cls="jb-evidence")
     else:
         heading = f"{heading}, compared with {before.name}{': unchanged' if _unchanged(before, viewed) else ''}"
-        body = _difference(before.answer or "", viewed.answer)
+        body = difference(before.answer or "", viewed.answer)
     label = tag("div", heading, tag("span", _scores(viewed)), cls="jb-label jb-both-ends")
     return tag("div", label, body, cls="jb-attempt-text")
-
-
-def _difference(old: str, new: str) -> Html:
-    pieces = word_difference(old, new)
-    if pieces is None:
-        note = tag("div", "The texts are too long to compare. This is the later text.", cls="jb-cap")
-        return tag("div", note, tag("div", new[:LONGEST], cls="jb-evidence"))
-    names = {"same": "span", "added": "ins", "removed": "del"}
-    return tag("div", *(tag(names[piece.kind], piece.text) for piece in pieces), cls="jb-evidence jb-difference")

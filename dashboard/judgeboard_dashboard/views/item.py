@@ -21,6 +21,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
+from judgeboard_dashboard.review.correction import correction
 from judgeboard_dashboard.review.drafts import (
     EDIT,
     Done,
@@ -30,6 +31,7 @@ from judgeboard_dashboard.review.drafts import (
     own_review_to_change,
     review_session,
 )
+from judgeboard_dashboard.review.failure_modes import side_fields
 from judgeboard_dashboard.review.fields import QUEUE_KEYS, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
@@ -40,7 +42,6 @@ from judgeboard_dashboard.review.leases import (
     release_leases,
 )
 from judgeboard_dashboard.review.queues import QUEUES, your_queues
-from judgeboard_dashboard.review.schema_form import schema_form
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -184,6 +185,7 @@ def _draw_item(
             f"asked {when(item.asked_at)}" if item.asked_at else None,
         ],
         [
+            *([_flag_choice(actions, item, flag_ids)] if decides and changed is None and len(flag_ids) > 1 else []),
             _undo_choice(session, done, partial(undo_review, store(), session, reviewer)),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
@@ -206,7 +208,8 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
-        over_side=partial(schema_form, actions, item, quality=True),
+        under_answer=partial(correction, actions, item),
+        over_side=partial(side_fields, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
@@ -216,8 +219,6 @@ def _draw_item(
         if confirms is not None:
             question = f"{question} Y: {confirms}, N: {dismisses}"
         choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
-        if changed is None and len(flag_ids) > 1:
-            choices.append(_flag_choice(actions, item, flag_ids))
     else:
         question = (
             "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
@@ -366,12 +367,14 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             keys_choice(actions),
         ],
     )
+    _show_feedback(work)
     if item is not None:
         answer_panes(
             actions,
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
-            over_side=partial(schema_form, actions, item, quality="quality" in work.queue.asked),
+            under_answer=partial(correction, actions, item) if reveal is None or reveal.changing else None,
+            over_side=partial(side_fields, actions, item, quality="quality" in work.queue.asked),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
@@ -442,9 +445,17 @@ def _skip_form(actions: QueueActions) -> None:
         st.rerun()
 
 
+def _show_feedback(work: QueueSession) -> None:
+    """Show how the last review of a training queue compares with the gold label."""
+    if work.queue.training:
+        words = work.feedback or "Training. The gold label of each item is shown here after your review."
+        show(tag("div", words, cls="jb-note jb-training", role="status"))
+
+
 def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
     _show_message(session)
+    _show_feedback(work)
     if work.closed:
         sentence = f"{capital(work.closed)}."
     elif work.done:
