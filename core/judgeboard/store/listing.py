@@ -135,6 +135,8 @@ class KeyedList:
         """Return the id after ``position``, at the end the one before it; nothing is counted."""
         matches = self._gathered()
         query = select(*(self._beside(matches, position, backwards=backwards) for backwards in (True, False)))
+        before: int | None
+        after: int | None
         before, after = self.connection.execute(query).one()
         return before if after is None else after
 
