@@ -419,6 +419,7 @@ REVIEW = _table(
     Column("seconds", Float),
     Column("replaces", BigId, ForeignKey("review.id")),
     Column("request_key", String, nullable=False),
+    Column("bulk", String, comment="The bulk action of which the review is a part."),
     Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
     Column("at", Utc, nullable=False),
     Column("pair_id", BigId, ForeignKey("pair.id")),
@@ -441,6 +442,7 @@ REVIEW = _table(
     Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
     Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
     Index("ix_review_at", "at"),
+    Index("ix_review_bulk", "bulk", "id", **partial("bulk IS NOT NULL")),
     Index("ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")),
     Index("ix_review_in_suite", "id", **partial("in_suite")),
     # Answers that a reviewer was unsure about, read with every page of the queue.
