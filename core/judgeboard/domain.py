@@ -383,6 +383,7 @@ class Grade:
     ``why_differs`` is the reason for another grade than the judge's. ``choices`` and ``texts`` are values of a label
     schema by field, its spans are in ``spans``. ``in_suite``: the corrected answer becomes a case of a suite.
     ``label_implied``: the decision implies the label, the person did not give it.
+    ``modes`` are the names of failure modes.
     """
 
     label: Label | None = None
@@ -398,6 +399,7 @@ class Grade:
     texts: Mapping[str, str] = field(default_factory=dict)
     in_suite: bool = False
     label_implied: bool = False
+    modes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         checked_groundedness(self.groundedness)

@@ -118,6 +118,45 @@ def remove(address: str) -> None:
     click.echo(f"{person.name} may no longer sign in; their reviews are kept")
 
 
+@people_command.command(
+    "link", epilog=options.example("judgeboard people link ann@example.org", "judgeboard people link --remove")
+)
+@click.argument("person", required=False)
+@click.option("--remove", is_flag=True, help="Review under the terminal's own name again.")
+@options.database
+def link(person: str | None, remove: bool) -> None:
+    """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.
+
+    Applies to the user of this terminal. Earlier reviews stay under the terminal's name.
+    """
+    from judgeboard.people.roster import link_person
+
+    if (person is None) != remove:
+        raise click.UsageError("give either PERSON or --remove")
+    linked = link_person(options.open_store(), options.actor(), person, options.actor())
+    click.echo(f"{options.actor()} reviews as {linked.name}")
+
+
+@people_command.command("work", epilog=options.example("judgeboard people work", "judgeboard people work --json"))
+@options.json_and_database
+def people_work() -> None:
+    """Show how much, how fast and how well each person reviews."""
+    from judgeboard.reports.output import text_lines
+    from judgeboard.reports.people import work_table
+    from judgeboard.reviews.person_work import everybodys_work
+
+    with options.open_store().reading() as connection:
+        everybody = everybodys_work(connection)
+    lines = text_lines(work_table(everybody, words=True).without_empty()) if everybody else ["no reviews in queues yet"]
+    figures = ("reviews", "left", "leased", "seconds", "gold", "others", "own", "tests", "training", "drift")
+    people = [
+        {"name": work.person.name, "queues": [each.queue.name for each in work.queues]}
+        | {name: getattr(work, name) for name in figures}
+        for work in everybody
+    ]
+    options.show({"people": people}, lines)
+
+
 @people_command.command("list", epilog=options.example("judgeboard people list --json"))
 @options.json_and_database
 def people_list() -> None:

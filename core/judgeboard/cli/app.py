@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "flag": "database",
     "queue": "queue",
     "schema": "schema",
+    "failure-mode": "failure_mode",
     "adjudicate": "adjudicate",
     "serve": "serve",
     "worker": "serve",

@@ -111,6 +111,18 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
 )
+@click.option(
+    "--test-rate",
+    type=options.FiniteRange(0, 1, max_open=True),
+    default=0.0,
+    metavar="SHARE",
+    help="Probability that reviewers get a test item, an answer with a gold label, unannounced (default: 0).",
+)
+@click.option(
+    "--training",
+    is_flag=True,
+    help="Answers with gold labels, the same for everybody; reviewers see the gold label after each review.",
+)
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
 @click.option(
     "--seed",
@@ -152,7 +164,7 @@ def create(
         order = chosen.pop("order", order)
         rules |= chosen
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
-    orders = orders_of(blind=blind, flagged_only=rules["flagged_only"])
+    orders = orders_of(blind=blind, flagged_only=rules["flagged_only"] and not rules["training"])
     reveal = not rules.pop("no_reveal")
     for grades in ("grades", "optional_grades"):
         rules[grades] = tuple(options.listed(rules[grades]))

@@ -104,6 +104,7 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     """
     from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.leases import split_token
+    from judgeboard.reviews.person_work import feedback_words, training_feedback
     from judgeboard.reviews.queue_decisions import decide_item, preference_at
 
     store = options.open_store()
@@ -117,8 +118,13 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
         **_review(review, schema_of_item(store, split_token(token)[0])),
     )
     judges = _reveal(store, who, decided.review_id) if reveal and decided.reveal else None
-    result = {"review": decided.review_id, "item": decided.item_id, "state": decided.state}
+    with store.reading() as connection:
+        feedback = training_feedback(connection, decided.item_id, decided.review_id)
+    result: dict[str, Any] = {"review": decided.review_id, "item": decided.item_id, "state": decided.state}
     lines = [f"Stored. {_STATES[decided.state.value]}"]
+    if feedback is not None:
+        result |= {"agrees_with_gold": feedback.agrees, "differs_on": feedback.differ_on}
+        lines = [f"Stored. {feedback_words(feedback)}"]
     if judges is not None:
         lines += _revealed_lines(judges, decided.review_id)
     elif decided.reveal and not reveal:

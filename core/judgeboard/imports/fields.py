@@ -131,12 +131,12 @@ def _nested_paths(mapping: Mapping[str, str]) -> Iterator[tuple[str, tuple[str |
                 yield theirs, path
 
 
-def _without(values: dict[str, Any], path: Sequence[str | int]) -> dict[str, Any]:
+def _without(values: dict[str, Any], path: Sequence[Any]) -> dict[str, Any]:
     """Return an object without the value at a path of keys; objects that become empty go with it."""
     key, *rest = path
-    if key not in values or (rest and not isinstance(values[key], dict)):  # type: ignore[index]
+    if key not in values or (rest and not isinstance(values[key], dict)):
         return values
-    inner = _without(values[key], rest) if rest else {}  # type: ignore[index]
+    inner = _without(values[key], rest) if rest else {}
     return {name: inner if name == key else value for name, value in values.items() if name != key or inner}
 
 

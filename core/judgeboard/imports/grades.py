@@ -21,6 +21,7 @@ from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, U
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.pairs import aspects_as_row, aspects_in, shown_word
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
+from judgeboard.store.failure_modes import ensure_modes
 from judgeboard.store.grades import NOT_IMPORTED, GradeOf, insert_grades
 from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
@@ -58,6 +59,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         "spans": ("spans", "highlights"),
         "aspects": ("aspects", "scores", "dimensions"),
         "scale": ("scale",),
+        "failure_modes": ("failure_modes", "failure_mode"),
         "label_schema": ("label_schema", "schema"),
         "fields": ("fields",),
         # Of grades of pairs only: which of the answers, in which order they were shown.
@@ -97,12 +99,14 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             spans=_spans(cells),
             note=cells.text("note"),
             corrected_answer=cells.text("corrected_answer"),
+            modes=_modes(cells),
         )
         schema, fields = cells.text("label_schema"), cells.object("fields") or {}
         if fields and schema is None:
             raise Unusable("label_schema", "fields need the name of their label schema")
-        if not (scores or fields) and (grade.label, grade.groundedness, grade.quality) == (None, None, None):
-            raise Unusable(None, "no grade: give label, groundedness or quality")
+        graded = (grade.label, grade.groundedness, grade.quality) != (None, None, None)
+        if not (scores or fields or grade.modes or graded):
+            raise Unusable(None, "no grade: give label, groundedness, quality or failure_modes")
         at = cells.time("at")
         source = cells.name("source") or self.source
         if not self.seen.add(f"{source or ''}\0{response_id}\0{annotator}"):
@@ -125,6 +129,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             for index, response in known.items()
             if index in grades
         ]
+        ensure_modes(connection, {mode for each in graded for mode in each.imported.grade.modes}, self.actor, now)
         new = insert_grades(connection, graded, self.batch_id, now) if graded else 0
         pair_names = {index: (record.pair_id, record.source) for index, record in preferences.items()}
         pairs = pairs_named(connection, {name for name, _ in pair_names.values()}) if preferences else {}
@@ -148,6 +153,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
                 "annotator": record.annotator,
                 "source": record.source,
                 **grade,
+                **({"failure_modes": list(record.grade.modes)} if record.grade.modes else {}),
                 **scores_as_row("aspects", record.scores),
                 **({"label_schema": record.schema, "fields": dict(record.fields)} if record.fields else {}),
             }
@@ -209,6 +215,16 @@ def _aspect_columns(cells: Cells) -> dict[str, Any]:
         return aspects
     names = (*cells.extra, *(cells.taken[field] for field in ("groundedness", "quality") if field in cells.taken))
     return {name: cells.values[name] for name in names if not (cells.textual and cells.values[name] == "")}
+
+
+def _modes(cells: Cells) -> tuple[str, ...]:
+    """Return the failure modes: a list, or names with a semicolon between them."""
+    given = cells.get("failure_modes")
+    if isinstance(given, str):
+        given = cells.json("failure_modes") if given.startswith("[") else given.split(";")
+    if not isinstance(given or [], list) or not all(isinstance(each, str) and len(each) <= 60 for each in given or ()):
+        raise Unusable("failure_modes", "not a list of names with at most 60 characters")
+    return tuple(sorted({name for each in given or () if (name := " ".join(each.split()))}))
 
 
 def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:

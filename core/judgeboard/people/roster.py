@@ -33,6 +33,7 @@ from judgeboard.store.reviewers import (
     lock_names,
     reviewers_of,
     set_role,
+    set_same_as,
     store_reviewer,
 )
 from judgeboard.store.settings import check_query_types, primary_judge, set_setting
@@ -208,6 +209,26 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
             record_event(connection, "first_seen", tidy, details={"origin": origin})
             known = store_reviewer(connection, origin, tidy)
     return known
+
+
+def link_person(store: Store, user: str, person: str | None, actor: Actor) -> Reviewer:
+    """Let a user of the terminal (``cli:USER``) review as a person from now on; None ends it. Return who they are.
+
+    Their earlier reviews stay under the name of the terminal.
+
+    Raises:
+        NotFound: Nobody has the name ``person``.
+        BadInput: ``person`` is a user of a terminal, or a name cannot be used.
+    """
+    target = None if person is None else people_named(store, [person], new=False)[0]
+    if target is not None and target.origin not in {SIGNED_IN, "page"}:
+        raise BadInput(f"{target.name} is no person on the pages: give the name or the e-mail address used there")
+    with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
+        own = store_reviewer(connection, "cli", checked_name(user))
+        set_same_as(connection, own.id, None if target is None else target.id)
+        details = {"person": None if target is None else target.id, "user": own.id}
+        record_event(connection, "link_person", actor_name(actor), details=details)
+    return target or own
 
 
 def people_named(store: Store, names: Sequence[str], *, new: bool = True) -> list[Reviewer]:

@@ -5,7 +5,7 @@ it has decided already is not decided again.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection
@@ -14,7 +14,7 @@ from judgeboard.domain import Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import NOTHING, Request, checked_request
+from judgeboard.reviews.checks import Request, checked_request
 from judgeboard.reviews.decisions import IMPLIED, VERBS, new_review, own_decisions, replaced_by, withdrawal
 from judgeboard.reviews.outcome import update_states
 from judgeboard.store.drafts import delete_drafts
@@ -81,12 +81,14 @@ def decide_many(
     reviewer: Reviewer,
     decision: Decision,
     bulk_id: str,
+    modes: Collection[str] = (),
     progress: Progress | None = None,
     now: datetime | None = None,
 ) -> BulkDecided:
     """Confirm or dismiss all open flags of many answers, as `decide` does for one; the answers it refuses are counted.
 
-    A label that the decision implies is stored where the reviewer has not graded the answer.
+    Each answer is tagged with the failure ``modes``. A label that the decision implies is stored where the reviewer has
+    not graded the answer.
 
     Raises:
         BadInput: There are more than 10,000 answers, the decision is not confirm or dismiss, or ``bulk_id`` belongs to
@@ -96,11 +98,11 @@ def decide_many(
         raise BadInput("many answers can be confirmed or dismissed, nothing else")
     if len(response_ids) > MOST_ANSWERS:
         raise BadInput(f"at most {MOST_ANSWERS:,} answers are decided at once, not {len(response_ids):,}")
-    request = checked_request(reviewer, f"bulk:{bulk_id}", None, now)
+    request, grade = checked_request(reviewer, f"bulk:{bulk_id}", None, now), Grade(modes=tuple(modes))
     done, seen = BulkDecided(), 0
     for some in batches(sorted(set(response_ids)), PART):
         with allowed(store, reviewer, Action.REVIEW) as connection:
-            done += _decide(connection, some, reviewer, decision, bulk_id, request)
+            done += _decide(connection, some, reviewer, decision, grade, bulk_id, request)
         seen += len(some)
         if progress is not None:
             progress(seen)
@@ -142,6 +144,7 @@ def _decide(
     response_ids: Sequence[int],
     reviewer: Reviewer,
     decision: Decision,
+    grade: Grade,
     bulk_id: str,
     request: Request,
 ) -> BulkDecided:
@@ -161,21 +164,19 @@ def _decide(
     others = reviewed_by_others(connection, flags, reviewer.id)
     labelled = _implied(connection, flags, reviewer)
     reviews: list[NewReview] = []
-    for id_ in flags:
-        review, withdrawals = replaced_by(
-            new_review(
-                connection,
-                responses[id_],
-                decision,
-                Grade(label=IMPLIED[decision], label_implied=True) if id_ in labelled else NOTHING,
-                flag_ids=flag_ids[id_],
-                bulk=bulk_id,
-                seen=(PEOPLE,) if id_ in others else (),
-                **request._asdict() | {"request_key": f"{request.request_key}:{id_}"},
-            ),
-            earlier.get(id_, ()),
-        )
-        reviews += (*withdrawals, review)
+    for some, given in (
+        (flags.keys() - labelled, grade),
+        (labelled, replace(grade, label=IMPLIED[decision], label_implied=True)),
+    ):
+        if not some:
+            continue
+        first = responses[next(iter(some))]
+        checked = new_review(connection, first, decision, given, bulk=bulk_id, seen=(), **request._asdict())
+        for id_ in sorted(some):
+            key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
+            review = replace(checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key)
+            review, withdrawals = replaced_by(review, earlier.get(id_, ()))
+            reviews += (*withdrawals, review)
     insert_reviews(connection, reviews)
     delete_drafts(connection, reviewer.id, flags)
     decided = {flag_id for review in reviews for flag_id in review.flag_ids}

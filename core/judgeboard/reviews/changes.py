@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlalchemy import Connection
 
@@ -26,10 +26,11 @@ from judgeboard.reviews.queues import check_required
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
+from judgeboard.store.notifications import MENTION, mentioned
 from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviewers import Reviewer, people_to_mention
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedResponse,
@@ -366,6 +367,10 @@ def _write(
         request_key=key,
         at=at,
     )
-    details = {"comment": comment_id} | ({} if replaces is None else {"replaces": replaces})
+    details: dict[str, Any] = {"comment": comment_id} | ({} if replaces is None else {"replaces": replaces})
     record_event(connection, kind, reviewer.name, response_id=response_id, details=details, now=at)
+    names = people_to_mention(connection) if "@" in (text or "") else {}
+    if people := [person for person in mentioned(text or "", names) if person != reviewer.id]:
+        details |= {"people": people}
+        record_event(connection, MENTION, reviewer.name, response_id=response_id, details=details, now=at)
     return comment_id

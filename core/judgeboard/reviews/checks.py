@@ -10,9 +10,10 @@ from sqlalchemy import Connection
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS, SCALE
+from judgeboard.store.failure_modes import list_modes
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import LockedResponse, StoredReview, claims_by_judgment, judgment_is_of, replacement_of
-from judgeboard.text import unstorable
+from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()
 MOST_MARKS = 2_000
@@ -79,6 +80,7 @@ def checked_grade(
     if grade.why_differs is not None and judgment_seen_id is None:
         raise BadInput("a reason for differing from the judge needs a verdict that the person saw")
     _check_scores(grade.scores, schema=schema)
+    check_modes(connection, grade.modes)
     spans = tuple(_checked_span(span, response.answer or "") for span in grade.spans or ())
     note = checked_text("the note", grade.note)
     corrected = grade.corrected_answer if checked_text("the corrected answer", grade.corrected_answer) else None
@@ -87,8 +89,24 @@ def checked_grade(
     marks = _checked_marks(connection, grade.claim_marks, response)
     implied = grade.label_implied and grade.label is not None
     return replace(
-        grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks, label_implied=implied
+        grade,
+        spans=spans or None,
+        note=note,
+        corrected_answer=corrected,
+        claim_marks=marks,
+        label_implied=implied,
+        modes=tuple(sorted(set(grade.modes))),
     )
+
+
+def check_modes(connection: Connection, names: Collection[str]) -> None:
+    """Refuse names that are not among the failure modes; retired ones are accepted, because drafts may have them."""
+    if not names:
+        return
+    modes = list_modes(connection)
+    if unknown := sorted(set(names) - modes.keys()):
+        known = some_of([name for name, mode in modes.items() if not mode.retired])
+        raise BadInput(f"there is no failure mode {unknown[0]!r}: {f'choose {known}' if known else 'add it first'}")
 
 
 def checked_text(what: str, text: str | None) -> str | None:

@@ -15,6 +15,7 @@ from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.queues import check_open
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.gold_items import add_training_items
 from judgeboard.store.leases import (
     OFFLINE,
     Lease,
@@ -24,7 +25,7 @@ from judgeboard.store.leases import (
     release_lease,
     renew_lease,
 )
-from judgeboard.store.next_items import add_repeat, take_lease, take_lease_at
+from judgeboard.store.next_items import add_own_item, take_lease, take_lease_at
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import QueueItem, item_by_id
 from judgeboard.store.queues import Queue, may_take_from, queue_by_id, queue_named
@@ -192,8 +193,10 @@ def _next(
     until = _until(queue, now)
     if (leased := _leased_before(connection, queue, reviewer, holding, now, until)) is not None:
         return leased
-    if queue.repeat_rate:
-        add_repeat(connection, queue, reviewer.id, now)
+    if queue.training:
+        add_training_items(connection, queue, reviewer.id, now)
+    if queue.repeat_rate or queue.test_rate:
+        add_own_item(connection, queue, reviewer.id, now)
     lease = take_lease(connection, queue.id, reviewer.id, secrets.token_urlsafe(16), now=now, until=until)
     if lease is None:  # another session of theirs may have taken the last one between these statements
         return _leased_before(connection, queue, reviewer, holding, now, until)

@@ -129,6 +129,8 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
     item = item_by_id(connection, item_id)
     result = outcome(reviews_on(connection, item_id), item.reviews_needed)
     state = result.state
+    if state is ItemState.CONFLICT and item.repeat_for is not None:
+        state = ItemState.AGREED  # nobody adjudicates a repeat or a test item
     if state is ItemState.OPEN and item.state is not ItemState.OPEN and unfinished_beside(connection, item):
         state = ItemState.LEFT  # a later flag added the same answer to the queue again
     set_item_state(connection, item, state, now, leases=result.more if state is ItemState.OPEN else 0)

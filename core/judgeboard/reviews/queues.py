@@ -17,9 +17,11 @@ from judgeboard.stats.estimates import percent
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.gold_items import add_training_items, count_gold
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.leases import own_progress
 from judgeboard.store.queue_filling import (
+    AddedItems,
     any_pairs,
     count_matching,
     count_sampled,
@@ -77,8 +79,10 @@ class QueueRules:
     ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to 1) is the share of
     items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0 to below 1) is the share of randomly
     sampled answers. ``repeat_rate`` (0 to below 1) is the probability that reviewers get one of their own items again
-    after a week. A review must give the ``grades``, unless it is unsure, and may give the ``optional_grades``: label,
-    groundedness, quality, or the name of a rubric's dimension.
+    after a week, ``test_rate`` that of a test item: an answer with a gold label, unannounced. A ``training`` queue has
+    answers with gold labels, all of them for each person in random order, and tells them the gold label after each
+    review; ``max_items`` limits them. A review must give the ``grades``, unless it is unsure, and may give the
+    ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension.
     ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. ``max_items`` (1 to 100,000)
     takes the first of the order when the queue is created, and nothing later. Without ``flagged_only`` the answers are
     flagged or not; in random order they are then a simple random sample. Raises BadInput if a value is outside its
@@ -97,6 +101,8 @@ class QueueRules:
     optional_grades: tuple[str, ...] = ("quality",)
     sampling_rate: float = 0.0
     repeat_rate: float = 0.0
+    test_rate: float = 0.0
+    training: bool = False
     guidelines: str | None = None
     seed: str = "judgeboard"
     lease_seconds: int = 600
@@ -118,11 +124,15 @@ class QueueRules:
         if self.subject == "pairs":
             object.__setattr__(self, "blind_judge", True)
             object.__setattr__(self, "blind_people", True)
+        if self.training:
+            for name, value in (("flagged_only", False), ("blind_people", True), ("order", QueueOrder.RANDOM)):
+                object.__setattr__(self, name, value)
         if not 1 <= self.needed <= MOST_REVIEWS:
             raise BadInput(f"the number of reviews per item must be 1 to {MOST_REVIEWS}, not {self.needed}")
         _check_share("overlap", self.overlap, whole=True)
         _check_share("sampling rate", self.sampling_rate)
         _check_share("repeat rate", self.repeat_rate)
+        _check_share("test rate", self.test_rate)
         if not 10 <= self.lease_seconds <= 86_400:
             raise BadInput(f"a lease lasts from 10 seconds to a day, not {self.lease_seconds} seconds")
         if self.blind_judge and self.order in FROM_SCORES:
@@ -136,13 +146,17 @@ class QueueRules:
         self._check_texts()
 
     def _check_size(self) -> None:
+        if self.subject == "pairs" and (self.training or self.test_rate):
+            raise BadInput("test items and training are for answers, not for pairs")
+        if self.training and (self.test_rate or self.repeat_rate):
+            raise BadInput("a training queue has no test items and no repeats: set both rates to 0")
         if self.max_items is not None and not 1 <= self.max_items <= MOST_ITEMS:
             raise BadInput(f"the number of items must be 1 to {MOST_ITEMS:,}, not {self.max_items:,}")
         if self.flagged_only:
             return
         if self.subject == "pairs":
             raise BadInput("pairs have no flags: leave out the choice of flagged answers")
-        if self.max_items is None:
+        if self.max_items is None and not self.training:
             raise BadInput("a queue of answers, flagged or not, needs a number of items")
         if self.sampling_rate:
             raise BadInput("a queue of answers, flagged or not, takes no share of randomly sampled answers")
@@ -250,7 +264,7 @@ def create_queue(
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
-        if rules.max_items is not None:
+        if rules.max_items is not None and not rules.training:
             row["drawn_from"] = count_matching(
                 connection, rules.where, subject=rules.subject, flagged_only=rules.flagged_only
             )
@@ -263,7 +277,12 @@ def create_queue(
             _check_flags(connection, rules.where, states=rules.flagged_only)
         queue = queue_by_id(connection, queue_id)
         assign(connection, queue.id, [person.id for person in assigned])
-        added = fill_with_pairs(connection, queue, at) if queue.subject == PAIRS else fill_queue(connection, queue, at)
+        if queue.training:
+            added = _fill_training(connection, queue, assigned, at)
+        elif queue.subject == PAIRS:
+            added = fill_with_pairs(connection, queue, at)
+        else:
+            added = fill_queue(connection, queue, at)
         created = CreatedQueue(queue, added.joined + added.sampled, added.sampled, added.short)
         details = {"queue": queue.name, "items": created.joined, "assigned_to": [person.id for person in assigned]}
         if queue.drawn_from is not None:
@@ -320,6 +339,8 @@ def assign_queue(
         added, removed = [person.id for person in add], [person.id for person in remove]
         assign(connection, queue.id, added)
         unassign(connection, queue.id, removed)
+        if queue.training:
+            _fill_training(connection, queue, add, at)
         details = {"queue": queue.name, "assigned_to": added, "removed": removed}
         record_event(connection, "assign_queue", actor_name(by), details=details, now=at)
         return queue
@@ -390,9 +411,10 @@ def queue_progress(
 
 
 def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
-    """Return the rules of a queue, a phrase each; only leads are told about repeats."""
+    """Return the rules of a queue, a phrase each; only leads are told about repeats and test items."""
     noun, subject = ("pair", "pairs") if queue.subject == PAIRS else ("answer", "flagged answers")
     subject = subject if queue.flagged_only else "answers, flagged or not"
+    subject = "answers with a gold label" if queue.training else subject
     if queue.reviews_needed == 1:
         needed = f"1 review of each {noun}"
     elif queue.overlap == 1:
@@ -413,16 +435,20 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         number = min(queue.max_items, queue.drawn_from)
         how = f" (seed {queue.seed!r})" if queue.sort is QueueOrder.RANDOM else ""
         phrases.insert(1, f"{number:,} of {queue.drawn_from:,} that matched{how}")
-    if queue.label_schema is not None:
-        phrases.append(f"label schema {queue.label_schema}")
-    if queue.subject != PAIRS and queue.grades:
-        phrases.append(f"requires {', '.join(queue.grades)}")
-    if queue.subject != PAIRS and queue.optional_grades:
-        phrases.append(f"optional: {', '.join(queue.optional_grades)}")
-    if queue.sampling_rate:
-        phrases.append(f"{percent(queue.sampling_rate)} randomly sampled")
-    if queue.repeat_rate and for_lead:
-        phrases.append(f"{percent(queue.repeat_rate)} repeats of the reviewer's own items after a week")
+    answers = queue.subject != PAIRS
+    more = (
+        (queue.label_schema is not None, f"label schema {queue.label_schema}"),
+        (answers and queue.grades, f"requires {', '.join(queue.grades)}"),
+        (answers and queue.optional_grades, f"optional: {', '.join(queue.optional_grades)}"),
+        (queue.sampling_rate, f"{percent(queue.sampling_rate)} randomly sampled"),
+        (queue.training, "training: the gold label is shown after each review"),
+        (queue.test_rate and for_lead, f"{percent(queue.test_rate)} test items with known gold labels"),
+        (
+            queue.repeat_rate and for_lead,
+            f"{percent(queue.repeat_rate)} repeats of the reviewer's own items after a week",
+        ),
+    )
+    phrases += [phrase for applies, phrase in more if applies]
     seconds = queue.lease_seconds
     return (*phrases, f"leased for {seconds / 60:g} minutes" if seconds >= 60 else f"leased for {seconds} seconds")
 
@@ -455,6 +481,16 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
             for dimension in dimensions_without_scores(connection, dimensions)
         ]
     return sentences
+
+
+def _fill_training(connection: Connection, queue: Queue, people: Sequence[Reviewer], now: datetime) -> AddedItems:
+    """Add the items of a training queue for these people; return how many each of them gets."""
+    golds = count_gold(connection, queue.filter, queue.label_schema_id)
+    if not golds:
+        raise BadInput("no matching answer has a gold label: training needs adjudicated answers")
+    for person in people:
+        add_training_items(connection, queue, person.id, now)
+    return AddedItems(min(golds, queue.max_items or golds), 0, 0)
 
 
 def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
-from judgeboard.stats.estimates import MIN_PAIRS, measured, t_quantile, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import (
     METHOD,
     bootstrapped,
@@ -130,6 +130,19 @@ def mean_paired_change(changes: npt.ArrayLike) -> Estimate:
     groups = grouping(None, rounded.size)
     drawn = resampled_tables(cells.astype(np.int64), distinct.size, groups)
     return bootstrapped(value, rounded.size, drawn @ distinct / rounded.size, groups, "paired; ")
+
+
+def median(values: npt.ArrayLike) -> Estimate:
+    """Return the median of ``values``; the interval is between two order statistics (Conover, 1999, section 3.2)."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    n = ordered.size
+    if n == 0:
+        return unmeasured(0, "no values")
+    value, reach = float(np.median(ordered)), Z * math.sqrt(n) / 2
+    first, last = math.floor(n / 2 - reach), math.ceil(n / 2 + reach)
+    if first < 0 or last >= n:
+        return measured(value, n, reason="no interval: too few values")
+    return measured(value, n, (float(ordered[first]), float(ordered[last])), method="order statistics", unit="value")
 
 
 @dataclass(frozen=True, slots=True)

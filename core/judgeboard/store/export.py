@@ -37,12 +37,13 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.responses import response_of
-from judgeboard.store.reviews import flags_decided
+from judgeboard.store.reviews import flags_decided, modes_of
 from judgeboard.store.statements import record_of
 from judgeboard.store.tables import (
     COMMENT,
     COMPARISON,
     COMPARISON_SCORE,
+    FAILURE_MODE,
     FEEDBACK,
     FLAG,
     GENERATION,
@@ -98,7 +99,7 @@ def _feedback(feedback: Feedback) -> dict[str, Any]:
 
 
 _CHUNK = 1_000
-_KEY = "key"  # the column by which rows are read in chunks
+_KEY = "row_key"  # the column by which rows are read in chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,8 @@ class _Parts:
     """A column with the rows of another table that belong to a row; ``read`` returns them by the row's id."""
 
     name: str
-    read: Callable[[Connection, Sequence[int]], Mapping[int, list[Any]]]
-    value: Callable[[list[Row[Any]]], Any]
+    read: Callable[[Connection, Sequence[int]], Mapping[int, Any]]
+    value: Callable[[Any], Any]
 
 
 # Columns that replace the id of a row of another table.
@@ -396,7 +397,8 @@ def _reviews() -> ExportTable:
         .where(REVIEW.c.response_id.is_not(None))
     )
     flags = _Parts("flags", flags_decided, lambda flags: [_fields(flag, "id", "rule") for flag in flags])
-    plain = _exported(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags)
+    modes = _Parts("failure_modes", modes_of, list)
+    plain = _exported(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags, modes)
     named = [column for column in plain.columns if column.name not in {"choices", "texts", "scores"}]
 
     def rows(connection: Connection) -> Iterator[dict[str, Any]]:
@@ -431,6 +433,7 @@ EXPORTS: Mapping[str, ExportTable] = {
         )
     ),
     "reviews": _reviews(),
+    "failure_modes": _exported(_query(FAILURE_MODE, "id")),
     "label_schemas": _exported(_query(LABEL_SCHEMA, "hash")),
     "comments": _exported(_query(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None))),
     "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs),

@@ -12,7 +12,7 @@ from judgeboard.store.metadata import with_metadata
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, listed
-from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
+from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_FAILURE_MODE, VERSION
 
 
 def value_conditions(*columns: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
@@ -176,9 +176,7 @@ def subquery_conditions(
         conditions.append(without_verdict(connection, where, response_id))
     if where.statuses:
         conditions.append(response_id.in_(_with_latest_status(where)))
-    if where.graded is not None:
-        graded = select(REVIEW.c.response_id).where(has_grade(), is_current())
-        conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
+    conditions += _reviewed(where, response_id)
     if where.response_ids is not None:
         conditions.append(response_id.in_(listed(connection, where.response_ids)))
     if where.metadata:
@@ -193,6 +191,19 @@ def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool
     if side == "none":
         return response_id.not_in(select(FEEDBACK.c.response_id))
     return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback()))
+
+
+def _reviewed(where: RowFilter, response_id: ColumnElement[int]) -> list[ColumnElement[bool]]:
+    """By the current reviews: whether one has a grade, or tags the answer with one of the failure modes."""
+    conditions: list[ColumnElement[bool]] = []
+    if where.graded is not None:
+        graded = select(REVIEW.c.response_id).where(has_grade(), is_current())
+        conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
+    if where.failure_modes:
+        tagged = select(REVIEW.c.response_id).join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
+        of_mode = REVIEW_FAILURE_MODE.c.mode.in_(where.failure_modes), REVIEW.c.response_id.is_not(None)
+        conditions.append(response_id.in_(tagged.where(*of_mode, is_current())))
+    return conditions
 
 
 def _flagged(where: RowFilter) -> Select[tuple[int]]:

@@ -37,6 +37,7 @@ WHERE_FIELDS: dict[str, str] = {
     "min_quality": "lowest quality, 1 to 4",
     "max_quality": "highest quality, 1 to 4",
     "text": "text in question, answer or id",
+    "failure_mode": "failure mode that a person tagged it with",
     "graded": "whether a person graded the answer: yes or no",
     "user": "feedback of the user: down, middle, up, none",
     "judge_side": "score of the judge: low, high, none",
@@ -53,6 +54,7 @@ MANY_FIELDS = {
     "rule": "rules",
     "state": "states",
     "status": "statuses",
+    "failure_mode": "failure_modes",
 }
 _NUMBERS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
 DAY_FIELDS = {"from": "day_from", "to": "day_to"}
@@ -190,6 +192,7 @@ class RowFilter:
     response_ids: tuple[int, ...] | None = None
     kinds: tuple[str, ...] = ()
     metadata: tuple[str, ...] = ()
+    failure_modes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in MANY_FIELDS.values():
@@ -320,6 +323,7 @@ def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
         tuple(f"written by {model}" for model in where.models),
         tuple(f"latest judgment {status}" for status in where.statuses),
         tuple(f"kind {kind.replace('_', ' ')}" for kind in where.kinds),
+        tuple(f"failure mode {mode}" for mode in where.failure_modes),
     )
     words = [" or ".join(values) for values in listed if values]
     words += _judge_words(where, titles)

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, func, insert, literal, select
 
-from judgeboard.domain import ImportedGrade, Label, ResponseKind, Role
+from judgeboard.domain import ImportedGrade, Label, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.store.reviews import fields_json, has_grade, insert_scores, is_current
-from judgeboard.store.statements import batches, insert_or_skip, read_columns
+from judgeboard.store.reviewers import lock_names, reviewers_of, store_reviewer
+from judgeboard.store.reviews import fields_json, has_grade, insert_modes, insert_scores, is_current, is_test
+from judgeboard.store.statements import batches, read_columns
 from judgeboard.store.tables import (
     CURRENT,
     JUDGMENT,
@@ -26,7 +27,6 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_SCORE,
-    REVIEWER,
 )
 from judgeboard.text import iso_z
 
@@ -90,7 +90,7 @@ def graded_reviews(
             .join(REVIEW_SCORE, REVIEW_SCORE.c.review_id == REVIEW.c.id)
             .where(REVIEW_SCORE.c.dimension == dimension, REVIEW_SCORE.c.value.is_not(None))
         )
-    query = query.where(is_current(), REVIEW.c.stage.is_distinct_from("revealed")).order_by(REVIEW.c.id)
+    query = query.where(is_current(), REVIEW.c.stage.is_distinct_from("revealed"), ~is_test()).order_by(REVIEW.c.id)
     responses, reviewers, stages, *grades = read_columns(connection, query)
     return GradedReviews(responses, reviewers, stages, read_grades(grades, len(responses)))
 
@@ -125,7 +125,7 @@ def before_and_after(connection: Connection, version_id: int, grade: str) -> Bef
     """
     latest = [
         select(func.max(of.c.id).label("id"), of.c.response_id, of.c.reviewer_id)
-        .where(is_current(of), of.c.stage == stage, of.c[grade].is_not(None))
+        .where(is_current(of), ~is_test(of), of.c.stage == stage, of.c[grade].is_not(None))
         .group_by(of.c.response_id, of.c.reviewer_id)
         .subquery(stage)
         for stage in ("blind", "revealed")
@@ -218,7 +218,7 @@ def _on_rag_scales(connection: Connection) -> list[_Graded]:
         REVIEW.c.groundedness,
         REVIEW.c.quality,
         REVIEW.c.note,
-    ).where(is_current(), REVIEW.c.quality.is_not(None))
+    ).where(is_current(), REVIEW.c.quality.is_not(None), ~is_test())
     reviews = []
     for response_id, adjudicated, groundedness, quality, note in connection.execute(query.order_by(REVIEW.c.id)):
         scores = {"quality": quality} | ({} if groundedness is None else {"groundedness": groundedness})
@@ -237,7 +237,12 @@ def _on_dimensions(connection: Connection, dimensions: Collection[str]) -> list[
             REVIEW_SCORE.c.value,
         )
         .join(REVIEW_SCORE, REVIEW_SCORE.c.review_id == REVIEW.c.id)
-        .where(is_current(), REVIEW_SCORE.c.value.is_not(None), REVIEW_SCORE.c.dimension.in_(sorted(dimensions)))
+        .where(
+            is_current(),
+            ~is_test(),
+            REVIEW_SCORE.c.value.is_not(None),
+            REVIEW_SCORE.c.dimension.in_(sorted(dimensions)),
+        )
     )
     scores: dict[int, dict[str, float]] = defaultdict(dict)
     about: dict[int, tuple[int, bool, str | None]] = {}
@@ -295,8 +300,8 @@ def _example(connection: Connection, review: _Graded) -> Example:
 
 
 ORIGIN = "import"
-# Fields of a grade that no file has.
-NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite", "label_implied"}
+# Fields of a grade that no file has, or that have other names in files.
+NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite", "label_implied", "modes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +320,7 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
     The same grade (response, annotator, content) is stored once. Another grade of the same annotator on the same
     response replaces the current one.
     """
-    reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades}, now)
+    reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
     keyed = {_request_key(grade): grade for grade in grades}
     known = set(connection.execute(select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keyed))).scalars())
     left = {key: grade for key, grade in keyed.items() if key not in known}
@@ -330,18 +335,23 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
             for pair, key in first.items()
         ]
         ids = connection.execute(insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True), rows).scalars()
-        insert_scores(
-            connection, {id_: keyed[key].imported.scores for id_, key in zip(ids, first.values(), strict=True)}
-        )
+        imported = {id_: keyed[key].imported for id_, key in zip(ids, first.values(), strict=True)}
+        insert_scores(connection, {id_: each.scores for id_, each in imported.items()})
+        insert_modes(connection, {id_: each.grade.modes for id_, each in imported.items()})
     return new
 
 
-def imported_reviewers(connection: Connection, names: Collection[str], now: datetime) -> dict[str, int]:
-    """Return the ids of the imported reviewers of these names, storing new ones."""
-    rows = [{"origin": ORIGIN, "name": name, "role": Role.REVIEWER, "created_at": now} for name in sorted(names)]
-    connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), rows)
-    query = select(REVIEWER.c.name, REVIEWER.c.id).where(REVIEWER.c.origin == ORIGIN, REVIEWER.c.name.in_(names))
-    return {row.name: row.id for row in connection.execute(query)}
+def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
+    """Return the ids of the imported reviewers of these names, storing new ones; "ines" and "Ines" are one person."""
+    lock_names(connection)
+    known = {person.name: person.id for person in reviewers_of(connection, ORIGIN)}
+    folded: dict[str, int] = {}
+    for name, id_ in known.items():
+        folded.setdefault(name.casefold(), id_)
+    new = {name.casefold(): name for name in sorted(names, reverse=True) if name.casefold() not in folded}
+    for name in sorted(new.values()):
+        folded[name.casefold()] = store_reviewer(connection, ORIGIN, name).id
+    return {name: known.get(name, folded[name.casefold()]) for name in names}
 
 
 def _current_reviews(connection: Connection, pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
@@ -378,7 +388,7 @@ def _request_key(grade: GradeOf) -> str:
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
     fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}
-    content += [fields] if fields else []
+    content += [each for each in (fields, grade.imported.grade.modes) if each]
     at = None if grade.imported.at is None else iso_z(grade.imported.at)
     text = json.dumps([*content, at], sort_keys=True, separators=(",", ":"))
     return f"import:{hashlib.sha256(text.encode()).hexdigest()}"

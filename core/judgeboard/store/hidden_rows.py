@@ -61,6 +61,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "judgment_review": ("judgment_id", "judgment"),
     "review_score": ("review_id", "review"),
     "review_flag": ("review_id", "review"),
+    "review_failure_mode": ("review_id", "review"),
     "comparison_score": ("comparison_id", "comparison"),
     "preference_score": ("review_id", "review"),
 }
@@ -69,7 +70,7 @@ OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
         *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
-        "label_schema",
+        *("label_schema", "failure_mode"),
         "draft",  # is read by its author alone
     }
 )

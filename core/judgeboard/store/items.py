@@ -15,7 +15,7 @@ from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, view
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from
 from judgeboard.store.responses import feedback_words
-from judgeboard.store.reviews import is_current, marks_from
+from judgeboard.store.reviews import is_current, marks_from, modes_of
 from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import columns_of, record_of
@@ -148,6 +148,7 @@ class ItemReview:
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: str | None = None
     label_implied: bool = False
+    modes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +391,7 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
         links = select(REVIEW_FLAG).where(REVIEW_FLAG.c.review_id.in_([row.id for row in rows]))
         for link in connection.execute(with_hidden_rows(links.order_by(REVIEW_FLAG.c.flag_id))):
             flags.setdefault(link.review_id, []).append(link.flag_id)
+    modes = modes_of(connection, [row.id for row in rows])
     reviews = tuple(
         record_of(
             ItemReview,
@@ -397,6 +399,7 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
             flag_ids=tuple(flags.get(row.id, ())),
             spans=None if row.spans is None else tuple(row.spans),
             claim_marks=marks_from(row.claim_marks),
+            modes=modes.get(row.id, ()),
             stands=bool(row.stands),
         )
         for row in rows

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_
 
 from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.random_sample import sampling_number
+from judgeboard.store.gold_items import add_test
 from judgeboard.store.leases import UNUSED, Lease, assign_lease, release_lease
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import NewItem, insert_items, item_by_id
@@ -17,20 +18,28 @@ from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_F
 EARLIEST = timedelta(days=7)
 
 
-def add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
-    """Add a repeat of an item that a reviewer has reviewed, at the queue's repeat rate; return the new item.
+def add_own_item(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
+    """Add a test item or a repeat for a reviewer, at the queue's rates; return the new item.
 
-    The repeated item is the oldest that the reviewer reviewed in this queue, at least a week ago, and that has no
-    repeat yet. A random number from the queue's seed, the reviewer and their number of finished items decides. Each
-    number adds at most one repeat, also if that is then leased ahead, released or skipped.
+    A random number from the queue's seed, the reviewer and their number of finished items decides. Each number adds at
+    most one item, also if that is then leased ahead, released or skipped.
     """
     done = connection.execute(
         select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
     ).scalar_one()
-    if sampling_number(f"{queue.seed}:again", str(reviewer_id), str(done)) >= queue.repeat_rate:
+    drawn = {
+        what: sampling_number(f"{queue.seed}:{what}", str(reviewer_id), str(done))
+        for what in ("test", "which", "again")
+    }
+    test, repeat = drawn["test"] < queue.test_rate, drawn["again"] < queue.repeat_rate
+    if not (test or repeat) or _has_open_repeat(connection, queue, reviewer_id):
         return None
-    if _has_open_repeat(connection, queue, reviewer_id):
-        return None
+    item = add_test(connection, queue, reviewer_id, drawn["which"], now) if test else None
+    return _add_repeat(connection, queue, reviewer_id, now) if item is None and repeat else item
+
+
+def _add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
+    """Add a repeat of the oldest item that a reviewer reviewed in a queue, at least a week ago, without one yet."""
     again = QUEUE_ITEM.alias("again")
     served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id)
     query = (

@@ -11,7 +11,15 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from judgeboard.domain import Decision, DimensionScore, Grade, Preference, Shown, Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
-from judgeboard.store.reviews import DecidedFlag, fields_from, flags_decided, has_grade, is_current, marks_from
+from judgeboard.store.reviews import (
+    DecidedFlag,
+    fields_from,
+    flags_decided,
+    has_grade,
+    is_current,
+    marks_from,
+    modes_of,
+)
 from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import PAIR, PREFERENCE_SCORE, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
 
@@ -122,6 +130,7 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
         spans=None if row.spans is None else tuple(row.spans),
         scores=tuple(DimensionScore(score.dimension, score.value, score.scale) for score in scores),
         claim_marks=marks_from(row.claim_marks),
+        modes=modes_of(connection, [review_id]).get(review_id, ()),
         **fields_from(row),
     )
     return record_of(WholeReview, row, grade=grade, stands=bool(row.stands))

@@ -152,7 +152,7 @@ def _store_batch(
     connection: Connection, preferences: Sequence[PreferenceOf], batch_id: int | None, now: datetime
 ) -> list[bool]:
     imported = [each.preference for each in preferences]
-    reviewers = imported_reviewers(connection, {each.annotator for each in imported}, now)
+    reviewers = imported_reviewers(connection, {each.annotator for each in imported})
     owners = [(each.pair_id, reviewers[each.preference.annotator], each.preference.shown) for each in preferences]
     current = _current_at(connection, owners)
     keys = [_request_key(each) for each in preferences]

@@ -122,6 +122,8 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
     if not response_ids or not any_open_queue(connection):
         return
     for queue in list_queues(connection, only_open=True, subject=ANSWERS):
+        if queue.training:
+            continue
         changed = False
         for some in batches(sorted(response_ids)):
             changed |= _follow(connection, queue, some, now)

@@ -56,6 +56,7 @@ class QueueItem:
     position: float
     sampled: bool
     repeat_for: int | None
+    test: bool
     state: ItemState
 
 
@@ -70,6 +71,7 @@ class NewItem:
     flag_ids: tuple[int, ...] = ()
     sampled: bool = False
     repeat_for: int | None = None
+    test: bool = False
 
 
 _COLUMNS = columns_of(QueueItem, QUEUE_ITEM)

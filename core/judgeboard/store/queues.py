@@ -48,7 +48,8 @@ class Queue:
     """A queue as stored: which items it has (``subject`` answers or pairs, ``filter``) and how they are reviewed.
 
     ``overlap`` is the share of items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate`` is
-    the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again.
+    the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again,
+    ``test_rate`` that of an unannounced test item. A ``training`` queue has answers with gold labels, for each person.
     A review must give the ``grades``, unless it is unsure; it may give the ``optional_grades``. ``label_schema`` is the
     title of the schema that reviewers fill in ("support v2"), None for the grades alone. A queue of ``max_items`` has
     the first of the ``drawn_from`` answers or pairs that matched when it was created.
@@ -73,6 +74,8 @@ class Queue:
     drawn_from: int | None
     sampling_rate: float
     repeat_rate: float
+    test_rate: float
+    training: bool
     lease_seconds: int
     guidelines: str | None
     created_by: str
@@ -165,6 +168,17 @@ def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
     ids = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = reviewers_by_id(connection, connection.execute(ids).scalars().all())
     return sorted(people, key=lambda each: (each.name, each.origin))
+
+
+def queues_by_person(connection: Connection) -> dict[int, list[Queue]]:
+    """Return the open queues that are assigned to each person (by id), the oldest first."""
+    queues: dict[int, list[Queue]] = {}
+    query = _QUEUES.add_columns(QUEUE_ASSIGNMENT.c.reviewer_id.label("assignee")).join(
+        QUEUE_ASSIGNMENT, QUEUE_ASSIGNMENT.c.queue_id == QUEUE.c.id
+    )
+    for row in connection.execute(query.where(QUEUE.c.state == QueueState.OPEN.value).order_by(QUEUE.c.id)):
+        queues.setdefault(row.assignee, []).append(_queue(row))
+    return queues
 
 
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:

@@ -28,7 +28,15 @@ class Reviewer:
 
 
 def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | None:
-    """Return a reviewer, or None; without an exact match, the first person whose name differs only by case."""
+    """Return a reviewer, or None; without an exact match, the first person whose name differs only by case.
+
+    A user of the terminal who is linked to a person is that person.
+    """
+    if origin == "cli":
+        linked = REVIEWER.alias("linked")
+        same_as = select(linked.c.same_as).where(linked.c.origin == origin, linked.c.name == name)
+        if person := _people(connection, REVIEWER.c.id == same_as.scalar_subquery()):
+            return person[0]
     exact = _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)
     if exact:
         return exact[0]
@@ -61,6 +69,11 @@ def reviewers_of(connection: Connection, origin: str, *, lock: bool = False) -> 
 def set_role(connection: Connection, reviewer_id: int, role: Role) -> None:
     """Store what a person may do from now on."""
     connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(role=role))
+
+
+def set_same_as(connection: Connection, reviewer_id: int, person_id: int | None) -> None:
+    """Store as whom a user of the terminal reviews; None: as themselves."""
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(same_as=person_id))
 
 
 def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:
@@ -96,6 +109,12 @@ def reviewer_names(connection: Connection) -> dict[int, str]:
     return {
         person.id: person.name if names[person.name] == 1 else f"{person.name} ({person.origin})" for person in people
     }
+
+
+def people_to_mention(connection: Connection) -> dict[int, str]:
+    """Return the names, by id, of everybody who may be mentioned: not the authors of imported grades."""
+    people = _people(connection, REVIEWER.c.origin != "import", REVIEWER.c.role != Role.NONE)
+    return {person.id: person.name.removeprefix("cli:") for person in people}
 
 
 def _people(connection: Connection, *conditions: ColumnElement[bool], lock: bool = False) -> list[Reviewer]:

@@ -31,8 +31,10 @@ from judgeboard.store.tables import (
     JUDGMENT,
     PAIR,
     PREFERENCE_SCORE,
+    QUEUE_ITEM,
     RESPONSE,
     REVIEW,
+    REVIEW_FAILURE_MODE,
     REVIEW_FLAG,
     REVIEW_SCORE,
     REVIEWER,
@@ -69,6 +71,11 @@ def graded_by(connection: Connection, response_ids: Collection[int], reviewer_id
 def has_grade(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition under which a review carries a grade: a label, a groundedness or a quality."""
     return or_(review.c.label.is_not(None), review.c.groundedness.is_not(None), review.c.quality.is_not(None))
+
+
+def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
+    """Return the condition that a review is of a test or training item: it counts in no figure of answers."""
+    return exists().where(QUEUE_ITEM.c.id == review.c.queue_item_id, QUEUE_ITEM.c.test.is_(True))
 
 
 def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
@@ -322,6 +329,7 @@ def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list
     if flags:
         connection.execute(insert(REVIEW_FLAG), flags)
     insert_scores(connection, {id_: review.grade.scores for id_, review in by_id.items()})
+    insert_modes(connection, {id_: review.grade.modes for id_, review in by_id.items()})
     insert_preferences(connection, {id_: review.preferences for id_, review in by_id.items()})
     return ids
 
@@ -335,6 +343,22 @@ def insert_scores(connection: Connection, reviews: Mapping[int, Iterable[Dimensi
     ]
     if rows:
         connection.execute(insert(REVIEW_SCORE), rows)
+
+
+def insert_modes(connection: Connection, reviews: Mapping[int, Iterable[str]]) -> None:
+    """Write the failure modes of reviews (by id)."""
+    rows = [{"review_id": review_id, "mode": mode} for review_id, modes in reviews.items() for mode in modes]
+    if rows:
+        connection.execute(insert(REVIEW_FAILURE_MODE), rows)
+
+
+def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """Return the failure modes of those of these reviews that have any, by name."""
+    modes: dict[int, tuple[str, ...]] = {}
+    query = select(REVIEW_FAILURE_MODE).order_by(REVIEW_FAILURE_MODE.c.mode)
+    for row in rows_with(connection, query, REVIEW_FAILURE_MODE.c.review_id, review_ids):
+        modes[row.review_id] = (*modes.get(row.review_id, ()), row.mode)
+    return modes
 
 
 def insert_preferences(connection: Connection, reviews: Mapping[int, Mapping[str, AspectPreference]]) -> None:

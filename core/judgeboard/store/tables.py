@@ -384,6 +384,8 @@ REVIEWER = _table(
     Column("name", String, nullable=False),
     Column("role", String, nullable=False, default="reviewer"),
     Column("created_at", Utc, nullable=False),
+    Column("same_as", BigId, ForeignKey("reviewer.id"), comment="The person as whom this terminal user reviews."),
+    Column("notified_until", BigId, comment="The id of the last event that the person has read."),
     UniqueConstraint("origin", "name"),
     comment="A person, identified by the name and its origin, such as cli, import or oidc.",
 )
@@ -443,6 +445,7 @@ REVIEW = _table(
     Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
     Index("ix_review_at", "at"),
     Index("ix_review_bulk", "bulk", "id", **partial("bulk IS NOT NULL")),
+    Index("ix_review_gold", "response_id", "id", **partial("stage = 'adjudication'")),
     Index("ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")),
     Index("ix_review_in_suite", "id", **partial("in_suite")),
     # Answers that a reviewer was unsure about, read with every page of the queue.
@@ -466,6 +469,27 @@ REVIEW_SCORE = _table(
     Column("value", Float),
     Column("scale", String, nullable=False),
     comment="A reviewer's score on a dimension, with its scale.",
+)
+
+FAILURE_MODE = _table(
+    "failure_mode",
+    Column("name", String, nullable=False),
+    Column("description", String),
+    Column("key", String, comment="The letter that chooses it, together with Shift."),
+    Column("retired", Boolean, nullable=False, default=False),
+    Column("by", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    Index("ix_failure_mode_name", "name", "id"),
+    comment="A kind of failure that reviewers tag answers with; the latest row of a name counts.",
+)
+
+REVIEW_FAILURE_MODE = Table(
+    "review_failure_mode",
+    METADATA,
+    Column("review_id", BigId, ForeignKey("review.id"), primary_key=True),
+    Column("mode", String, primary_key=True),
+    Index("ix_review_failure_mode_mode", "mode", "review_id"),
+    comment="A failure mode that a review tags its answer with, by name.",
 )
 
 JOB = Table(
@@ -702,6 +726,8 @@ QUEUE = _table(
     ),
     Column("sampling_rate", Float, nullable=False, default=0.0),
     Column("repeat_rate", Float, nullable=False, default=0.0),
+    Column("test_rate", Float, nullable=False, default=0.0),
+    Column("training", Boolean, nullable=False, default=False),
     Column("lease_seconds", Integer, nullable=False, default=600),
     Column("guidelines", String),
     Column("label_schema_id", BigId, ForeignKey("label_schema.id")),
@@ -711,10 +737,11 @@ QUEUE = _table(
     CheckConstraint("subject IN ('answers', 'pairs')", name="subject"),
     CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
     CheckConstraint("max_items IS NULL OR max_items >= 1", name="max_items"),
-    CheckConstraint("flagged_only OR max_items IS NOT NULL", name="flagged_only"),
+    CheckConstraint("flagged_only OR training OR max_items IS NOT NULL", name="flagged_only"),
     CheckConstraint("overlap >= 0 AND overlap <= 1", name="overlap"),
     CheckConstraint("sampling_rate >= 0 AND sampling_rate < 1", name="sampling_rate"),
     CheckConstraint("repeat_rate >= 0 AND repeat_rate < 1", name="repeat_rate"),
+    CheckConstraint("test_rate >= 0 AND test_rate < 1", name="test_rate"),
     comment="A named queue and its rules; only its state changes. Open flags outside queues have no row here.",
 )
 
@@ -736,6 +763,7 @@ QUEUE_ITEM = _table(
     Column("position", Float, nullable=False, comment="Lower comes first."),
     Column("sampled", Boolean, nullable=False, default=False, comment="Drawn at random."),
     Column("repeat_for", BigId, ForeignKey("reviewer.id"), comment="A repeat for one person; it decides nothing."),
+    Column("test", Boolean, nullable=False, default=False, comment="The item of `repeat_for` has a gold label."),
     Column("state", one_of(ItemState, "state"), nullable=False, default="open"),
     Column("joined_at", Utc, nullable=False),
     CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),

@@ -58,6 +58,8 @@ APPEND_ONLY: tuple[Table, ...] = (
     tables.REVIEW,
     tables.REVIEW_SCORE,
     tables.REVIEW_FLAG,
+    tables.FAILURE_MODE,
+    tables.REVIEW_FAILURE_MODE,
     tables.EVENT,
     tables.PAIR,
     tables.COMPARISON,

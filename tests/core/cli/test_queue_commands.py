@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.domain import Label
 from judging_log import address
 from pair_log import add_pairs
-from queue_case import QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 
 
 @pytest.fixture
@@ -251,3 +252,28 @@ def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
     assert "must review this item blind first" in typed("bob", "adjudicate", item, code=2)
     assert "secret" in typed("lead", "adjudicate", item)
+
+
+def test_training_tells_the_gold_label_and_people_work_shows_how_each_person_reviews(
+    case: QueueCase, typed: Typed
+) -> None:
+    case.flagged(0.1)
+    case.queue("gold", needed=2)
+    case.review(case.mara, CONFIRM, "gold", label=Label.HALLUCINATED)
+    disputed = case.review(case.jon, DISMISS, "gold", label=Label.GROUNDED)
+    case.adjudicate(disputed.item_id, CONFIRM, "the fee is made up", label=Label.HALLUCINATED)
+    typed("lead", "queue", "create", "t", "--training", "--grades", "label")
+    assert "reviews as Ada" in typed("ann", "people", "link", "ada")
+    token = typed("ann", "queue", "next", "t", "--json")["token"]
+    decided = typed("ann", "queue", "decide", token, "confirm", "--label", "grounded")
+    assert "Differs from the gold label on label. Gold label: confirmed, hallucinated." in decided
+    assert "Reason: the fee is made up" in decided
+    people = typed("lead", "people", "work", "--json")["people"]
+    assert {each["name"]: (each["gold"]["value"], each["training"]["value"]) for each in people} == {
+        "Ada": (None, 0),  # also as the terminal's user ann
+        "Jon": (0, None),
+        "Mara": (1, None),
+    }
+    assert "100 % [21, 100], n = 1" in typed("lead", "people", "work")
+    assert "cli:ann reviews as cli:ann" in typed("ann", "people", "link", "--remove")
+    assert "is no person on the pages" in typed("bob", "people", "link", "cli:ann", code=2)

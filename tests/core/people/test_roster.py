@@ -10,7 +10,8 @@ from judgeboard.people.roster import add_person, admit, change_role, ensure_revi
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.reviewers import Reviewer, graders_by_name, store_reviewer
+from judgeboard.store.grades import imported_reviewers
+from judgeboard.store.reviewers import Reviewer, graders_by_name, reviewers_of, store_reviewer
 from review_case import ReviewCase, flagged_case
 
 ANN, BOB = "ann@example.org", "bob@example.org"
@@ -150,3 +151,14 @@ def test_the_list_says_who_may_what_and_when_they_were_here(store: Store) -> Non
     ]
     seen = {(line.person.origin, line.person.name): line.last_seen is not None for line in lines}
     assert seen == {("oidc", ANN): True, ("oidc", BOB): False, ("import", BOB): False}
+
+
+def test_annotators_of_imports_are_one_person_whatever_the_case(store: Store) -> None:
+    with store.writing() as connection:
+        first = imported_reviewers(connection, {"ines", "Ines", "Zoë"})
+    with store.writing() as connection:
+        again = imported_reviewers(connection, {"INES", "ZOË", "Ola"})
+        everybody = [person.name for person in reviewers_of(connection, "import")]
+    assert first["ines"] == first["Ines"] == again["INES"]
+    assert first["Zoë"] == again["ZOË"] != again["Ola"]
+    assert everybody == ["Ines", "Zoë", "Ola"]

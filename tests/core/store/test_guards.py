@@ -19,6 +19,8 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "judgment_score": {"judgment_id": 1, "dimension": "accuracy", "scale": "1-5", "reasoning": "x"},
     "review_score": {"review_id": 1, "dimension": "accuracy", "scale": "1-5"},
     "review_flag": {"review_id": 1, "flag_id": 1},
+    "failure_mode": {"name": "m", "description": "d", "key": "K", "retired": False, "by": "m", "at": NOW},
+    "review_failure_mode": {"review_id": 1, "mode": "m"},
     "label_schema": {"name": "s", "number": 1, "fields": [{"name": "f"}], "hash": "h", "created_by": "m"}
     | {"created_at": NOW},
     "run": {"kind": "judge", "actor": "test", "started_at": NOW, "state": "running", "filter": {}},
@@ -60,7 +62,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     | {"created_at": NOW},
     "suite_case": {"suite_run_id": 1, "position": 0, "case_key": "k", "created_at": NOW},
     "queue": {"name": "q", "subject": "answers", "filter": {}, "sort": "oldest", "grades": [], "created_by": "m"}
-    | {"reveal": False, "created_at": NOW},
+    | {"reveal": False, "flagged_only": False, "max_items": 1, "created_at": NOW},
     "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
     "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
     "comment": {"response_id": 1, "reviewer_id": 1, "text": "t", "request_key": "k", "at": NOW},

@@ -37,6 +37,7 @@ ITEM = QUEUE_ITEM
 OF_WRITERS = {
     *(
         "actor",
+        "person_id",
         "answers",
         "at",
         "batch_id",
@@ -56,7 +57,7 @@ OF_WRITERS = {
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()
-OF_STATEMENTS = {"query", "row_filter", "table", "which", "order"}
+OF_STATEMENTS = {"query", "of", "row_filter", "table", "which", "order"}
 """Parameters of functions that make or run a statement of their caller's."""
 
 
@@ -205,6 +206,11 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "where": where,
         "words": "mark",
         "flag_state": FlagState.OPEN,
+        "field": "tenant",
+        "fields": ("tenant",),
+        "value": "v",
+        "since": NOW - timedelta(days=1),
+        "reviews": (),
     }
 
 

@@ -1,0 +1,83 @@
+"""``judgeboard failure-mode``: the list of failure modes, their counts, and suggestions from notes."""
+
+import click
+
+from judgeboard.cli import options
+
+
+@click.group(
+    epilog=options.example(
+        "judgeboard failure-mode add 'wrong entity' --description 'Mixes up people or products' --key P",
+        "judgeboard failure-mode counts --by week",
+    )
+)
+def failure_mode_command() -> None:
+    """Keep the list of failure modes that reviewers tag answers with, and count them.
+
+    An answer can have several. Leads add and retire modes; a retired one is offered no more, and its tags stay.
+    """
+
+
+@failure_mode_command.command("add", epilog=options.example("judgeboard failure-mode add 'outdated source' --key O"))
+@click.argument("name")
+@click.option("--description", help="One sentence that tells reviewers when to choose it.")
+@click.option("--key", help="Letter that chooses it on the review screen together with Shift (not C or R).")
+@options.json_and_database
+def add(name: str, description: str | None, key: str | None) -> None:
+    """Add a failure mode, or change the one called NAME."""
+    from judgeboard.reviews.failure_modes import add_mode
+
+    mode = add_mode(options.open_store(), name, description, key=key, by=options.actor())
+    options.show(mode, [f"{mode.name} is in the list. Next: tag answers with it on the review screen."])
+
+
+@failure_mode_command.command("retire", epilog=options.example("judgeboard failure-mode retire 'outdated source'"))
+@click.argument("name")
+@options.json_and_database
+def retire(name: str) -> None:
+    """Offer the failure mode called NAME no more; `add` restores it."""
+    from judgeboard.reviews.failure_modes import retire_mode
+
+    mode = retire_mode(options.open_store(), name, by=options.actor())
+    options.show(mode, [f"{mode.name} is retired; its tags stay."])
+
+
+@failure_mode_command.command("list", epilog=options.example("judgeboard failure-mode list"))
+@options.json_and_database
+def list_() -> None:
+    """List all failure modes, and the words that are frequent in notes without one."""
+    from judgeboard.reports.output import Column, Table, text_lines
+    from judgeboard.reviews.failure_modes import suggested_modes
+    from judgeboard.store.failure_modes import list_modes
+
+    store = options.open_store()
+    with options.seen(store).reading() as connection:
+        modes, suggestions = list(list_modes(connection).values()), suggested_modes(connection)
+    rows = tuple((mode.name, mode.key, "retired" if mode.retired else "", mode.description) for mode in modes)
+    columns = tuple(map(Column, ("Failure mode", "Key", "State", "Description")))
+    lines = list(text_lines(Table(columns, rows))) if rows else ["There are no failure modes yet."]
+    lines += [f"Frequent in notes: {each.words} ({each.notes} notes)" for each in suggestions]
+    options.show({"failure_modes": modes, "suggestions": suggestions}, lines)
+
+
+@failure_mode_command.command("counts", epilog=options.example("judgeboard failure-mode counts --by week --json"))
+@click.option(
+    "--by",
+    type=click.Choice(["query_type", "judge_version", "week"]),
+    default="query_type",
+    show_default=True,
+    help="Group of answers in which they are counted.",
+)
+@options.json_and_database
+def counts(by: str) -> None:
+    """Count the tagged answers per group, and their share among the reviewed answers of the group."""
+    from judgeboard.reports.output import Column, Table, text_lines
+    from judgeboard.reviews.failure_modes import GROUPS, failure_mode_counts
+
+    group = next(each for each in GROUPS if each == by)
+    with options.seen(options.open_store()).reading() as connection:
+        counted = failure_mode_counts(connection, group)
+    columns = (Column(GROUPS[group]), Column("Failure mode"), Column("Answers", "count"))
+    share = Column("Share of reviewed", "share estimate")
+    rows = tuple((each.group, each.mode, each.answers, each.share) for each in counted)
+    options.show({"by": by, "counts": counted}, text_lines(Table((*columns, share), rows)))

@@ -1,0 +1,276 @@
+"""How a person reviews: how much, how fast, and how far they agree with gold labels, themselves and others."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import Decision, Estimate
+from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.reviews.outcome import differences
+from judgeboard.reviews.queues import check_open
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.means import difference_of_means, median
+from judgeboard.stats.proportions import share
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.gold_items import add_training_items
+from judgeboard.store.leases import active_leases, own_progress, release_lease
+from judgeboard.store.person_reviews import (
+    ComparedReviews,
+    GivenReview,
+    compared_reviews,
+    given_reviews,
+    gold_review,
+    reviewers_in_queues,
+    reviews_by_day,
+)
+from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
+from judgeboard.store.queues import (
+    Queue,
+    assign,
+    assigned_queues,
+    list_queues,
+    may_take_from,
+    queue_by_id,
+    queues_by_person,
+    unassign,
+)
+from judgeboard.store.reviewers import Reviewer, reviewers_by_id
+
+DAYS = 14  # days of the progress
+RECENT = timedelta(days=30)  # what drift compares with everything before
+STREAK_REVIEWS = 10  # so many equal decisions in a row are a streak …
+STREAK_SECONDS = 5  # … if each took less than this on average
+LONGEST_STREAKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Streak:
+    """Equal decisions in a row, faster than most answers can be read: ``reviews`` of them in ``seconds``."""
+
+    decision: Decision
+    reviews: int
+    seconds: float
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWork:
+    """A person's work in a queue: items done, and left for them now (counted up to 1,000)."""
+
+    queue: Queue
+    done: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class PersonWork:
+    """The work of a person; all figures but ``days`` and ``queues`` are of their latest 1,000 reviews.
+
+    Two reviews agree unless they would be in conflict in a queue. ``gold`` compares with adjudications by others,
+    ``own`` with their first review of repeated items, ``others`` with other people on the same items, ``tests`` with
+    the gold labels of unannounced test items, ``training`` with those of training queues. ``drift`` is agreement with
+    others in the last 30 days, less that before. ``seconds`` is the median per item. ``leased`` counts items that they
+    have leased now.
+    """
+
+    person: Reviewer
+    reviews: int
+    seconds: Estimate
+    gold: Estimate
+    own: Estimate
+    others: Estimate
+    tests: Estimate
+    training: Estimate
+    drift: Estimate
+    leased: int
+    days: tuple[tuple[date, int], ...]
+    queues: tuple[QueueWork, ...]
+    streaks: tuple[Streak, ...]
+
+    @property
+    def left(self) -> int:
+        """Items left in their queues."""
+        return sum(work.left for work in self.queues)
+
+
+def person_work(connection: Connection, person: Reviewer, *, now: datetime | None = None) -> PersonWork:
+    """Return the work of one person, with the open queues that they may review."""
+    at = now or datetime.now(UTC)
+    queues = [
+        queue for queue in list_queues(connection, only_open=True) if may_take_from(connection, queue.id, person.id)
+    ]
+    return _work(connection, person, queues, at)
+
+
+def everybodys_work(connection: Connection, *, now: datetime | None = None) -> list[PersonWork]:
+    """Return the work of everybody who reviewed in a queue or to whom an open one is assigned, by name.
+
+    ``queues`` are the open ones that are assigned to them.
+    """
+    at = now or datetime.now(UTC)
+    assigned = queues_by_person(connection)
+    people = reviewers_by_id(connection, {*reviewers_in_queues(connection), *assigned})
+    work = [_work(connection, person, assigned.get(person.id, []), at) for person in people]
+    return sorted(work, key=lambda each: (each.person.name.casefold(), each.person.id))
+
+
+def reassign(
+    store: Store, *, by: Actor, person: Reviewer, to: Reviewer, queues: Sequence[str] = (), now: datetime | None = None
+) -> list[str]:
+    """Assign a person's open queues, or those of these names, to another person; return the names of the queues.
+
+    The person's leases in them end, so that the other one gets these items too. Their reviews stay theirs.
+    """
+    at = now or datetime.now(UTC)
+    with allowed(store, by, Action.ASSIGN) as connection:
+        moved = [queue for queue in assigned_queues(connection, person.id) if not queues or queue.name in queues]
+        for queue in moved:
+            check_open(queue)
+            assign(connection, queue.id, [to.id])
+            unassign(connection, queue.id, [person.id])
+            if queue.training:
+                add_training_items(connection, queue, to.id, at)
+            for lease in active_leases(connection, person.id, at, queue.id):
+                release_lease(connection, lease.id)
+            details = {"queue": queue.name, "assigned_to": [to.id], "removed": [person.id]}
+            record_event(connection, "assign_queue", actor_name(by), details=details, now=at)
+    return [queue.name for queue in moved]
+
+
+def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
+    """Return the longest streaks among reviews, given newest first; reviews without a measured time are left out."""
+    found: list[Streak] = []
+    row: list[GivenReview] = []
+
+    def end() -> None:
+        if len(row) >= STREAK_REVIEWS and row[0].decision is not None:
+            seconds = sum(review.seconds or 0 for review in row)
+            if seconds < STREAK_SECONDS * len(row):
+                found.append(Streak(Decision(row[0].decision), len(row), seconds, row[0].at))
+
+    for review in reviews:
+        if review.seconds is None:
+            continue
+        if row and review.decision != row[0].decision:
+            end()
+            row = []
+        row.append(review)
+    end()
+    return tuple(sorted(found, key=lambda streak: -streak.reviews)[:LONGEST_STREAKS])
+
+
+def agrees(one: QueueReview, other: QueueReview) -> bool | None:
+    """Return whether two reviews of an item agree: they would not be in conflict.
+
+    None if one is unsure, or they have nothing in common.
+    """
+    given = [_given(each) for each in (one, other)]
+    if Decision.UNSURE in {one.decision, other.decision} or not given[0] & given[1]:
+        return None
+    return not differences([replace(each, stage=None) for each in (one, other)])
+
+
+def _given(review: QueueReview) -> set[str]:
+    """The names of what a review gives."""
+    single = ("decision", "label", "groundedness", "quality")
+    return {name for name in single if getattr(review, name) is not None} | {*review.scores, *review.choices}
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A gold label, and whether a person's review of a training item agrees with it (None: unsure), or on what not."""
+
+    gold: QueueReview
+    agrees: bool | None
+    differ_on: tuple[str, ...]
+
+
+def training_feedback(connection: Connection, item_id: int, review_id: int) -> Feedback | None:
+    """Return the feedback on a review of a training item; None if it is no such item, or has no gold label any more."""
+    item = item_by_id(connection, item_id)
+    if not item.test or not queue_by_id(connection, item.queue_id).training:
+        return None
+    gold = gold_review(connection, item.response_id or 0)
+    own = next((each for each in reviews_on(connection, item_id) if each.id == review_id), None)
+    if gold is None or own is None:
+        return None
+    return Feedback(gold, agrees(own, gold), differences([replace(each, stage=None) for each in (own, gold)]))
+
+
+def feedback_words(feedback: Feedback) -> str:
+    """Return the feedback on a training item as sentences, with the lead's reason."""
+    gold = feedback.gold
+    grades = (
+        f"{name} {getattr(gold, name)}" for name in ("groundedness", "quality") if getattr(gold, name) is not None
+    )
+    decision = {"confirm": "confirmed", "dismiss": "dismissed"}.get(gold.decision or "", gold.decision)
+    label = ", ".join(filter(None, (decision, gold.label, *grades)))
+    verdict = {True: "Correct.", None: "Unsure is not compared."}.get(feedback.agrees)
+    verdict = verdict or f"Differs from the gold label on {', '.join(feedback.differ_on)}."
+    return f"{verdict} Gold label: {label}." + (f" Reason: {gold.note}" if gold.note else "")
+
+
+def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now: datetime) -> PersonWork:
+    reviews = given_reviews(connection, person.id)
+    compared = compared_reviews(connection, person.id, reviews)
+    usual = [each for each in compared if each.review.repeat_for is None]
+    tests = [each for each in compared if each.review.test]
+    days = reviews_by_day(connection, person.id, now - timedelta(days=DAYS))
+    seconds = [review.seconds for review in reviews if review.seconds is not None]
+    progress = [QueueWork(queue, *own_progress(connection, queue.id, person.id, now, most=1_000)) for queue in queues]
+    return PersonWork(
+        person=person,
+        reviews=len(reviews),
+        seconds=median(seconds),
+        gold=_share(usual, _gold, "no item of theirs was adjudicated"),
+        own=_share(compared, lambda each: (each.first,), "no repeats"),
+        others=_share(usual, lambda each: each.others, "nobody else reviewed their items"),
+        tests=_share([each for each in tests if not each.review.training], _gold, "no test items"),
+        training=_share([each for each in tests if each.review.training], _gold, "no training items"),
+        drift=_drift(usual, now),
+        leased=len(active_leases(connection, person.id, now)),
+        days=tuple(sorted(days.items(), reverse=True)),
+        queues=tuple(progress),
+        streaks=streaks(reviews),
+    )
+
+
+def _gold(compared: ComparedReviews) -> tuple[QueueReview | None]:
+    return (compared.gold,)
+
+
+_With = Callable[[ComparedReviews], Sequence[QueueReview | None]]
+
+
+def _matches(compared: Sequence[ComparedReviews], others: _With) -> list[tuple[bool, ComparedReviews]]:
+    """Return for each two reviews to compare whether they agree."""
+    matches = []
+    for each in compared:
+        for other in others(each):
+            match = None if other is None else agrees(each.own, other)
+            if match is not None:
+                matches.append((match, each))
+    return matches
+
+
+def _share(compared: Sequence[ComparedReviews], others: _With, reason: str) -> Estimate:
+    matches = _matches(compared, others)
+    if not matches:
+        return Estimate(None, n=0, reason=reason)
+    items = np.array([each.review.queue_item_id for _, each in matches])
+    return share([match for match, _ in matches], items)
+
+
+def _drift(compared: Sequence[ComparedReviews], now: datetime) -> Estimate:
+    matches = _matches(compared, lambda each: each.others)
+    inside = np.array([each.review.at > now - RECENT for _, each in matches], dtype=np.bool_)
+    if not inside.any() or inside.all():
+        return Estimate(None, n=len(matches), reason="no earlier reviews to compare with")
+    items = np.array([each.review.queue_item_id for _, each in matches])
+    return difference_of_means(
+        np.array([match for match, _ in matches], dtype=np.float64), inside, grouping(items, len(matches))
+    )

@@ -1,0 +1,141 @@
+"""Failure modes: listed by leads, part of a review, counted, hidden from blind reviewers, exported and imported."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from judgeboard.errors import BadInput
+from judgeboard.imports.importing import import_file
+from judgeboard.reviews.changes import edit
+from judgeboard.reviews.failure_modes import add_mode, failure_mode_counts, retire_mode, suggested_modes, suggestions_in
+from judgeboard.store.export import export_tables
+from judgeboard.store.failure_modes import list_modes
+from judgeboard.store.filters import parse_where
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.items import load_item
+from judgeboard.store.own_reviews import whole_review
+from judgeboard.store.response_pages import response_page
+from queue_case import CONFIRM, QueueCase
+
+ENTITY, OUTDATED = "wrong entity", "outdated source"
+
+
+@pytest.fixture
+def modes(case: QueueCase) -> QueueCase:
+    add_mode(case.store, ENTITY, "Mixes up people", key="p", by=case.lead)
+    add_mode(case.store, OUTDATED, by=case.lead)
+    return case
+
+
+def counts(
+    case: QueueCase, by: str = "query_type", viewer: int | None = None
+) -> dict[tuple[str, str], tuple[int, int]]:
+    with Seen(case.store, viewer).reading() as connection:
+        counted = failure_mode_counts(connection, by)  # type: ignore[arg-type]
+        for each in counted:
+            assert response_page(connection, each.where).total == each.answers
+    return {(each.group, each.mode): (each.answers, each.share.n) for each in counted}
+
+
+def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> None:
+    first, _ = modes.flagged(0.1, 0.2)
+    modes.queue()
+    stored = modes.review(modes.mara, modes=(ENTITY, OUTDATED, ENTITY))
+    with modes.store.reading() as connection:
+        whole = whole_review(connection, stored.review_id)
+        assert whole is not None
+        assert whole.grade.modes == (OUTDATED, ENTITY)
+        assert load_item(connection, first).reviews[0].modes == (OUTDATED, ENTITY)
+    with pytest.raises(BadInput, match="no failure mode 'else': choose"):
+        modes.review(modes.jon, modes=("else",))
+    changed = edit(
+        modes.store,
+        review_id=stored.review_id,
+        reviewer=modes.mara,
+        decision=CONFIRM,
+        grade=type(whole.grade)(modes=(ENTITY,)),
+        request_key="edit",
+        now=modes.now,
+    )
+    assert counts(modes) == {("QA", ENTITY): (1, 1)}
+    modes.undo(changed.review_id, modes.mara)
+    assert counts(modes) == {}
+
+
+def test_counts_are_answers_among_those_reviewed_by_type_version_and_week(modes: QueueCase) -> None:
+    times = [datetime(2026, 3, day, tzinfo=UTC) for day in (2, 8, 9)]
+    for number, at in enumerate(times):
+        (response_id,) = modes.add(f"w{number}", query_type="QA" if number else "Summary", asked_at=at)
+        modes.judge(response_id, 0.1 + number / 10)
+        modes.judge(response_id, 0.3, judge="other")
+    modes.queue(needed=2)
+    for who in (modes.mara, modes.jon):
+        modes.review(who, modes=(ENTITY,))
+        modes.review(who, modes=(OUTDATED,) if who is modes.mara else ())
+        modes.review(who)
+    assert counts(modes) == {
+        ("QA", ENTITY): (0, 2),
+        ("QA", OUTDATED): (1, 2),
+        ("Summary", ENTITY): (1, 1),
+        ("Summary", OUTDATED): (0, 1),
+    }
+    assert counts(modes, "judge_version") == {
+        (f"{judge} v1", mode): (1, 3) for judge in ("rag", "other") for mode in (ENTITY, OUTDATED)
+    }
+    assert counts(modes, "week") == {("2026-03-02", ENTITY): (1, 2), ("2026-03-02", OUTDATED): (1, 2)}
+
+
+def test_a_blind_reviewer_sees_no_tag_of_a_hidden_answer(modes: QueueCase) -> None:
+    (response_id,) = modes.flagged(0.1)
+    modes.queue(needed=2, blind_people=True, assigned=(modes.mara, modes.jon))
+    modes.review(modes.mara, modes=(ENTITY,), note="mixes up two people")
+    assert counts(modes, viewer=modes.jon.id) == {}
+    assert counts(modes, viewer=modes.mara.id) == {("QA", ENTITY): (1, 1)}
+    with Seen(modes.store, modes.jon.id).reading() as connection:
+        assert load_item(connection, response_id).reviews == ()
+        assert response_page(connection, parse_where([f"failure_mode={ENTITY}"])).total == 0
+
+
+def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes: QueueCase) -> None:
+    modes.flagged(0.1)
+    modes.queue()
+    modes.review(modes.mara, modes=(ENTITY,))
+    add_mode(modes.store, "Wrong Entity", "Names another person", key="n", by=modes.lead)
+    retire_mode(modes.store, OUTDATED, by=modes.lead)
+    with modes.store.reading() as connection:
+        listed = [(mode.name, mode.key, mode.retired) for mode in list_modes(connection).values()]
+    assert listed == [(ENTITY, "N", False), (OUTDATED, None, True)]
+    for name, key in (("another", "N"), ("another", "R"), (" ", None), ("x" * 61, None)):
+        with pytest.raises(BadInput):
+            add_mode(modes.store, name, key=key, by=modes.lead)
+    assert counts(modes) == {("QA", ENTITY): (1, 1)}
+
+
+def test_tags_are_exported_and_imported(modes: QueueCase, tmp_path: Path) -> None:
+    modes.flagged(0.1)
+    modes.queue()
+    modes.review(modes.mara, label="hallucinated", modes=(ENTITY,))
+    file = tmp_path / "reviews.jsonl"
+    export_tables(modes.store, {"reviews": file, "failure_modes": tmp_path / "modes.jsonl"})
+    (exported,) = map(json.loads, file.read_text().splitlines())
+    assert exported["failure_modes"] == [ENTITY]
+    row = {"external_id": exported["external_id"], "annotator": "Ines", "failure_modes": [ENTITY, "rude tone"]}
+    other = tmp_path / "grades.jsonl"
+    other.write_text(json.dumps(row))
+    for new in (1, 0):
+        assert import_file(modes.store, other, kind="grades").new == new
+    assert counts(modes) == {("QA", ENTITY): (1, 1), ("QA", "rude tone"): (1, 1)}
+
+
+def test_frequent_words_of_notes_without_a_mode_are_suggested(modes: QueueCase) -> None:
+    modes.flagged(0.1, 0.2, 0.3, 0.4)
+    modes.queue()
+    for note in ("The fee table is outdated.", "Fee table outdated again", "wrong person"):
+        modes.review(modes.mara, note=note)
+    modes.review(modes.mara, note="fee table", modes=(ENTITY,))
+    with modes.store.reading() as connection:
+        suggested = [(each.words, each.notes) for each in suggested_modes(connection)]
+    assert suggested == [("fee table", 2), ("outdated", 2)]
+    assert suggestions_in(["rude", "rude"], known={"rude"}) == ()

@@ -1,0 +1,86 @@
+"""Test items, unannounced in queues, and training queues: answers with gold labels that decide nothing."""
+
+import pytest
+
+from judgeboard.agreement.ratings import AnswerRatings
+from judgeboard.domain import Label
+from judgeboard.errors import BadInput
+from judgeboard.reviews.person_work import PersonWork, everybodys_work, training_feedback
+from judgeboard.reviews.queues import QueueRules, assign_queue
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.items import load_item
+from judgeboard.store.reviewers import Reviewer
+from queue_case import CONFIRM, DISMISS, QueueCase
+
+
+@pytest.fixture
+def gold(case: QueueCase) -> list[int]:
+    """Three answers on which Mara and Jon differed: the lead dismissed their flags as grounded."""
+    ids = case.flagged(0.1, 0.2, 0.3)
+    case.queue("gold", needed=2)
+    for _ in ids:
+        case.review(case.mara, CONFIRM, "gold", label=Label.HALLUCINATED)
+        disputed = case.review(case.jon, DISMISS, "gold", label=Label.GROUNDED)
+        case.adjudicate(disputed.item_id, DISMISS, label=Label.GROUNDED)
+    return ids
+
+
+def work(case: QueueCase, who: Reviewer) -> PersonWork:
+    with case.store.reading() as connection:
+        return next(each for each in everybodys_work(connection, now=case.now) if each.person.id == who.id)
+
+
+def labels(case: QueueCase) -> int:
+    with case.store.reading() as connection:
+        return int(AnswerRatings(connection, "label").people().ratings.rated.sum())
+
+
+def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_alone(case: QueueCase, gold) -> None:
+    case.flagged(0.15, 0.25)
+    case.queue(test_rate=0.999, repeat_rate=0.5)
+    counted, before = labels(case), case.progress()
+    first = case.lease(case.ada)
+    assert first.response_id in gold
+    assert not any("test" in phrase for phrase in first.queue.grades)
+    with Seen(case.store, case.ada.id).reading() as connection:  # the gold label is hidden until she has reviewed it
+        assert not load_item(connection, first.response_id).reviews
+    case.say(first, case.ada, CONFIRM, label=Label.HALLUCINATED)
+    case.say(case.lease(case.ada), case.ada, DISMISS, label=Label.GROUNDED)
+    tests = work(case, case.ada).tests
+    assert (tests.value, tests.n) == (0.5, 2)
+    assert labels(case) == counted
+    progress = case.progress()
+    assert (progress.items, progress.waiting, progress.reviews) == (before.items, before.waiting, 0)
+    assert case.flag_states()[:3] == ["dismissed"] * 3
+    case.review(case.ada)
+    assert case.lease(case.ada).response_id not in gold  # she has had all three
+    assert case.lease(case.mara).response_id not in gold  # she reviewed them herself
+    assert work(case, case.ada).others.n == 0
+
+
+def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(case: QueueCase, gold) -> None:
+    created = case.queue("training", training=True, max_items=2, assigned=(case.ada,))
+    assert created.joined == 2
+    case.flagged(0.12)  # joins no training queue
+    assert work(case, case.ada).left == 2
+    wrong = case.review(case.ada, CONFIRM, "training", label=Label.GROUNDED)
+    right = case.review(case.ada, DISMISS, "training", label=Label.GROUNDED)
+    assert case.take(case.ada, "training") is None
+    with case.store.reading() as connection:
+        differing = training_feedback(connection, wrong.item_id, wrong.review_id)
+        equal = training_feedback(connection, right.item_id, right.review_id)
+    assert (differing.agrees, differing.differ_on, differing.gold.note) == (False, ("decision",), "why")
+    assert (equal.agrees, equal.gold.reviewer) == (True, "Lead")
+    assert (work(case, case.ada).training.value, work(case, case.ada).tests.value) == (0.5, None)
+    assign_queue(case.store, "training", by=case.lead, add=[case.jon])
+    assert work(case, case.jon).left == 2  # also of answers that he reviewed
+    assert case.flag_states()[:3] == ["dismissed"] * 3
+
+
+def test_what_cannot_be_a_test_or_a_training_is_refused(case: QueueCase) -> None:
+    case.flagged(0.1)
+    with pytest.raises(BadInput, match="no matching answer has a gold label"):
+        case.queue(training=True)
+    for rules in ({"test_rate": 0.1, "subject": "pairs"}, {"training": True, "test_rate": 0.1}, {"test_rate": 1.0}):
+        with pytest.raises(BadInput):
+            QueueRules("q", **rules)
