@@ -322,8 +322,10 @@ def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list
     ]
     if not rows:
         return []
-    returning = insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True)
-    ids = list(connection.execute(returning, rows).scalars())
+    # By key: in the order of the parameters SQLite would return them from one statement per row.
+    returning = insert(REVIEW).returning(REVIEW.c.request_key, REVIEW.c.id)
+    id_of = {row.request_key: row.id for row in connection.execute(returning, rows)}
+    ids = [id_of[review.request_key] for review in reviews]
     by_id = dict(zip(ids, reviews, strict=True))
     flags = [{"review_id": id_, "flag_id": flag_id} for id_, review in by_id.items() for flag_id in review.flag_ids]
     if flags:

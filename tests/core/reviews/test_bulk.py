@@ -126,9 +126,6 @@ def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, mo
         confirm(case, ids[:4], "few")
     with counted() as many:
         confirm(case, ids[4:], "many")
-    from collections import Counter
-
-    print((Counter(many) - Counter(few)))
     assert len(many) == len(few)
     with counted() as few:
         undo_many(case.store, "few", reviewer=case.mara)
