@@ -60,8 +60,8 @@ def charts(app: AppTest) -> list[dict[str, Any]]:
 
 
 def labels(app: AppTest) -> list[str]:
-    """What the buttons of the page say, without that of the command palette, which every page has."""
-    return [button.label for button in app.button if button.key != "palette_open"]
+    """What the buttons of the page say, without the command palette and the notifications, which every page has."""
+    return [each.label for each in app.button if not (each.key or "").startswith(("palette_open", "notification"))]
 
 
 def press(app: AppTest, start: str) -> AppTest:

@@ -8,6 +8,7 @@ from judgeboard_dashboard.gate import let_in, may_open
 from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import reviewer_name
 from judgeboard_dashboard.theme import dress
+from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
 
 # Menu -> file in views/ -> title, which is also the name in the menu and, in lower case, the address.
@@ -17,12 +18,14 @@ PAGES: dict[str, dict[str, str]] = {
         "item": "Item",
         "conflicts": "Conflicts",
         "my_reviews": "My reviews",
+        "people": "People",
     },
     "Quality": {
         "overview": "Overview",
         "trends": "Trends",
         "agreement": "Agreement",
         "disagreement": "Disagreement",
+        "failure_modes": "Failure modes",
     },
     "Judges": {
         "judges": "Judges",
@@ -98,4 +101,6 @@ if __name__ == "__main__":
             release_leases()
         with script:
             command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
+        if chosen.url_path != "item":  # each press there stays fast
+            notification_bell()
         chosen.run()

@@ -16,6 +16,7 @@ NEEDED: dict[str, Action] = {
     "rejudge": Action.REJUDGE_MANY,
     "imports": Action.IMPORT,
     "settings": Action.CHANGE_SETTINGS,
+    "people": Action.ASSIGN,
 }
 _ATTEMPTS = "refused_attempts"
 _TURNED_AWAY = "turned_away"

@@ -52,8 +52,9 @@ const listen = () => {
   const nameOf = ({ key, code }) => (/^[a-z0-9]$/i.test(key) ? key.toUpperCase() : code.replace(/^Key/, ""));
 
   /* Whether a button takes the press. */
-  const taker = ({ name, saves }) => {
-    const labels = saves ? [`Ctrl + ${name}`, `⌘ + ${name}`] : [name];
+  const taker = ({ name, saves, shifted }) => {
+    const with_ = saves ? ["Ctrl", "⌘"] : ["Shift", "⇧"];
+    const labels = saves || shifted ? with_.map((key) => `${key} + ${name}`) : [name];
     return labels.some((one) => document.querySelector(`button:not(:disabled) kbd[aria-label="Shortcut ${one}"]`));
   };
 
@@ -193,19 +194,20 @@ const listen = () => {
     }
     note();
     const idle = !text && !sent.length && !waiting.length;
-    const field = plain && FIELDS[event.code] && visible(FIELDS[event.code]);
+    const shifted = plain && event.shiftKey && /^Key[A-Z]$/.test(event.code); // chooses a failure mode
+    const field = plain && !shifted && FIELDS[event.code] && visible(FIELDS[event.code]);
     if (field && (!head() || drawn === row)) {
       event.preventDefault();
       field.focus();
       return;
     }
-    if (head() && plain && event.code === "KeyM") {
+    if (head() && plain && !shifted && event.code === "KeyM") {
       swallow(event);
       text = { words: "", ended: false };
       if (idle) wake();
       return;
     }
-    if (!head() || !(saves || (plain && OURS.test(event.code)))) return;
+    if (!head() || !(saves || shifted || (plain && OURS.test(event.code)))) return;
     swallow(event);
     const before = pressed.get(event.code) ?? -DOUBLE;
     pressed.set(event.code, event.timeStamp);
@@ -214,7 +216,8 @@ const listen = () => {
     session ??= head().dataset.session;
     const name = saves ? "Enter" : nameOf(event);
     const since = Math.round(now() - appeared);
-    waiting.push({ name, saves, key: saves ? "Ctrl+Enter" : name, row, since, at: now(), tries: 0 });
+    const key = saves ? "Ctrl+Enter" : shifted ? `Shift+${name}` : name;
+    waiting.push({ name, saves, shifted, key, row, since, at: now(), tries: 0 });
     if (!text) sendNew(0);
     if (idle) wake();
   }, true);

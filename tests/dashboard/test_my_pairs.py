@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app_pages import shown
+from app_pages import shown, table
 from judgeboard.domain import Preference, QueueOrder, Shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
@@ -60,7 +60,7 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     page = button.click().run()
     assert not page.exception
     assert "1 preference, newest first." in shown(page)
-    rows = page.dataframe[0].value
+    rows = table(page, "Review")
     assert list(rows["Review"]) == ["A tie"]
     assert list(rows["Pair"]) == [f"pair {pair_id}"]
     assert "p0" not in rows.to_string()

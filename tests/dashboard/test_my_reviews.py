@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import press, shown
+from app_pages import press, shown, table
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide, grade
@@ -46,8 +46,7 @@ def lines(store: Store):
 def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> None:
     page = open_page("my_reviews")
     assert "2 reviews, newest first" in shown(page)
-    [table] = page.dataframe
-    rows = table.value
+    rows = table(page, "Review")
     assert list(rows["Id"]) == ["good", "claims"]
     assert list(rows["Review"]) == ["Graded", "Confirmed"]
     assert list(rows["Note"])[1] == "no"
@@ -58,8 +57,8 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqli
     case = queue_case(sqlite_store)
     case.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)
     case.reveal(case.review(case.mara, Decision.CONFIRM), case.mara, Decision.DISMISS)
-    [table] = open_page("my_reviews").dataframe
-    assert list(table.value["Review"]) == ["Confirmed, blind; then dismissed"], "one person, one answer, one line"
+    rows = table(open_page("my_reviews"), "Review")
+    assert list(rows["Review"]) == ["Confirmed, blind; then dismissed"], "one person, one answer, one line"
     item = shown(open_page("item", response=lines(sqlite_store)[0].response_id))
     assert "confirmed (blind)" in item
     assert "dismissed (judge shown)" in item

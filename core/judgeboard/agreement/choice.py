@@ -174,14 +174,14 @@ def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) ->
         return np.array([name if name in frequent else OTHER_VALUES for name in shown], dtype=np.str_)
     facts = response_facts(connection, known)
     if by == "time":
-        return np.array([_month(day) for day in facts.days.tolist()], dtype=np.str_)
+        months = (
+            NO_TIME if day < 0 else datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m")
+            for day in facts.days.tolist()
+        )
+        return np.array(list(months), dtype=np.str_)
     return _texts({"query_type": facts.query_types, "generator": facts.generators, "source": facts.sources}[by])
 
 
 def _texts(column: TextColumn) -> AnyArray:
     texts: AnyArray = np.array(column.names or ("",), dtype=np.str_)[column.codes]
     return texts
-
-
-def _month(day: int) -> str:
-    return NO_TIME if day < 0 else datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m")

@@ -15,6 +15,7 @@ from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.metadata import metadata_of, value_text
 from judgeboard.store.settings import rules_in_force
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
 
@@ -107,6 +108,7 @@ def disagreement_page(
     version_id: int | None = None,
     grade: GradeName = "groundedness",
     query_types: Collection[str] = (),
+    metadata: tuple[str, str] | None = None,
     reviewer_id: int | None = None,
     direction: Direction | None = None,
     cell: tuple[int, int] | None = None,
@@ -116,7 +118,8 @@ def disagreement_page(
 ) -> DisagreementPage:
     """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
 
-    With ``reviewer_id`` only this person's grades count. ``direction`` selects answers that the judge grades higher
+    With ``reviewer_id`` only this person's grades count. ``metadata`` is a field and its value as `value_text` writes
+    it. ``direction`` selects answers that the judge grades higher
     (``too_kind``) or lower than people, ``cell`` those in a (row, column) of the picture, even if they do not differ.
     ``source`` is `PairSource.open` for this reviewer, if loaded already.
     """
@@ -133,6 +136,11 @@ def disagreement_page(
     if query_types:
         codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
         pairs = pairs.at(np.isin(pairs.query_types, codes))
+    if metadata is not None:
+        ids = pairs.response_ids.tolist()
+        values = metadata_of(connection, list(dict.fromkeys(ids)), metadata[:1])
+        matching = {id_ for id_, (value,) in values.items() if value is not None and value_text(value) == metadata[1]}
+        pairs = pairs.at(np.array([id_ in matching for id_ in ids], dtype=np.bool_))
     difference = _differences(pairs)
     apart = np.abs(difference) >= gap - HALF_STEP
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())

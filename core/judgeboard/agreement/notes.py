@@ -259,7 +259,7 @@ def _not_conclusive(n: int, headline: Estimate, scale: Scale) -> Iterator[Note]:
     yield Note(
         "not_conclusive",
         f"With n = {n:,}, {headline_words(scale)} lies between {low} and {high}. About {more_pairs(headline):,} more "
-        "would narrow the interval to ± 0.1.",
+        "would narrow the interval to ±0.1.",
     )
 
 

@@ -89,7 +89,11 @@ from judgeboard.errors import BadInput
     metavar="NAME",
     help="Measure how far people agree on each field of this label schema, and nothing else.",
 )
-@click.option("--report", type=options.FILE, help="Also write an HTML report to this file.")
+@click.option(
+    "--report",
+    type=options.FILE,
+    help="Also write an HTML report to this file: a first page for decision makers, then all statistics.",
+)
 @options.json_and_database
 def agreement_command(
     alt_test: bool, epsilon: float | None, report: Path | None, schema: str | None, **chosen: Any
@@ -112,13 +116,18 @@ def agreement_command(
     if epsilon is not None and not alt_test:
         raise BadInput("--epsilon needs --alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
-    result = measure_agreement(options.seen(options.open_store()), epsilon=tested, **chosen)
+    store = options.seen(options.open_store())
+    if report is not None and chosen["of"] != "repeats" and chosen["by"] is None:
+        chosen["by"] = "query_type"  # the chart of the first page
+    result = measure_agreement(store, epsilon=tested, **chosen)
     lines = [*result_lines(result)]
     if report is not None:
         from judgeboard.formats.files import write_whole
         from judgeboard.reports.agreement import report_page
+        from judgeboard.reports.front_page import log_summary
 
-        page = report_page([result]).encode()
+        with store.reading() as connection:
+            page = report_page([result], log_summary(connection, [result])).encode()
         write_whole(report, lambda file: file.write(page))
         lines.append(f"written to {report}")
     options.show(result, lines)

@@ -25,9 +25,9 @@ def failure_mode_command() -> None:
 @options.json_and_database
 def add(name: str, description: str | None, key: str | None) -> None:
     """Add a failure mode, or change the one called NAME."""
-    from judgeboard.reviews.failure_modes import add_mode
+    from judgeboard.reviews.failure_modes import save_mode
 
-    mode = add_mode(options.open_store(), name, description, key=key, by=options.actor())
+    mode = save_mode(options.open_store(), name, description, key=key, by=options.actor())
     options.show(mode, [f"{mode.name} is in the list. Next: tag answers with it on the review screen."])
 
 

@@ -135,7 +135,9 @@ class Form:
         try:
             return self._adapter.validate_python(content)
         except ValidationError as error:
-            raise UnusableReply(self._reason(min(error.errors(), key=_priority))) from None
+            priority = {"missing": 0, "extra_forbidden": 1}
+            first = min(error.errors(), key=lambda fault: priority.get(fault["type"], 2))
+            raise UnusableReply(self._reason(first)) from None
 
     def _reason(self, fault: ErrorDetails) -> str:
         *place, name = fault["loc"]
@@ -153,10 +155,6 @@ class Form:
                 fields = " and ".join(self._types[name].__annotations__)
                 return f"{where}{name} must be an object with {fields}, not {fault['input']!r}"
         return f"{where}{fault['msg'].removeprefix('Value error, ')}"
-
-
-def _priority(fault: ErrorDetails) -> int:
-    return {"missing": 0, "extra_forbidden": 1}.get(fault["type"], 2)
 
 
 def _place(steps: Sequence[int | str]) -> str:

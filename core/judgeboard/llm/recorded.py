@@ -13,28 +13,22 @@ from judgeboard.text import storable
 Replies = Mapping[str, Sequence[str]]
 
 
-def replies_by_id(replies: Replies, subject: str) -> Sequence[str]:
-    """Return the replies that are recorded under an id, in their order."""
-    return replies.get(subject, ())
-
-
 class RecordedChat:
     """Answers from a mapping of response ids to raw replies; the second of an id answers the repair request.
 
-    Args:
-        replies: As `read_replies` gives them.
-        found_for: Which of them are for a subject.
+    ``replies`` are those of `read_replies`. ``found_for`` says which are for a subject (default: those of its id).
     """
 
     host: str | None = None
 
-    def __init__(self, replies: Replies, found_for: Callable[[Replies, str], Sequence[str]] = replies_by_id) -> None:
+    def __init__(self, replies: Replies, found_for: Callable[[Replies, str], Sequence[str]] | None = None) -> None:
         self._replies = replies
         self._found_for = found_for
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
         """Answer with what was recorded for ``request.subject``."""
-        recorded = self._found_for(self._replies, request.subject)
+        subject, found_for = request.subject, self._found_for
+        recorded = self._replies.get(subject, ()) if found_for is None else found_for(self._replies, subject)
         turn = 1 if request.repair else 0
         if turn >= len(recorded):
             what = "to the repair request" if request.repair else f"for response {request.subject!r}"

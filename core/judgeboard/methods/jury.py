@@ -280,7 +280,7 @@ def judge_by_jury(
 ) -> JuryReport:
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
-    Answers that not all members judged are left out. Makes no model calls and is idempotent. The formulas are in
+    Answers that not all members judged are left out. Makes no model calls and is idempotent.
     Raises NotFound for an unknown member, and BadInput for fewer than two different ones.
     """
     with store.writing() as connection:

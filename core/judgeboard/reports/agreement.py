@@ -24,6 +24,7 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
+from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page
 from judgeboard.reports.output import Column, Table, text_lines, to_html, to_json
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
@@ -79,8 +80,8 @@ def report_results(
     return results
 
 
-def report_page(results: Sequence[AgreementResult]) -> str:
-    """Return a whole HTML page; the same results give the same text.
+def report_page(results: Sequence[AgreementResult], log: LogSummary) -> str:
+    """Return a whole HTML page: a first page for decision makers, then every statistic.
 
     Every text of the database is escaped; the page has no scripts and loads nothing. It contains the results as JSON
     too, for programs.
@@ -90,8 +91,9 @@ def report_page(results: Sequence[AgreementResult]) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Agreement · Judgeboard</title><style>{_STYLE}</style></head><body>\n"
-        "<h1>Agreement</h1>\n"
+        f"<title>Agreement · Judgeboard</title><style>{_STYLE}{CHART_STYLE}</style></head><body>\n"
+        f"{''.join(front_page(results[0], log)) if results else ''}"
+        '<h2 class="appendix">Appendix: all statistics</h2>\n'
         '<p class="quiet">Intervals are 95 % confidence intervals (CI). A figure that is not available shows the '
         "reason.</p>\n"
         f'{body}<script type="application/json" id="agreement">{safe}</script>\n</body></html>\n'

@@ -24,14 +24,14 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
     """Return one row for each person; with ``words`` estimates are texts with n, for readers."""
     share: Format = "text" if words else "share estimate"
     columns = (
-        Column("Person", width=170),
+        Column("Person", width=130),
         Column("Queues", "count", width=70, help="Open queues that are assigned to them"),
-        Column("Left", "count", width=60, help="Items left in these queues"),
+        Column("Left", "count", width=55, help="Items left in these queues"),
         Column("Leased", "count", width=65, help="Items that they have leased now"),
         Column("Reviews", "count", width=75, help="Their latest reviews, at most 1,000; all figures are of these"),
-        Column("Seconds", "text" if words else "estimate", width=130, help="Median per item; breaks are not counted"),
-        *(Column(title, share, width=165, help=about) for _, title, about in _FIGURES),
-        Column("Drift", share, width=165, help="Agreement with others in the last 30 days, less that before"),
+        Column("Seconds", "text" if words else "estimate", width=120, help="Median per item; breaks are not counted"),
+        *(Column(title, share, width=140, help=about) for _, title, about in _FIGURES),
+        Column("Drift", share, width=190, help="Agreement with others in the last 30 days, less that before"),
     )
     return Table(columns, tuple(_row(work, words=words) for work in everybody))
 

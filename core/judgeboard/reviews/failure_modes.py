@@ -32,55 +32,48 @@ from judgeboard.trends import start_of
 GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge version", "week": "Week"}
 KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
 """Streamlit keeps C and R for itself."""
-MOST_MODES = 50
+LONGEST_MODE = 60  # characters
 LEAST_NOTES = 2
 
 
-def add_mode(
+def save_mode(
     store: Store,
     name: str,
     description: str | None = None,
     *,
     key: str | None = None,
+    retired: bool = False,
     by: Actor,
     now: datetime | None = None,
 ) -> FailureMode:
-    """Add a failure mode, or change description and key of the one with this name; a retired one is offered again.
+    """Add a failure mode, or change the one with this name; a ``retired`` one is offered no more, its tags stay.
 
     Raises BadInput if the name, the description or the key cannot be used, or another mode has the key.
     """
-    checked, letter = checked_mode(name), (key or "").strip().upper() or None
+    checked, letter = checked_text("the failure mode", " ".join(name.split())), (key or "").strip().upper() or None
+    if checked is None or len(checked) > LONGEST_MODE:
+        raise BadInput(f"the name of a failure mode has 1 to {LONGEST_MODE} characters")
     with allowed(store, by, Action.CHANGE_SETTINGS) as connection:
         modes = list_modes(connection)
-        used = {mode.key: mode.name for mode in modes.values() if mode.key and not mode.retired}
         checked = next((each for each in modes if each.casefold() == checked.casefold()), checked)
-        if letter is not None and (len(letter) > 1 or letter not in KEYS):
+        used = {mode.key: mode.name for mode in modes.values() if mode.key and not mode.retired}
+        if letter is not None and letter not in tuple(KEYS):
             raise BadInput(f"the key of a failure mode is one of the letters {' '.join(KEYS)}, not {key!r}")
-        if letter is not None and used.get(letter, checked) != checked:
+        if letter is not None and not retired and used.get(letter, checked) != checked:
             raise BadInput(f"the failure mode {used[letter]!r} has the key {letter} already")
-        if len(modes) >= MOST_MODES and checked not in modes:
-            raise BadInput(f"there are at most {MOST_MODES} failure modes")
         at, text = now or datetime.now(UTC), checked_text("the description", description)
-        mode = FailureMode(checked, text, letter, retired=False, by=actor_name(by), at=at)
-        return _write(connection, "add_failure_mode", mode)
+        mode = FailureMode(checked, text, letter, retired, by=actor_name(by), at=at)
+        insert_mode(connection, **asdict(mode))
+        record_event(connection, "save_failure_mode", mode.by, details={"failure_mode": mode.name}, now=at)
+        return mode
 
 
-def retire_mode(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> FailureMode:
-    """Retire a failure mode: it is offered no more, and its tags stay. Raises BadInput if there is none."""
-    with allowed(store, by, Action.CHANGE_SETTINGS) as connection:
-        modes = list_modes(connection)
+def retire_mode(store: Store, name: str, *, by: Actor) -> FailureMode:
+    """Offer a failure mode no more; its tags stay. Raises BadInput if there is none."""
+    with store.reading() as connection:
         check_modes(connection, [name])
-        at = now or datetime.now(UTC)
-        mode = FailureMode(name, modes[name].description, modes[name].key, retired=True, by=actor_name(by), at=at)
-        return _write(connection, "retire_failure_mode", mode)
-
-
-def checked_mode(name: str) -> str:
-    """Return the name of a failure mode as it is stored: 1 to 60 characters in one line."""
-    checked = checked_text("the failure mode", " ".join(name.split()))
-    if checked is None or len(checked) > 60:
-        raise BadInput("the name of a failure mode has 1 to 60 characters")
-    return checked
+        mode = list_modes(connection)[name]
+    return save_mode(store, name, mode.description, key=mode.key, retired=True, by=by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +180,3 @@ def suggestions_in(notes: Iterable[str], known: Collection[str] = (), most: int 
         for phrase, n in frequent
         if n >= LEAST_NOTES and " ".join(phrase) not in known
     )[:most]
-
-
-def _write(connection: Connection, kind: str, mode: FailureMode) -> FailureMode:
-    insert_mode(connection, **asdict(mode))
-    record_event(connection, kind, mode.by, details={"failure_mode": mode.name}, now=mode.at)
-    return mode

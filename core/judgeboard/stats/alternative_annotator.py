@@ -13,9 +13,6 @@ from judgeboard.stats.intervals import share_estimate
 from judgeboard.stats.proportions import benjamini_yekutieli, wilcoxon_below
 from judgeboard.stats.ratings import Ratings
 
-Measure = Literal["label", "score"]
-"""What is near: an equal label, or a score at a small distance."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
@@ -39,14 +36,13 @@ class Comparison:
         return apart
 
 
-def compare(judge: FloatArray, people: Ratings, measure: Measure | None) -> Comparison:
+def compare(judge: FloatArray, people: Ratings) -> Comparison:
     """Compare the judge with each person on items with a usable verdict and two people; arguments as for the test."""
     same_length(judge, people.values)
     unordered = people.scale.categories is not None and people.scale.weights is None
-    labels = measure == "label" or (measure is None and unordered)
     usable, several = ~np.isnan(judge), people.per_item >= 2
     compared = people.rated & (usable & several)[:, None]
-    distance = _share_unequal if labels else _squared_distance
+    distance = _share_unequal if unordered else _squared_distance
     of_judge = distance(people, np.broadcast_to(judge[:, None], people.values.shape), compared)
     of_person = distance(people, people.values, compared)
     return Comparison(
@@ -135,26 +131,20 @@ class AlternativeAnnotatorTest:
 
 
 def alternative_annotator_test(
-    judge: FloatArray, people: Ratings, epsilon: float, *, small: Small = "skip", measure: Measure | None = None
+    judge: FloatArray, people: Ratings, epsilon: float, *, small: Small = "skip"
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge may replace a person, on all items.
 
     ``judge`` has a verdict on each item, coded as ``people.values``, NaN without a usable one. ``epsilon`` (0 to 1) is
-    how much worse than a person it may be. ``small`` is for people with fewer than 30 usable items. A ``measure`` of
-    None means labels for unordered categories, else scores.
+    how much worse than a person it may be. ``small`` is for people with fewer than 30 usable items. Unordered
+    categories are near if they are equal, scores by their distance.
     """
-    (test,) = _tested([(judge, people)], epsilon, small, measure)
+    (test,) = _tested([(judge, people)], epsilon, small)
     return test
 
 
 def alternative_annotator_tests_by_slice(
-    judge: FloatArray,
-    people: Ratings,
-    slices: AnyArray,
-    epsilon: float,
-    *,
-    small: Small = "skip",
-    measure: Measure | None = None,
+    judge: FloatArray, people: Ratings, slices: AnyArray, epsilon: float
 ) -> dict[str, AlternativeAnnotatorTest]:
     """Return the test in each slice, by name, with one correction over the people of all slices.
 
@@ -162,16 +152,16 @@ def alternative_annotator_tests_by_slice(
     """
     same_length(judge, slices)
     names = np.unique(slices)
-    tests = _tested([(judge[slices == name], people.at(slices == name)) for name in names], epsilon, small, measure)
+    tests = _tested([(judge[slices == name], people.at(slices == name)) for name in names], epsilon)
     return dict(zip(map(str, names.tolist()), tests, strict=True))
 
 
 def _tested(
-    parts: list[tuple[FloatArray, Ratings]], epsilon: float, small: Small, measure: Measure | None
+    parts: list[tuple[FloatArray, Ratings]], epsilon: float, small: Small = "skip"
 ) -> list[AlternativeAnnotatorTest]:
     if not 0 <= epsilon <= 1:
         raise ValueError(f"epsilon lies from 0 to 1, not {epsilon!r}")
-    compared = [compare(judge, people, measure) for judge, people in parts]
+    compared = [compare(judge, people) for judge, people in parts]
     tested = [[_test(part, person, epsilon, small) for person in range(len(part.people.raters))] for part in compared]
     p = [test.p for tests in tested for test in tests if test.p is not None]
     rejected = iter(benjamini_yekutieli(p).tolist())

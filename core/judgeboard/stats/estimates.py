@@ -171,11 +171,11 @@ def _whole_percent(share: float) -> int:
     return int(share * 100 + 0.5 + 1e-9)
 
 
-def more_pairs(estimate: Estimate, half_width: float = 0.1) -> int | None:
-    """Return how many more pairs narrow the interval to plus or minus ``half_width``, rounded up to two digits."""
+def more_pairs(estimate: Estimate) -> int | None:
+    """Return how many more pairs narrow the interval to plus or minus 0.1, rounded up to two digits."""
     if estimate.low is None or estimate.high is None:
         return None
-    wanted = estimate.n * ((estimate.high - estimate.low) / 2 / half_width) ** 2 - estimate.n
+    wanted = estimate.n * ((estimate.high - estimate.low) / 2 / 0.1) ** 2 - estimate.n
     if wanted <= 0:
         return 0
     step = int(max(10.0 ** (math.floor(math.log10(wanted)) - 1), 1))

@@ -127,9 +127,9 @@ def correlation_estimate(value: float, influence: FloatArray, groups: Grouping, 
     return influence_estimate(min(max(value, -1.0), 1.0), influence, groups, scale="Fisher's z", n=n)
 
 
-def share_estimate(value: float, influence: FloatArray, groups: Grouping, *, n: int | None = None) -> Estimate:
+def share_estimate(value: float, influence: FloatArray, groups: Grouping) -> Estimate:
     """Return a number from 0 to 1 with its interval on the logit scale, so that it stays within them."""
-    return influence_estimate(value, influence, groups, scale="the logit", n=n)
+    return influence_estimate(value, influence, groups, scale="the logit")
 
 
 Scale = Literal["Fisher's z", "the logit"]
@@ -174,13 +174,13 @@ _WITHOUT_SPREAD: dict[Scale | None, str] = {
 }
 _SCALES: dict[Scale, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]] = {
     "Fisher's z": lambda value: (1 - value**2, math.atanh, math.tanh),
-    "the logit": lambda value: (value * (1 - value), _logit, lambda x: (1 + math.tanh(x / 2)) / 2),
+    "the logit": lambda value: (
+        value * (1 - value),
+        lambda share: math.log(share / (1 - share)),
+        lambda x: (1 + math.tanh(x / 2)) / 2,
+    ),
 }
 """The slope's inverse at a value, the way to the scale, and the way back."""
-
-
-def _logit(share: float) -> float:
-    return math.log(share / (1 - share))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -187,10 +187,6 @@ def _ranked(scale: Scale) -> bool:
     return _ordered(scale) or _continuous(scale)
 
 
-def _weighted_kappa(pairs: Pairs) -> Estimate:
-    return pairs.table.kappa(pairs.scale.weights or "nominal")
-
-
 def _detection(name: str) -> Callable[[Pairs], Estimate]:
     return lambda pairs: pairs.table.share(detection_shares(pairs.k, pairs.scale.bad or 0)[name])
 
@@ -240,10 +236,6 @@ def _limit(upper: bool) -> Callable[[Pairs], Estimate]:
     return _of_values(lambda judge, people, groups: limits_of_agreement(judge, people, groups)[upper])
 
 
-def _calibration_error(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    return expected_calibration_error(score, ~bad, groups)
-
-
 _NEVER_GAVE = "never gave a category that the other side gave"
 
 STATISTICS: Mapping[str, Statistic] = {
@@ -269,7 +261,13 @@ STATISTICS: Mapping[str, Statistic] = {
     "linear_kappa": Statistic(
         "Kappa, linear weights", _ordered, lambda pairs: pairs.table.kappa("linear"), symmetric=True
     ),
-    "weighted_kappa": Statistic("Weighted kappa", _ordered, _weighted_kappa, symmetric=True, leads=True),
+    "weighted_kappa": Statistic(
+        "Weighted kappa",
+        _ordered,
+        lambda pairs: pairs.table.kappa(pairs.scale.weights or "nominal"),
+        symmetric=True,
+        leads=True,
+    ),
     "fleiss_kappa": Statistic("Fleiss' kappa", _categorical, of_raters=fleiss),
     "alpha": Statistic("Krippendorff's alpha", leads=True),
     "alpha_nominal": _alpha("Alpha, nominal", _categorical, "nominal"),
@@ -299,7 +297,9 @@ STATISTICS: Mapping[str, Statistic] = {
     "auroc": Statistic("AUROC of the score", _detects, lambda pairs: _of_score(pairs, auroc)),
     "auprc": Statistic("AUPRC of the score", _detects, lambda pairs: _of_score(pairs, auprc)),
     "expected_calibration_error": Statistic(
-        "Expected calibration error", _detects, lambda pairs: _of_score(pairs, _calibration_error)
+        "Expected calibration error",
+        _detects,
+        lambda pairs: _of_score(pairs, lambda score, bad, groups: expected_calibration_error(score, ~bad, groups)),
     ),
     "pearson": Statistic("Pearson correlation", _continuous, _of_values(pearson), symmetric=True, leads=True),
     "spearman": Statistic("Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True),

@@ -51,8 +51,8 @@ def share(
     return bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_group)
 
 
-def half_credit(scores: FloatArray, *, unit: str = "pair", undefined: str = "nothing was measured") -> Estimate:
-    """Return the mean of ``scores`` of 0, 0.5 or 1, one per ``unit``; ``undefined`` is the reason without any."""
+def half_credit(scores: FloatArray, *, undefined: str = "nothing was measured") -> Estimate:
+    """Return the mean of ``scores`` of 0, 0.5 or 1, one per pair; ``undefined`` is the reason without any."""
     values = finite_floats(scores)
     if not len(values):
         return unmeasured(0, undefined)
@@ -61,7 +61,7 @@ def half_credit(scores: FloatArray, *, unit: str = "pair", undefined: str = "not
     value = float(values.mean())
     low, high = wilson(value, len(values))
     method = "Wilson, ties half" if (values == 0.5).any() else "Wilson"
-    return measured(value, len(values), (float(low), float(high)), method=method, unit=unit)
+    return measured(value, len(values), (float(low), float(high)), method=method, unit="pair")
 
 
 def superiority(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
@@ -147,9 +147,9 @@ def wilcoxon_below(differences: FloatArray) -> float:
     return min(float(chances[: int(doubled[moved > 0].sum()) + 1].sum()), 1.0)
 
 
-def benjamini_yekutieli(p: npt.ArrayLike, q: float = 0.05) -> BoolArray:
-    """Return which tests with these ``p`` values are rejected at a false discovery rate of ``q``."""
+def benjamini_yekutieli(p: npt.ArrayLike) -> BoolArray:
+    """Return which tests with these ``p`` values are rejected at a false discovery rate of 0.05."""
     values = np.asarray(p, dtype=np.float64)
     rank = np.arange(1, values.size + 1)
-    low_enough = np.flatnonzero(np.sort(values) <= rank * q / (values.size * (1 / rank).sum()))
+    low_enough = np.flatnonzero(np.sort(values) <= rank * 0.05 / (values.size * (1 / rank).sum()))
     return values <= np.sort(values)[low_enough[-1]] if low_enough.size else np.zeros(values.size, dtype=np.bool_)

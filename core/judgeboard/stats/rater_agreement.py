@@ -75,37 +75,30 @@ def overall_agreement(ratings: Ratings) -> OverallAgreement:
     return OverallAgreement(int(ratings.rated.any(axis=0).sum()), items, estimates)
 
 
-def pairs_of_raters(ratings: Ratings, *, resamples: int = PAIR_RESAMPLES) -> tuple[RaterPair, ...]:
+def pairs_of_raters(ratings: Ratings) -> tuple[RaterPair, ...]:
     """Return each two raters with an item in common, in the order of the columns."""
     return tuple(
-        _pair(ratings, first, second, resamples)
+        _pair(ratings, first, second)
         for first, second in combinations(range(len(ratings.raters)), 2)
         if (ratings.rated[:, first] & ratings.rated[:, second]).any()
     )
 
 
 def self_agreement(
-    raters: AnyArray,
-    first: FloatArray,
-    second: FloatArray,
-    scale: Scale,
-    groups: AnyArray | None = None,
-    *,
-    resamples: int = PAIR_RESAMPLES,
+    raters: AnyArray, first: FloatArray, second: FloatArray, scale: Scale, groups: AnyArray | None = None
 ) -> tuple[RaterPair, ...]:
     """Return how far each rater agrees with themselves, by name; a row has a rater's two ratings of an item."""
     same_length(raters, first, second)
     rater_pairs = []
     for name in np.unique(raters).tolist():
         rows = raters == name
-        pairs = Pairs(second[rows], first[rows], scale, None if groups is None else groups[rows], resamples=resamples)
+        of_rows = None if groups is None else groups[rows]
+        pairs = Pairs(second[rows], first[rows], scale, of_rows, resamples=PAIR_RESAMPLES)
         rater_pairs.append(RaterPair(str(name), str(name), pairs.n, estimates(pairs, SYMMETRIC)))
     return tuple(rater_pairs)
 
 
-def against_gold(
-    ratings: Ratings, gold: FloatArray, *, resamples: int = PAIR_RESAMPLES
-) -> tuple[RaterAgainstGold, ...]:
+def against_gold(ratings: Ratings, gold: FloatArray) -> tuple[RaterAgainstGold, ...]:
     """Return each rater compared with ``gold``, one value per item coded as ``ratings.values``, NaN without one."""
     same_length(ratings.values, gold)
     results = []
@@ -117,7 +110,7 @@ def against_gold(
             ratings.as_given(gold[rows]),
             ratings.scale,
             ratings.groups.at(rows),
-            resamples=resamples,
+            resamples=PAIR_RESAMPLES,
         )
         results.append(RaterAgainstGold(name, pairs.n, int(rated.sum()) - pairs.n, estimates(pairs)))
     return tuple(results)
@@ -163,8 +156,8 @@ def judges_and_people(
     return JudgesAndPeople(between, (with_first, with_second), excess)
 
 
-def _pair(ratings: Ratings, first: int, second: int, resamples: int) -> RaterPair:
+def _pair(ratings: Ratings, first: int, second: int) -> RaterPair:
     both = ratings.rated[:, first] & ratings.rated[:, second]
     grades = [ratings.as_given(ratings.values[both, column]) for column in (first, second)]
-    pairs = Pairs(grades[1], grades[0], ratings.scale, ratings.groups.at(both), resamples=resamples)
+    pairs = Pairs(grades[1], grades[0], ratings.scale, ratings.groups.at(both), resamples=PAIR_RESAMPLES)
     return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, estimates(pairs, SYMMETRIC))

@@ -28,7 +28,7 @@ from judgeboard.store.queue_items import (
     unfinished_items,
     unlink_flags,
 )
-from judgeboard.store.queues import ANSWERS, PAIRS, Queue, any_open_queue, list_queues
+from judgeboard.store.queues import ANSWERS, PAIRS, Queue, list_queues
 from judgeboard.store.reviews import lock_free_responses
 from judgeboard.store.statements import LOGGED, OPEN, batches, columns_of, listed, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, PAIR, QUEUE_ITEM, RESPONSE, REVIEW_SCORE
@@ -119,7 +119,7 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
     An answer that stops matching leaves, unless somebody has leased or reviewed it there. The random
     sample reads the whole queue, so it is updated only if these answers can change it.
     """
-    if not response_ids or not any_open_queue(connection):
+    if not response_ids:
         return
     for queue in list_queues(connection, only_open=True, subject=ANSWERS):
         if queue.training:

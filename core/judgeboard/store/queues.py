@@ -140,11 +140,6 @@ def list_queues(connection: Connection, *, only_open: bool = False, subject: str
     return [_queue(row) for row in connection.execute(query)]
 
 
-def any_open_queue(connection: Connection) -> bool:
-    """Whether any queue is open. Most databases have none, which saves further queries."""
-    return bool(connection.execute(select(exists().where(QUEUE.c.state == QueueState.OPEN.value))).scalar())
-
-
 def set_queue_state(connection: Connection, queue_id: int, state: QueueState) -> None:
     """Open or close a queue."""
     connection.execute(update(QUEUE).where(QUEUE.c.id == queue_id).values(state=state.value))

@@ -13,6 +13,7 @@ from judgeboard.reviews.changes import differs, edit, undo
 from judgeboard.reviews.conflicts import Conflict, open_conflicts
 from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer
 from judgeboard.reviews.leases import skip, take_item
+from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
 from judgeboard.reviews.queues import missing_grades
 from judgeboard.reviews.shown import shown_side
@@ -344,6 +345,10 @@ class QueueActions(Actions):
                 return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
             if decided.reveal:
                 reveals.append((decided.review_id, decision))
+            if work.queue.training:
+                with self.store.reading() as connection:
+                    feedback = training_feedback(connection, decided.item_id, decided.review_id)
+                work.feedback = "" if feedback is None else f"{self.name}: {feedback_words(feedback)}"
             return f"Saved: {SAVED[decision]} {self.name}"
 
         stored = self.stored(write)

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.methods.attempts import (
-    AttemptSequence,
-    ShownAttempt,
-    deselect_attempt,
-    select_attempt,
-    selected_attempt,
-)
+from judgeboard.methods.attempts import AttemptSequence, ShownAttempt, select_attempt, selected_attempt
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import Html, show, tag
@@ -58,21 +52,13 @@ class AttemptActions:
         key = session.request_key(row)
         if attempt.response_id is None:
             session.say(f"Not saved: {attempt.name} has no answer", refused=True)
-        elif selected_attempt(store, sequence.run_id, sequence.subject, reviewer) == attempt.number:
-            deselect_attempt(
-                store, run_id=sequence.run_id, subject=sequence.subject, reviewer=reviewer, request_key=key
-            )
-            session.say(f"Undone: you have selected no attempt at {name}")
         else:
-            select_attempt(
-                store,
-                run_id=sequence.run_id,
-                subject=sequence.subject,
-                number=attempt.number,
-                reviewer=reviewer,
-                request_key=key,
-            )
-            session.say(f"Saved: {attempt.name} of {name} is selected")
+            run_id, subject = sequence.run_id, sequence.subject
+            selected = selected_attempt(store, run_id, subject, reviewer) == attempt.number
+            number = None if selected else attempt.number
+            select_attempt(store, run_id=run_id, subject=subject, number=number, reviewer=reviewer, request_key=key)
+            undone = f"Undone: you have selected no attempt at {name}"
+            session.say(undone if selected else f"Saved: {attempt.name} of {name} is selected")
         session.finish_key(row, key)
 
 

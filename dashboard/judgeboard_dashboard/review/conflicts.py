@@ -19,8 +19,8 @@ from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, review_session
+from judgeboard_dashboard.review.failure_modes import side_fields
 from judgeboard_dashboard.review.fields import queue_grades
-from judgeboard_dashboard.review.schema_form import schema_form
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -187,7 +187,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             lambda claims: tag(
                 "div", reviews_block(conflict), signals_pane(item, claims, threshold, rubric), cls="jb-both"
             ),
-            over_side=partial(schema_form, actions, item, quality="quality" in conflict.queue.asked),
+            over_side=partial(side_fields, actions, item, quality="quality" in conflict.queue.asked),
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):

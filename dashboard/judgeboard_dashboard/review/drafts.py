@@ -46,7 +46,8 @@ class Draft:
     may be typing into it. ``scores`` are given by dimension, ``dimensions`` are the rubric's in their order,
     ``dimension_at`` is the index of the one that the keys grade. ``at`` is the index of the statement that the keys
     mark. ``values`` are those of the label ``schema`` by field, ``field_at`` is the one that the digits fill in;
-    ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
+    ``selection`` is the selected text, ``selected`` the last selection that the browser sent. ``modes`` are names of
+    failure modes.
     """
 
     quality: int | None = None
@@ -67,6 +68,7 @@ class Draft:
     selection: dict[str, Any] | None = None
     selected: dict[str, Any] | None = None
     in_suite: bool = False
+    modes: list[str] = field(default_factory=list)
     shown: int = 0
     noted: int = 0
 
@@ -90,6 +92,7 @@ class Draft:
             why=grade.why_differs,
             spans=grade.spans,
             in_suite=grade.in_suite,
+            modes=list(grade.modes),
         )
 
     def grade(self) -> Grade:
@@ -105,6 +108,7 @@ class Draft:
             why_differs=self.why,
             spans=self.spans,
             in_suite=self.in_suite,
+            modes=tuple(self.modes),
         )
         if self.schema is None:
             return grade
@@ -125,7 +129,7 @@ class Draft:
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _ON_SCREEN}
         marks = marks_json(given.pop("marks").values())
         given |= {"marks": marks, "in_suite": self.in_suite or None}
-        return {name: value for name, value in given.items() if value not in (None, "", {})}
+        return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "Draft":
@@ -133,7 +137,7 @@ class Draft:
         draft = cls(**{name: value for name, value in content.items() if name != "marks"})
         draft.label = Label(draft.label) if draft.label else None
         draft.why = WhyDiffers(draft.why) if draft.why else None
-        draft.scores, draft.values = dict(draft.scores), dict(draft.values)
+        draft.scores, draft.values, draft.modes = dict(draft.scores), dict(draft.values), list(draft.modes)
         draft.marks = {subject_of(mark): mark for mark in marks_from(content.get("marks"))}
         return draft
 

@@ -98,7 +98,10 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
 
 @dataclass
 class QueueSession:
-    """One reviewer's work in one queue; ``done`` and ``left`` are counted at the start and kept up to date here."""
+    """One reviewer's work in one queue; ``done`` and ``left`` are counted at the start and kept up to date here.
+
+    ``feedback`` is the gold label of the last item of a training queue.
+    """
 
     store: Store
     queue: Queue
@@ -113,6 +116,7 @@ class QueueSession:
     last_active: datetime = LONG_AGO
     redrawn: bool = False
     closed: str = ""
+    feedback: str = ""
 
     @property
     def current(self) -> ShownItem | None:

@@ -14,6 +14,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.pairs import stored_words
+from judgeboard_dashboard.review.people import own_work
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
 from judgeboard_dashboard.widgets.navigation import Rows, go
@@ -67,6 +68,7 @@ def own_reviews() -> None:
     if session.message:
         show(tag("div", session.message, cls="jb-note" if session.refused else "jb-cap"))
         session.say("")
+    own_work(reviewer)
     turned = current_page(reviews.page, {})
 
     def read(connection: Any, after: str | None, before: str | None, limit: int) -> LinePage[OwnReview]:

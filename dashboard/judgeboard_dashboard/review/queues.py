@@ -29,6 +29,7 @@ from judgeboard.reviews.queues import (
     queue_progress,
 )
 from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.gold_items import count_gold
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
@@ -44,7 +45,8 @@ OPEN_FLAGS, QUEUES = "Open flags", "Queues"
 SEGMENTS = (OPEN_FLAGS, QUEUES)
 FIELDS = ("show", "new")
 FLAGGED, EVERY = "Flagged answers", "Answers, flagged or not"
-ITEMS = (FLAGGED, EVERY, "Pairs")
+TRAINING = "Training"
+ITEMS = (FLAGGED, EVERY, TRAINING, "Pairs")
 _PRESET, _SIZE = "nq_preset", "nq_size"
 MOST_SHOWN = 5  # of a person's own queues
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
@@ -322,7 +324,9 @@ def problems(values: Mapping[str, Any]) -> dict[str, str]:
     fields = {name: {**alone, name: value} for name, value in values.items()}
     if values.get("blind_judge"):
         fields["order"] = {**alone, "blind_judge": True, "order": values["order"]}
-    if not values.get("flagged_only", True):
+    if values.get("training"):
+        del fields["flagged_only"]  # it follows from training
+    elif not values.get("flagged_only", True):
         size = {"flagged_only": False, "max_items": values["max_items"]}
         fields |= {"flagged_only": {**alone, **size}, "order": {**fields["order"], **size}}
     return {name: reason for name, rules in fields.items() if (reason := _refusal(rules))}
@@ -402,14 +406,19 @@ def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) 
     st.session_state.setdefault("nq_subject", FLAGGED)
     items = st.segmented_control("Items", ITEMS, required=True, key="nq_subject")
     values["subject"] = PAIRS if items == ITEMS[-1] else ANSWERS
-    values["flagged_only"] = items != EVERY
+    values["training"] = items == TRAINING
+    values["flagged_only"] = items not in {EVERY, TRAINING}
     values["where"] = where
-    noun = (items or FLAGGED).casefold()
+    noun = "answers with a gold label" if values["training"] else (items or FLAGGED).casefold()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
         show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
         label = f"Filter them under {OPEN_FLAGS}"
         open_button(label, Rows("queue", query_of(where)), key="nq_narrow", type="tertiary")
+    if values["training"]:
+        caption("Everybody reviews all items, in random order, and is told the gold label after each review.")
+        values["order"] = QueueOrder.RANDOM
+        return
     if values["subject"] == PAIRS:
         caption("Pairs are chosen by query type, source and id.")
     blind = values["blind_judge"] or values["subject"] == PAIRS
@@ -424,6 +433,8 @@ def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) 
 
 
 def _how_many(values: dict[str, Any], containers: dict[str, Any]) -> None:
+    if values["training"]:
+        return
     st.session_state.setdefault("nq_needed", 1)
     values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, key="nq_needed"))
     if values["needed"] > 1:
@@ -440,11 +451,14 @@ def _how_many(values: dict[str, Any], containers: dict[str, Any]) -> None:
         again_help = "Probability that reviewers get one of their own items again, unannounced: shows self-agreement"
         values["repeat_rate"] = _number("Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help) / 100
         containers["repeat_rate"] = st.container()
+        test_help = "Probability that reviewers get an answer with a gold label, unannounced: shown on the page People"
+        values["test_rate"] = _number("Test items (%)", 0.0, 1.0, "nq_test", test_help) / 100
+        containers["test_rate"] = st.container()
 
 
 def _size(values: dict[str, Any], containers: dict[str, Any]) -> None:
     """Show the field for the number of items, and how many the queue will have."""
-    if not values["flagged_only"]:
+    if not values["flagged_only"] and not values["training"]:
         st.session_state[_SIZE] = st.session_state.get(_SIZE) or PRESET_SIZE
     size = st.number_input(
         "Number of items (empty: all, and what is flagged later)" if values["flagged_only"] else "Number of items",
@@ -459,8 +473,12 @@ def _size(values: dict[str, Any], containers: dict[str, Any]) -> None:
     pairs = values["subject"] == PAIRS
     try:
         with reading() as connection:
-            matching = count_matching(
-                connection, values["where"], subject=values["subject"], flagged_only=values["flagged_only"]
+            matching = (
+                count_gold(connection, values["where"], None)
+                if values["training"]
+                else count_matching(
+                    connection, values["where"], subject=values["subject"], flagged_only=values["flagged_only"]
+                )
             )
     except JudgeboardError as error:
         problem(str(error))

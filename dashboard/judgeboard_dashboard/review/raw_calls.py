@@ -31,7 +31,8 @@ def raw_calls_pane(item: Item) -> Html:
 
 def _account(raw: RawCall) -> str:
     call = raw.call
-    tokens = [f"{number:,} tokens {way}" for number, way in _tokens(raw) if number is not None]
+    counts = ((call.prompt_tokens, "sent"), (call.completion_tokens, "received"))
+    tokens = [f"{number:,} tokens {way}" for number, way in counts if number is not None]
     facts = [
         str(call.status),
         call.model_reported,
@@ -41,10 +42,6 @@ def _account(raw: RawCall) -> str:
         f"{len(call.attempts)} calls" if len(call.attempts) > 1 else None,
     ]
     return " · ".join(fact for fact in facts if fact)
-
-
-def _tokens(raw: RawCall) -> tuple[tuple[int | None, str], ...]:
-    return (raw.call.prompt_tokens, "sent"), (raw.call.completion_tokens, "received")
 
 
 def _texts(raw: RawCall) -> list[Html | None]:

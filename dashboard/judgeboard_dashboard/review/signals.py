@@ -132,7 +132,8 @@ def _review(review: ItemReview) -> list[str | None]:
     note = f": “{review.note}”" if review.note else ""
     why = tag("div", f"Why they differ: {WHY_DIFFERS[review.why_differs]}") if review.why_differs else None
     corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
-    return [f"{_review_words(review)}{stage}{replaced}{note}", why, _marks(review), corrected]
+    modes = tag("div", f"Failure modes: {', '.join(review.modes)}") if review.modes else None
+    return [f"{_review_words(review)}{stage}{replaced}{note}", modes, why, _marks(review), corrected]
 
 
 def _marks(review: ItemReview) -> Html | None:

@@ -16,6 +16,7 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import Note
 from judgeboard.errors import NotFound
 from judgeboard.reports.agreement import OF_NAMES, figures_file, figures_table, report_page, report_results
+from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
@@ -156,7 +157,8 @@ def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
         results = report_results(
             connection, filters.grade, version_id, whose.human, implied_labels=whose.implied_labels
         )
-    return (report_page(results) if ending == "html" else to_json(results)).encode()
+        page = report_page(results, log_summary(connection, results)) if ending == "html" else to_json(results)
+    return page.encode()
 
 
 def _judge_and_people(filters: Filters) -> AgreementPage:

@@ -11,6 +11,7 @@ from judgeboard.agreement.cells import cell_names
 from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import graders_by_name
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.verdict_pairs import why_counts
@@ -34,7 +35,7 @@ DIRECTIONS: dict[Direction | None, str] = {
     "too_harsh": "Judge too harsh",
 }
 CELL = "cell"
-FIELDS = ("version", "grade", "people", "types", "direction", "table", CELL)
+FIELDS = ("version", "grade", "people", "types", "having", "direction", "table", CELL)
 EXPORT_MOST = 20_000
 
 
@@ -71,6 +72,7 @@ def disagreement() -> None:
 
 def _load() -> tuple[Filters, DisagreementPage]:
     with reading() as connection:
+        fields = metadata_fields(connection)
         with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
             place = st.container(width=230)
             types_place = st.container(width=210)
@@ -87,6 +89,17 @@ def _load() -> tuple[Filters, DisagreementPage]:
                     key="types",
                     bind="query-params",
                 )
+            values = {f"{each.field} = {value}": (each.field, value) for each in fields for value in each.values}
+            having = st.selectbox(
+                "Metadata",
+                list(values),
+                index=None,
+                placeholder="Any",
+                key="having",
+                bind="query-params",
+                width=170,
+                disabled=not values,
+            )
             direction = st.segmented_control(
                 "Direction",
                 list(DIRECTIONS.values()),
@@ -101,6 +114,7 @@ def _load() -> tuple[Filters, DisagreementPage]:
             "version_id": version.id if version else None,
             "grade": grade,
             "query_types": tuple(types),
+            "metadata": values.get(having or ""),
             "reviewer_id": reviewer_id,
             "direction": next((each for each, words in DIRECTIONS.items() if words == direction), None),
             "cell": _cell(grade),

@@ -30,6 +30,7 @@ from judgeboard_dashboard.review.drafts import (
     own_review_to_change,
     review_session,
 )
+from judgeboard_dashboard.review.failure_modes import side_fields
 from judgeboard_dashboard.review.fields import QUEUE_KEYS, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
@@ -40,7 +41,6 @@ from judgeboard_dashboard.review.leases import (
     release_leases,
 )
 from judgeboard_dashboard.review.queues import QUEUES, your_queues
-from judgeboard_dashboard.review.schema_form import schema_form
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -206,7 +206,7 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
-        over_side=partial(schema_form, actions, item, quality=True),
+        over_side=partial(side_fields, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
@@ -366,12 +366,13 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             keys_choice(actions),
         ],
     )
+    _show_feedback(work)
     if item is not None:
         answer_panes(
             actions,
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
-            over_side=partial(schema_form, actions, item, quality="quality" in work.queue.asked),
+            over_side=partial(side_fields, actions, item, quality="quality" in work.queue.asked),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
@@ -442,9 +443,17 @@ def _skip_form(actions: QueueActions) -> None:
         st.rerun()
 
 
+def _show_feedback(work: QueueSession) -> None:
+    """Show how the last review of a training queue compares with the gold label."""
+    if work.queue.training:
+        words = work.feedback or "Training. The gold label of each item is shown here after your review."
+        show(tag("div", words, cls="jb-note jb-training", role="status"))
+
+
 def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
     _show_message(session)
+    _show_feedback(work)
     if work.closed:
         sentence = f"{capital(work.closed)}."
     elif work.done:

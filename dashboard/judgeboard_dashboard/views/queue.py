@@ -10,6 +10,7 @@ from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.open_flags import QueueLine, listed_answers, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import who_button
@@ -63,7 +64,8 @@ def _open_flags() -> None:
     bulk_outcome()
     with reading() as connection:
         facets = queue_facets(connection)
-        choices = Choices(facets.rules, facets.query_types, facets.sources, facets.judges, sorts=SORTS)
+        known = metadata_fields(connection)
+        choices = Choices(facets.rules, facets.query_types, facets.sources, facets.judges, sorts=SORTS, metadata=known)
         chosen = filter_row("queue", choices)
         turned = current_page("queue", chosen.query)
         flags = queue_page(

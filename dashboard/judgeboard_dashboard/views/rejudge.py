@@ -7,6 +7,7 @@ from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action
 from judgeboard.runs.jobs import JobProgress, job_progress, open_jobs, recent_jobs
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.runs import get_run, run_counts
 from judgeboard_dashboard.evidence import show, tag
@@ -47,9 +48,10 @@ def _filters(address: RejudgeAddress) -> tuple[RowFilter, Query]:
     if address.response_id is not None:
         return RowFilter(), {}
     with reading() as connection:
-        facets = response_facets(connection)
+        facets, metadata = response_facets(connection), metadata_fields(connection)
     rules = tuple(rule.name for rule in RULES)
-    chosen = filter_row(PAGE, Choices(rules, facets.query_types, facets.sources, facets.judges))
+    choices = Choices(rules, facets.query_types, facets.sources, facets.judges, metadata=metadata)
+    chosen = filter_row(PAGE, choices)
     return chosen.where, chosen.query
 
 

@@ -80,7 +80,12 @@ def _preview(text: str) -> None:
         Column("Shown", width=160),
     )
     rows = tuple(
-        (f"{each.name}{' *' if each.required else ''}", _type(each), _values(each), _when(each))
+        (
+            f"{each.name}{' *' if each.required else ''}",
+            f"{each.type.value.replace('_', '/')}{' (several)' if each.many else ''}",
+            _values(each),
+            " and ".join(f"{name} is {' or '.join(map(str, values))}" for name, values in each.shown_when) or "always",
+        )
         for each in schema.fields
     )
     show_rows(Table(columns, rows), key="schema_fields", most=12)
@@ -88,19 +93,11 @@ def _preview(text: str) -> None:
         caption("* required to confirm or dismiss")
 
 
-def _type(field: SchemaField) -> str:
-    return f"{field.type.value.replace('_', '/')}{' (several)' if field.many else ''}"
-
-
 def _values(field: SchemaField) -> str:
     if field.levels:
         return ", ".join(f"{level} {name}" if name else str(level) for level, name in field.levels)
     keys = {option.value: f" ({option.key})" for option in field.options if option.key}
     return ", ".join(f"{value}{keys.get(value, '')}" for value in field.values if not isinstance(value, bool))
-
-
-def _when(field: SchemaField) -> str:
-    return " and ".join(f"{name} is {' or '.join(map(str, values))}" for name, values in field.shown_when) or "always"
 
 
 def _agreement(stored: StoredSchema) -> None:

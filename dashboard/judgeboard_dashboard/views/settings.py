@@ -1,4 +1,4 @@
-"""The page Settings: flag rules, judge versions, people and events."""
+"""The page Settings: flag rules, judge versions, failure modes, people and events."""
 
 from collections.abc import Callable
 
@@ -13,6 +13,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted, who_button
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.administration import database, events, people, versions
+from judgeboard_dashboard.widgets.failure_modes import failure_mode_list
 from judgeboard_dashboard.widgets.rule_settings import apply_rules, rules_form
 
 
@@ -36,7 +37,12 @@ def rules() -> None:
 
 
 # The name of a part is also in the address.
-PARTS: dict[str, Callable[[], None]] = {"Rules": rules, "People": people, "Events": events}
+PARTS: dict[str, Callable[[], None]] = {
+    "Rules": rules,
+    "Failure modes": failure_mode_list,
+    "People": people,
+    "Events": events,
+}
 
 
 def settings() -> None:

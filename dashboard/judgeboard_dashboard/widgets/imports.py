@@ -19,12 +19,9 @@ WORDS = {
     "external_id": "id",
     "query": "question",
     "context": "passages",
-    "query_type": "query type",
     "generator_model": "written by",
     "generator_cost": "cost of the answer",
-    "asked_at": "asked at",
     "feedback": "user feedback",
-    "corrected_answer": "corrected answer",
     "pair_id": "id of the pair",
     "answer_a": "answer A",
     "answer_b": "answer B",
@@ -36,7 +33,6 @@ WORDS = {
     "verdict_order_ba": "verdict, B first",
     "raw_ab": "raw, A first",
     "raw_ba": "raw, B first",
-    "judge_version": "judge version",
 }
 # The effect of a missing field, where it shows on a page.
 MISSED = {
@@ -233,7 +229,7 @@ def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
 
 def field_words(field: str | None) -> str | None:
     """Return the name of a field on a page."""
-    return None if field is None else WORDS.get(field, field)
+    return None if field is None else WORDS.get(field, field.replace("_", " "))
 
 
 COLUMN_COLUMNS = (
@@ -286,7 +282,7 @@ def first_rows(kind: str, records: Sequence[Any]) -> Table:
     rows = [maker.as_row(record) for record in records if type(record) is type(records[0])]
     names = [name for name in rows[0] if any(row.get(name) not in (None, [], {}) for row in rows)]
     cells = {name: [_cell(name, row.get(name)) for row in rows] for name in names}
-    titles = {name: _TITLES.get(name, capital(WORDS.get(name, name))) for name in names}
+    titles = {name: _TITLES.get(name, capital(field_words(name) or name)) for name in names}
     columns = (Column(title, _format(cells[name]), width=_WIDTHS.get(title)) for name, title in titles.items())
     return Table(tuple(columns), tuple(zip(*cells.values(), strict=True)))
 

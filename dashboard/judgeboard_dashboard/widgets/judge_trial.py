@@ -87,14 +87,11 @@ def _calls(trial: Trial) -> Iterator[Html]:
         yield tag("div", f"Sent as {message['role']}", cls="jb-label")
         yield tag("div", message["content"], cls="jb-reason")
     for attempt in trial.verdict.attempts:
-        tokens = [f"{n:,} {what}" for n, what in _tokens(attempt.prompt_tokens, attempt.completion_tokens)]
+        counts = ((attempt.prompt_tokens, "sent"), (attempt.completion_tokens, "received"))
+        tokens = [f"{number:,} tokens {way}" for number, way in counts if number is not None]
         took = [] if attempt.latency_ms is None else [duration(attempt.latency_ms / 1000)]
         yield tag("div", " · ".join(["Reply", attempt.status, *tokens, *took]), cls="jb-label")
         yield tag("div", attempt.raw or attempt.detail or "(empty)", cls="jb-reason")
-
-
-def _tokens(prompt: int | None, completion: int | None) -> Iterator[tuple[int, str]]:
-    yield from ((n, what) for n, what in ((prompt, "tokens sent"), (completion, "tokens received")) if n is not None)
 
 
 def _words(verdict: Verdict) -> str:

@@ -96,18 +96,16 @@ def _targets(text: str, pages: Mapping[str, str]) -> Iterator[Target]:
     reviewer_id = None if reviewer is None else reviewer.id
     with reading() as connection:
         rows = named_rows(connection, text, reviewer_id=reviewer_id, all_queues=permitted(Action.MAKE_QUEUES))
-    yield from (_target(row) for row in rows)
+    yield from map(_target, rows)
     if not filter_in({"text": [text]})[1]:
         yield Target(f"Answers with “{text}”", ":material/search:", "responses", {"text": text})
 
 
 def _target(row: NamedRow) -> Target:
-    match row.kind:
-        case "answer":
-            return Target(f"{row.name} · {row.about}", ":material/article:", "item", {"response": str(row.id)})
-        case "flag":
-            return Target(f"{row.name} · {row.about}", ":material/flag:", "item", {"flag": str(row.id)})
-        case "queue":
-            return Target(f"{row.name} · {row.about}", ":material/list:", "item", {"queue": row.name})
-        case "person":
-            return Target(f"{row.name} · {row.about}", ":material/person:", "agreement", {"people": row.name})
+    places = {
+        "answer": (":material/article:", "item", {"response": str(row.id)}),
+        "flag": (":material/flag:", "item", {"flag": str(row.id)}),
+        "queue": (":material/list:", "item", {"queue": row.name}),
+        "person": (":material/person:", "agreement", {"people": row.name}),
+    }
+    return Target(f"{row.name} · {row.about}", *places[row.kind])

@@ -12,7 +12,7 @@ def page(log: GradedLog, **asked: Any) -> DisagreementPage:
 
 def scored_log(log: GradedLog) -> list[int]:
     """Judge and people: alike, far too harsh, too kind, just apart, just not apart."""
-    version, ids = log.version(), log.answers(5, query_type="sql")
+    version, ids = log.version(), log.answers(5, query_type="sql", metadata={"user": {"plan": 3}})
     scores = zip(ids, (0.5, 0.1, 0.9, 0.2, 0.21), (0.5, 1.0, 0.3, 0.6, 0.6), strict=True)
     for each, judge, people in scores:
         log.say_all(version, [each], groundedness=judge, quality=1 + round(judge * 3), reasoning=f"because of {each}")
@@ -56,6 +56,9 @@ def test_direction_query_type_and_reviewer_narrow(log: GradedLog) -> None:
     assert ids_of(page(log, direction="too_harsh")) == [ids[1], ids[3]]
     assert page(log, query_types=["simple"]).pairs == 0
     assert page(log, query_types=["sql", "simple"]).pairs == 5
+    assert page(log, metadata=("user.plan", "3")).pairs == 5
+    assert page(log, metadata=("user.plan", '"3"')).pairs == 0
+    assert page(log, metadata=("tenant", "3")).pairs == 0
     log.review(ids[1], "jon", groundedness=0.1, note="I agree")
     assert page(log, reviewer_id=log.reviewers["jon"]).apart == 0
     both = page(log, limit=1).rows[0]

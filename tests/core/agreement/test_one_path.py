@@ -28,6 +28,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Status
 from judgeboard.imports.importing import import_file
 from judgeboard.reports.agreement import report_page, report_results
+from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
@@ -204,7 +205,7 @@ def the_same_answers_agree(shown: AgreementPage) -> None:
 def the_report_agrees(store: Store, result: AgreementResult) -> None:
     with store.reading() as connection:
         results = report_results(connection, result.grade, version_id(store, result.title), result.human)  # type: ignore[arg-type]
-    html = report_page(results)
+        html = report_page(results, log_summary(connection, results))
     data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL)
     assert data is not None
     stored = json.loads(data[1])

@@ -2,11 +2,13 @@
 
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.reports.agreement import report_page
+from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
 
 HOSTILE = "</script><script>alert(1)</script>"
@@ -28,16 +30,24 @@ class Tags(HTMLParser):
 def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> None:
     log = sqlite_log
     version = log.version(HOSTILE)
-    ids = log.answers(40, query_type=HOSTILE)
+    ids = [each for day in (0, 7) for each in log.answers(20, day=day, query_type=HOSTILE)]
     labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
-    log.say(version, labels)
+    log.say(version, {each: {**given, "groundedness": 0.2} for each, given in labels.items()})
     for reviewer in ("mara", HOSTILE, "jon"):
         log.reviews(labels, reviewer)
     results = [
         measure_agreement(log.store, by="query_type", epsilon=0.2),
         measure_agreement(log.store, of="people"),
     ]
-    page = report_page(results)
+    with log.store.reading() as connection:
+        page = report_page(results, log_summary(connection, results))
+    first, statistics = page.split("Appendix: all statistics")
+    assert first.count("<svg") == 2
+    assert first.count('class="figure"') == 3
+    assert "Log: log, 40 answers" in first
+    assert results[0].sentence.replace(" %", "\N{NO-BREAK SPACE}%") in unescape(first)
+    assert results[0].notes[0].text in unescape(first).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Cohen&#x27;s kappa</td>" in statistics
     tags = Tags()
     tags.feed(page)
     assert (tags.names.count("script"), tags.loads) == (1, [])

@@ -9,7 +9,13 @@ import pytest
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
 from judgeboard.reviews.changes import edit
-from judgeboard.reviews.failure_modes import add_mode, failure_mode_counts, retire_mode, suggested_modes, suggestions_in
+from judgeboard.reviews.failure_modes import (
+    failure_mode_counts,
+    retire_mode,
+    save_mode,
+    suggested_modes,
+    suggestions_in,
+)
 from judgeboard.store.export import export_tables
 from judgeboard.store.failure_modes import list_modes
 from judgeboard.store.filters import parse_where
@@ -24,8 +30,8 @@ ENTITY, OUTDATED = "wrong entity", "outdated source"
 
 @pytest.fixture
 def modes(case: QueueCase) -> QueueCase:
-    add_mode(case.store, ENTITY, "Mixes up people", key="p", by=case.lead)
-    add_mode(case.store, OUTDATED, by=case.lead)
+    save_mode(case.store, ENTITY, "Mixes up people", key="p", by=case.lead)
+    save_mode(case.store, OUTDATED, by=case.lead)
     return case
 
 
@@ -102,14 +108,14 @@ def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes: QueueCase)
     modes.flagged(0.1)
     modes.queue()
     modes.review(modes.mara, modes=(ENTITY,))
-    add_mode(modes.store, "Wrong Entity", "Names another person", key="n", by=modes.lead)
+    save_mode(modes.store, "Wrong Entity", "Names another person", key="n", by=modes.lead)
     retire_mode(modes.store, OUTDATED, by=modes.lead)
     with modes.store.reading() as connection:
         listed = [(mode.name, mode.key, mode.retired) for mode in list_modes(connection).values()]
     assert listed == [(ENTITY, "N", False), (OUTDATED, None, True)]
     for name, key in (("another", "N"), ("another", "R"), (" ", None), ("x" * 61, None)):
         with pytest.raises(BadInput):
-            add_mode(modes.store, name, key=key, by=modes.lead)
+            save_mode(modes.store, name, key=key, by=modes.lead)
     assert counts(modes) == {("QA", ENTITY): (1, 1)}
 
 

@@ -10,6 +10,7 @@ from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
 from judgeboard.reports.agreement import figures_table, report_page
+from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
 from judgeboard.stats.estimates import measured
 from judgeboard.stats.pair_statistics import STATISTICS, Pairs, Statistic
@@ -36,7 +37,8 @@ def test_a_row_of_statistics_appears_everywhere(
     result = measure_agreement(log.store, by="query_type")
     assert result.statistics["pairs_per_group"].value == 1
     assert to_plain(result)["statistics"]["pairs_per_group"]["value"] == 1
-    assert "Pairs per group" in unescape(report_page([result]))
+    with log.store.reading() as connection:
+        assert "Pairs per group" in unescape(report_page([result], log_summary(connection, [result])))
     page = table_frame(figures_table(result.statistics))
     assert page[page["Figure"] == "Pairs per group"]["Value"].tolist() == ["1.00"]
 

@@ -12,6 +12,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
+from judging_log import store_answers
 
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 
@@ -153,3 +154,14 @@ def test_what_judges_and_endpoints_say_stays_text(
         page = open_page("rejudge", job=job_id)
         assert "<script>" not in markup(page)
         assert "window.hacked" in markup(page)
+
+
+def test_a_judge_of_the_generators_own_family_is_warned_of_before_the_start(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    store_answers(sqlite_store, 2, generator_model="gpt-4o")
+    page = open_page("rejudge", text="number-")
+    page = page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
+    assert "gpt-4o-mini (OpenAI) judges its own family: 100 % of 2 answers." in markup(page)
+    page = page.text_input(key="ask_model").set_value("qwen3").run()
+    assert "judges its own family" not in markup(page)

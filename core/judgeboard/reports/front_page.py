@@ -1,0 +1,187 @@
+"""The first page of an agreement report: the log, three figures, two charts and the verdict, for decision makers."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from html import escape
+
+from sqlalchemy import Connection
+
+from judgeboard.agreement.result import AgreementResult, is_share, shown_statistics, statistic_name
+from judgeboard.domain import Estimate
+from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.overview import count_responses
+from judgeboard.store.response_pages import response_facets
+from judgeboard.text import some_of
+from judgeboard.trends import Trend, day_words, trend
+
+_RATED = {
+    "agreement": "of the answers get the same grade from judge and people",
+    "missed": "of the answers that people call bad are missed by the judge",
+    "at_most_one_apart": "of the answers get grades at most one level apart",
+    "mean_absolute_difference": "is the mean difference between judge and people, on a scale from 0 to 1",
+    "spearman": "is the rank correlation of judge and people: 1 means the same order",
+    "false_alarms": "of the answers that people call good raise a false alarm",
+    "alpha": "is Krippendorff's alpha: 1 means full agreement, 0 agreement by chance",
+}
+"""What a figure says, after its value, in the order of importance."""
+
+_SURE, _HELPFUL = 0.6, 0.4  # substantial and moderate agreement
+CHART_STYLE = """
+svg{width:100%;max-width:46rem;height:auto;font:12px system-ui,sans-serif;fill:var(--ink)}
+svg .axis{stroke:var(--line)}svg .mark{stroke:var(--bar);stroke-width:2;fill:none}svg .dot{fill:var(--bar)}
+.figure{display:flex;gap:1rem;align-items:baseline;margin:.5rem 0}.figure b{font-size:1.7rem;min-width:6.5rem}
+.verdict{font-size:1.1rem;border:1px solid var(--line);border-radius:6px;padding:.6rem .9rem;margin:1rem 0}
+@media print{:root{color-scheme:light}body{margin:0;max-width:none;font-size:11pt}.wide{overflow:visible}
+table{font-size:8pt}tr,svg,.figure,.verdict{break-inside:avoid}h2,h3{break-after:avoid}
+.appendix{break-before:page}@page{size:A4;margin:16mm}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSummary:
+    """The log behind a report: its sources, the number of answers, and the trend of low groundedness."""
+
+    made: date
+    sources: tuple[str, ...]
+    answers: int
+    low: Trend
+
+
+def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
+    """Return the log behind results; the trend is that of the judge of the first, or of the primary judge."""
+    measured = next((each.judge_versions for each in results if each.of == "judge" and each.unit == "responses"), ())
+    return LogSummary(
+        datetime.now(UTC).date(),
+        response_facets(connection).sources,
+        count_responses(connection),
+        trend(
+            connection, measure="low_share", judge=get_version(connection, measured[0].title).id if measured else None
+        ),
+    )
+
+
+def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
+    """Yield the HTML of the first page; a chart without values is left out."""
+    weeks = _by_week(log.low)
+    days = [point.start for panel in log.low.panels for point in panel.points]
+    span = f", weeks of {day_words(min(days), year=True)} to {day_words(max(days), year=True)}" if days else ""
+    yield "<h1>Judgeboard report: the answers and their judge</h1>\n"
+    yield _paragraph(
+        f"Log: {some_of(log.sources)}, {log.answers:,} answers{span}. Written on {log.made.day} {log.made:%b %Y}.",
+        "quiet",
+    )
+    yield f'<p class="verdict"><b>Verdict.</b> {_escaped(verdict(result))}</p>\n'
+    yield from _figures(result, log)
+    if len(weeks) > 1:
+        yield f"<h2>Share of answers below groundedness {log.low.threshold:g}, by week</h2>\n"
+        yield _chart(weeks, connected=True)
+    slices = [("All", result.statistics), *((each.name, each.statistics) for each in result.slices)]
+    for name in ("agreement", "mean_absolute_difference", "alpha"):
+        drawn = [(each, statistics[name]) for each, statistics in slices if name in statistics]
+        if any(estimate.value is not None for _, estimate in drawn):
+            by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
+            yield f"<h2>{escape(statistic_name(name) + by)}</h2>\n{_chart(drawn)}"
+            break
+    if result.notes:
+        yield "<h2>Caveats</h2>\n"
+        yield from (_paragraph(note.text, "note") for note in result.notes)
+
+
+def verdict(result: AgreementResult) -> str:
+    """Return in words how far people may rely on the judge; of other raters their agreement."""
+    names = ("kappa", "weighted_kappa", "spearman") if result.of == "judge" else ()
+    figure = next((result.statistics[name] for name in names if name in result.statistics), None)
+    if figure is None:
+        return result.sentence
+    if figure.value is None or figure.low is None or figure.high is None:
+        return f"Not conclusive: there are too few grades by people. {result.sentence}"
+    if figure.low >= _SURE:
+        words = "People can rely on the judge for this grade."
+    elif figure.high < _HELPFUL:
+        words = "Do not rely on the judge for this grade."
+    elif figure.low >= _HELPFUL:
+        words = "The judge helps to choose the answers that people review, but it does not replace their review."
+    else:
+        low, high = kappa_word(figure.low), kappa_word(figure.high)
+        words = f"Not conclusive: agreement is between {low} and {high}. Let people grade more answers."
+    return f"{words} {result.sentence}"
+
+
+def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
+    """Yield three figures: how many answers are poor, then how far the raters agree."""
+    weeks = [estimate for _, estimate in _by_week(log.low)]
+    [low] = share_intervals([sum(map(_hits, weeks))], [sum(each.n for each in weeks)])
+    if low.value is not None:
+        judge = log.low.judge or "the judge"
+        words = f"of the judged answers have a groundedness below {log.low.threshold:g}, as {judge} rates them"
+        yield _figure(percent(low.value), words, percent_interval(low), low.n)
+    statistics = shown_statistics(result.statistics)
+    for name in [name for name in _RATED if name in statistics and statistics[name].value is not None][:2]:
+        estimate = statistics[name]
+        written, bounds = (percent, percent_interval) if is_share(name) else (two_decimals, interval)
+        words = _RATED[name] if result.of == "judge" else _RATED[name].replace("judge and people", "two raters")
+        yield _figure(written(estimate.value or 0.0), words, bounds(estimate), estimate.n)
+
+
+def _figure(value: str, words: str, bounds: str | None, n: int) -> str:
+    ci = f"95 % CI {bounds}, " if bounds else ""
+    return f'<p class="figure"><b>{value}</b><span>{_escaped(f"{words} ({ci}n = {n:,}).")}</span></p>\n'
+
+
+def _paragraph(text: str, kind: str) -> str:
+    return f'<p class="{kind}">{_escaped(text)}</p>\n'
+
+
+def _escaped(text: str) -> str:
+    return escape(text).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _hits(share: Estimate) -> int:
+    return round((share.value or 0.0) * share.n)
+
+
+def _by_week(shares: Trend) -> list[tuple[str, Estimate]]:
+    """Return the share of each week over all query types, oldest first."""
+    sums = defaultdict[int, list[Estimate]](list)
+    for panel in shares.panels:
+        for point in panel.points:
+            sums[point.start].append(point.estimate)
+    starts = sorted(sums)
+    hits, n = ([sum(map(count, sums[start])) for start in starts] for count in (_hits, lambda each: each.n))
+    return list(zip(map(day_words, starts), share_intervals(hits, n), strict=True))
+
+
+def _chart(rows: Sequence[tuple[str, Estimate]], *, connected: bool = False) -> str:
+    """Return an SVG chart of shares with their 95 % intervals, one column each; ``connected`` joins them by a line."""
+    wide, top, tall = 720, 12, 160
+    step = (wide - 60) / len(rows)
+    every = -(-len(rows) * 90 // (wide - 60))  # a name needs 90 px
+
+    def height(share: float) -> float:
+        return round(top + tall * (1 - min(max(share, 0.0), 1.0)), 1)
+
+    parts = [
+        f'<line class="axis" x1="50" x2="{wide}" y1="{height(share)}" y2="{height(share)}"/>'
+        f'<text x="42" y="{height(share) + 4}" text-anchor="end">{percent(share)}</text>'
+        for share in (0.0, 0.5, 1.0)
+    ]
+    line = []
+    for place, (name, each) in enumerate(rows):
+        x = round(55 + step * (place + 0.5), 1)
+        if place % every == 0:
+            shown = escape(name if len(name) <= 18 else f"{name[:17]}…")
+            parts.append(f'<text x="{x}" y="{top + tall + 18}" text-anchor="middle">{shown}</text>')
+        if each.value is None:
+            continue
+        line.append(f"{x},{height(each.value)}")
+        if each.low is not None and each.high is not None:
+            parts.append(f'<path class="mark" d="M{x} {height(each.low)}V{height(each.high)}"/>')
+        words = f"{escape(name)}: {percent(each.value)} (n = {each.n:,})"
+        parts.append(f'<circle class="dot" cx="{x}" cy="{height(each.value)}" r="4"><title>{words}</title></circle>')
+    if connected:
+        parts.append(f'<polyline class="mark" points="{" ".join(line)}"/>')
+    return f'<svg viewBox="0 0 {wide} {top + tall + 26}" role="img">{"".join(parts)}</svg>\n'

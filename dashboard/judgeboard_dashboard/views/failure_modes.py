@@ -1,0 +1,47 @@
+"""The page Failure modes: how often people tag answers with each, by query type, judge version or week."""
+
+import pandas as pd
+import streamlit as st
+
+from judgeboard.reports.output import Column, Table
+from judgeboard.reviews.failure_modes import GROUPS, failure_mode_counts
+from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.navigation import follow, responses
+from judgeboard_dashboard.widgets.tables import table
+from judgeboard_dashboard.widgets.texts import caption, empty
+
+
+def failure_modes() -> None:
+    """Show the counts as a table whose lines open the answers; by week also the share of each mode as a line."""
+    follow("failure_modes", own=("by",))
+    titles = {title: by for by, title in GROUPS.items()}
+    first = GROUPS["query_type"]
+    title = st.segmented_control("Count by", list(titles), default=first, required=True, key="by", bind="query-params")
+    with reading() as connection:
+        by = titles.get(title or first, "query_type")
+        counts = failure_mode_counts(connection, by)
+    if not counts:
+        empty("No answer has a failure mode yet.", "Leads keep the list on Settings; reviewers tag answers.")
+        return
+    if by == "week":
+        shares = [(each.group, each.mode, 100 * (each.share.value or 0)) for each in counts if not each.where.no_time]
+        frame = pd.DataFrame(shares, columns=["week", "mode", "share"])
+        st.line_chart(frame, x="week", y="share", color="mode", x_label="Week from", y_label="% of reviewed answers")
+    columns = (
+        Column(GROUPS[by], width=180),
+        Column("Failure mode", width=220),
+        Column("Answers", "count", width=90),
+        Column("Share of reviewed answers", "share estimate", width=300),
+    )
+    tagged = [each for each in counts if each.answers]
+    table(
+        Table(columns, tuple((each.group, each.mode, each.answers, each.share) for each in tagged)),
+        [responses(each.where) for each in tagged],
+        key=f"failure_modes_by_{by}",
+        under=("Click a line to open its answers. An answer counts once per failure mode.",),
+    )
+    caption("Intervals: 95 %. A week is that in which the answer was given (UTC).")
+
+
+with page("Failure modes"):
+    failure_modes()

@@ -1,0 +1,9 @@
+"""The page People: how everybody reviews, and whose queues are whose."""
+
+from judgeboard_dashboard.review.people import people
+from judgeboard_dashboard.session import page
+from judgeboard_dashboard.widgets.navigation import follow
+
+with page("People"):
+    follow("people", own=())
+    people()

@@ -1,0 +1,88 @@
+"""The notifications of the person in the head of a page: what is new, and the way to it."""
+
+from contextlib import suppress
+
+import streamlit as st
+
+from judgeboard.store.notifications import CONFLICT, MENTION, Notification, mark_read, notifications
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.text import shortened
+from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.review.queues import QUEUES
+from judgeboard_dashboard.session import current_reviewer, open_rows, reading, store
+from judgeboard_dashboard.widgets.navigation import Rows, item
+from judgeboard_dashboard.widgets.texts import caption, when
+
+LISTED = 20
+_GOAL = "notification_goal"
+
+
+def notification_bell() -> None:
+    """Show the number of new notifications and their list, and open the one that was pressed."""
+    goal: Rows | None = st.session_state.pop(_GOAL, None)
+    if goal is not None:
+        open_rows(goal.page, **dict(goal.query))
+    listed: list[Notification] = []
+    person: Reviewer | None = None
+    with suppress(Exception):  # the page shows the error
+        person = current_reviewer()
+        if person is not None:
+            with reading() as connection:
+                listed = notifications(connection, person.id, limit=LISTED)
+    if person is None:
+        return
+    unread = sum(not each.read for each in listed)
+    label = f"Notifications ({unread})" if unread else "Notifications"
+    icon = ":material/notifications_active:" if unread else ":material/notifications:"
+    with (
+        st.container(key="bell"),
+        st.popover(label, icon=icon, type="tertiary", key="bell_list"),
+    ):
+        if not listed:
+            caption(
+                "Queues that are assigned to you, conflicts on your items and comments with @your name are listed here."
+            )
+            return
+        for each in listed:
+            st.button(
+                words(each),
+                key=f"notification_{each.id}",
+                type="tertiary" if each.read else "secondary",
+                on_click=_open,
+                args=(person, each),
+                width="stretch",
+            )
+        if unread:
+            st.button(
+                "Mark all as read", key="notifications_read", on_click=_read, args=(person, listed[0].id), wrap=False
+            )
+
+
+def words(notification: Notification) -> str:
+    """Return a notification as a label: "Ann mentioned you on chat-1 · 12 Mar 09:41"."""
+    queue = shortened(notification.queue or "a queue", 40)
+    answer = shortened(notification.response or "a pair", 40)
+    told = {
+        CONFLICT: f"Conflict on {answer} in {queue}",
+        MENTION: f"{notification.actor} mentioned you on {answer}",
+    }.get(notification.kind, f"{notification.actor} assigned you the queue {queue}")
+    return as_label(f"{told} · {when(notification.at)}")
+
+
+def rows_of(notification: Notification) -> Rows:
+    """Return what a notification is about: an answer, a conflict or the queues."""
+    if notification.kind == MENTION and notification.response_id is not None:
+        return item(notification.response_id)
+    if notification.kind == CONFLICT:
+        return Rows("conflicts", {"conflict": str(notification.item)})
+    return Rows("queue", {"show": QUEUES})
+
+
+def _open(person: Reviewer, notification: Notification) -> None:
+    _read(person, notification.id)
+    st.session_state[_GOAL] = rows_of(notification)
+
+
+def _read(person: Reviewer, until: int) -> None:
+    with store().writing() as connection:
+        mark_read(connection, person.id, until)

@@ -1,0 +1,89 @@
+"""The page People, one's own work on My reviews, the notifications in the head, and training in a queue."""
+
+import pytest
+
+from app_pages import press, shown, table, table_rows, texts
+from judgeboard.domain import Label
+from judgeboard.people.permissions import Action
+from judgeboard.reviews.changes import comment
+from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard_dashboard.gate import NEEDED
+from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+
+REASON = "the fee is made up"
+
+
+@pytest.fixture
+def case(page_store: Store) -> QueueCase:
+    """Mara and Jon differ on one of two answers; the lead confirmed its flag."""
+    case = queue_case(page_store)
+    case.flagged(0.1, 0.2, 0.3)
+    case.queue(needed=2, assigned=(case.mara, case.jon))
+    for decision in (DISMISS, CONFIRM):
+        decided = case.review(case.mara, CONFIRM, label=Label.HALLUCINATED)
+        case.review(case.jon, decision)
+        if decision is DISMISS:
+            case.adjudicate(decided.item_id, CONFIRM, REASON, label=Label.HALLUCINATED)
+    return case
+
+
+def test_a_lead_sees_how_people_review_and_reassigns_their_queues(open_page, case: QueueCase) -> None:
+    case.queue("other", assigned=(case.mara,))
+    page = open_page("people", reviewer="Lead")
+    rows = table(page, "Person")
+    assert list(rows["Person"]) == ["Jon", "Mara"]
+    assert list(rows["Left"]) == [1, 2]
+    assert list(rows["With gold"]) == ["0 % [0, 79], n = 1", "100 % [21, 100], n = 1"]
+    assert list(rows["With others"]) == ["50 % [9, 91], n = 2"] * 2
+    assert table_rows(page, "Queue") == [["q", 2, 1]]
+    [to] = [field for field in page.selectbox if field.label == "To"]
+    assert to.options == ["Ada", "Lead", "Mara"]
+    to.select("Ada").run()
+    page = press(page, "reassign_button")
+    assert "Reassigned from Jon to Ada: q." in shown(page)
+    assert {person.name for person in case.progress().assigned_to} == {"Ada", "Mara"}
+    assert NEEDED["people"] is Action.ASSIGN
+
+
+def test_my_reviews_shows_ones_own_progress_and_agreement(open_page, case: QueueCase) -> None:
+    page = open_page("my_reviews")
+    assert table_rows(page, "Your reviews agree") == [
+        ["with gold labels (adjudicated)", "100 % [21, 100], n = 1"],
+        ["with other people", "50 % [9, 91], n = 2"],
+    ]
+    assert table_rows(page, "Queue") == [["q", 2, 1]]
+    assert "95 % intervals" in shown(page)
+    assert "Your reviews agree" not in open_page("my_reviews", reviewer="Ada").dataframe
+
+
+def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case: QueueCase) -> None:
+    answer = case.items()[0]["response_id"]
+    comment(case.store, response_id=answer, reviewer=case.jon, text="@Mara, why?", request_key="c")
+    page = open_page("overview")
+    [bell] = [each for each in page.get("popover") if "Notifications" in str(each.proto)]
+    assert "Notifications (3)" in str(bell.proto)
+    listed = [each for each in page.button if (each.key or "").startswith("notification_")]
+    assert [each.label.partition(" · ")[0] for each in listed] == [
+        "Jon mentioned you on a0",
+        "Conflict on a0 in q",
+        "Lead assigned you the queue q",
+    ]
+    listed[1].click().run()
+    assert page.query_params["conflict"] in {str(case.items()[0]["id"]), (str(case.items()[0]["id"]),)}
+    page = open_page("overview")
+    [bell] = [each for each in page.get("popover") if "Notifications" in str(each.proto)]
+    assert "Notifications (1)" in str(bell.proto)
+    press(page, "notifications_read")
+    with case.store.reading() as connection:
+        assert len(latest_events(connection, EventFilter(kind="mention"), limit=5)) == 1
+
+
+def test_in_training_the_gold_label_is_told_after_each_item(open_page, case: QueueCase) -> None:
+    case.queue("training", training=True, assigned=(case.ada,))
+    page = open_page("item", reviewer="Ada", queue="training")
+    assert any(text.startswith("Training. The gold label") for text in texts(page))
+    assert REASON not in shown(page)
+    page = press(page, "dismiss")
+    told = f"Differs from the gold label on decision. Gold label: confirmed, hallucinated. Reason: {REASON}"
+    assert any(told in text for text in texts(page))
