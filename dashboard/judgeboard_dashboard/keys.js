@@ -10,7 +10,7 @@
    The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
 let send; // sends presses to the server
 
-const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24])$/;
+const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[248])$/;
 // Without a name nothing can be decided: the keys that decide lead to its field.
 const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
 const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
@@ -220,6 +220,12 @@ const listen = () => {
     waiting.push({ name, saves, shifted, key, row, since, at: now(), tries: 0 });
     if (!text) sendNew(0);
     if (idle) wake();
+  }, true);
+
+  /* A grid that gets the focus without a press on a cell selects its first cell, and that would open the first row. A
+     click on a header is no such press while the grid is still being drawn. */
+  window.addEventListener("focusin", (event) => {
+    if (event.target.closest?.('[class*="st-key-opens_"] canvas')) event.stopImmediatePropagation();
   }, true);
 
   /* The statement that the keys mark comes into view when another one is chosen. */

@@ -66,7 +66,7 @@ def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case:
     listed = [each for each in page.button if (each.key or "").startswith("notification_")]
     assert [each.label.partition(" · ")[0] for each in listed] == [
         "Jon mentioned you on a0",
-        "Conflict on a0 in q",
+        "Reviewers differ on a0",
         "Lead assigned you the queue q",
     ]
     listed[1].click().run()

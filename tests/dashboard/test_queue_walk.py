@@ -17,7 +17,7 @@ from judgeboard_dashboard.review.signals import primary_verdict
 from query_plans import plans_of, statements_of
 from queue_case import QueueCase, queue_case
 
-STATEMENTS_A_PRESS = 63
+STATEMENTS_A_PRESS = 64  # the last is the event of a conflict
 BLIND = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
 
 

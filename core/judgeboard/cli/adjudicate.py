@@ -10,6 +10,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import given_grade, grade_options
 from judgeboard.domain import Decision, Preference
 from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import two_decimals
 
 if TYPE_CHECKING:
     from judgeboard.reviews.conflicts import Conflict, ConflictPage
@@ -114,7 +115,7 @@ def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
     yield ""
     for review in conflict.reviews:
         parts = [review.decision, review.label]
-        parts += [] if review.groundedness is None else [f"groundedness {review.groundedness:g}"]
+        parts += [] if review.groundedness is None else [f"groundedness {two_decimals(review.groundedness)}"]
         parts += [] if review.quality is None else [f"quality {review.quality}"]
         parts += [f"{name} {value:g}" for name, value in review.scores.items()]
         parts += [f"{name} {readable(str(value))}" for name, value in {**review.choices, **review.texts}.items()]

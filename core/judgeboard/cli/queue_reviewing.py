@@ -10,6 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import given_grade, grade_options
 from judgeboard.domain import Decision, Grade
+from judgeboard.stats.estimates import two_decimals
 
 if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema, SchemaField
@@ -262,7 +263,7 @@ def _judge_lines(judges: "Judges") -> list[str]:
     flags, judgments = judges
     lines = [readable(flag.why) for flag in flags]
     for judgment in judgments:
-        groundedness = None if judgment.groundedness is None else f"groundedness {judgment.groundedness:.2f}"
+        groundedness = None if judgment.groundedness is None else f"groundedness {two_decimals(judgment.groundedness)}"
         quality = None if judgment.quality is None else f"quality {judgment.quality}"
         scores = ", ".join(score for score in (judgment.label, groundedness, quality) if score is not None)
         lines += [f"{judgment.version_title} (judgment {judgment.id}): {scores or 'no score'}"]

@@ -2,7 +2,7 @@
 
 from judgeboard.health.commands import judge_answers, make_and_judge
 from judgeboard.health.record import Check, JudgeRecord, not_measured, state_of
-from judgeboard.stats.estimates import percent
+from judgeboard.stats.estimates import percent, two_decimals
 from judgeboard.stats.proportions import LevelUse, level_use
 
 NAME = "collapse"
@@ -26,7 +26,7 @@ def collapse(record: JudgeRecord) -> Check:
     warns = _collapsed(use)
     sentence = (
         f"{percent(use.most.value or 0)} of {use.most.n:,} scores of {worst} are {names[use.level]}; "
-        f"their entropy is {use.entropy:.2f} of the maximum. "
+        f"their entropy is {two_decimals(use.entropy)} of the maximum. "
     )
     sentence += (
         "The judge hardly distinguishes answers. Test it with control answers, whose quality is known."

@@ -23,6 +23,7 @@ from judgeboard.store.overview import (
     count_responses,
 )
 from judgeboard.store.statements import record_of
+from judgeboard.text import money
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def judgments_table(stats: Stats) -> Table:
         (
             f"{version.name} v{version.number}",
             *(version.counts[status] for status in map(str, Status)),
-            None if version.cost is None else f"{version.cost:.4f}",
+            None if version.cost is None else money(round(version.cost * 1_000_000)),
         )
         for version in stats.judge_versions
         if any(version.counts.values())  # others compare pairs or answer for a suite

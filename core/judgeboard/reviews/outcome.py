@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, ItemState, Stage
+from judgeboard.store.events import record_event
+from judgeboard.store.notifications import CONFLICT
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
     QueueReview,
@@ -127,13 +129,18 @@ def update_flag_states(connection: Connection, flags: Sequence[LockedFlag]) -> d
 def update_item_state(connection: Connection, item_id: int, now: datetime) -> ItemState:
     """Bring a locked item, its unused leases and its flags to what its reviews decide; return its state."""
     item = item_by_id(connection, item_id)
-    result = outcome(reviews_on(connection, item_id), item.reviews_needed)
+    reviews = reviews_on(connection, item_id)
+    result = outcome(reviews, item.reviews_needed)
     state = result.state
     if state is ItemState.CONFLICT and item.repeat_for is not None:
         state = ItemState.AGREED  # nobody adjudicates a repeat or a test item
     if state is ItemState.OPEN and item.state is not ItemState.OPEN and unfinished_beside(connection, item):
         state = ItemState.LEFT  # a later flag added the same answer to the queue again
     set_item_state(connection, item, state, now, leases=result.more if state is ItemState.OPEN else 0)
+    if state is ItemState.CONFLICT and item.state is not ItemState.CONFLICT:
+        people = sorted({review.reviewer_id for review in reviews})
+        about = {"item": item_id, "review": reviews[-1].id, "people": people}
+        record_event(connection, CONFLICT, reviews[-1].reviewer, response_id=item.response_id, details=about, now=now)
     if item.repeat_for is None and item.response_id is not None:
         flags = [lock_flag(connection, flag_id) for flag_id in flags_decided_at(connection, item_id)]
         update_flag_states(connection, flags)

@@ -19,7 +19,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import JUDGE, PEOPLE, Lease, lease_by_token, lease_of, leases_at, note_reveal, use_lease
-from judgeboard.store.notifications import CONFLICT
 from judgeboard.store.preferences import saw_hidden_parts
 from judgeboard.store.queue_items import (
     QueueItem,
@@ -29,7 +28,6 @@ from judgeboard.store.queue_items import (
     item_by_id,
     leased_where_visible,
     revealed_review,
-    reviews_on,
 )
 from judgeboard.store.queues import Queue, queue_by_id
 from judgeboard.store.reviewers import Reviewer
@@ -147,11 +145,6 @@ def decide_item(
             review_id = store_review(connection, "decide_item", review, reviewer, **details)
             use_lease(connection, lease.id, review_id)
             state = update_item_state(connection, item.id, request.at)
-            if state is ItemState.CONFLICT:
-                people = sorted({each.reviewer_id for each in reviews_on(connection, item.id)})
-                about = {"item": item.id, "queue": queue.name, "review": review_id, "people": people}
-                by, of = reviewer.name, item.response_id
-                record_event(connection, CONFLICT, by, response_id=of, details=about, now=request.at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
         draft = replace(review, queue_item_id=None, flag_ids=())

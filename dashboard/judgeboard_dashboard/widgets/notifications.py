@@ -63,7 +63,7 @@ def words(notification: Notification) -> str:
     queue = shortened(notification.queue or "a queue", 40)
     answer = shortened(notification.response or "a pair", 40)
     told = {
-        CONFLICT: f"Conflict on {answer} in {queue}",
+        CONFLICT: f"Reviewers differ on {answer}",
         MENTION: f"{notification.actor} mentioned you on {answer}",
     }.get(notification.kind, f"{notification.actor} assigned you the queue {queue}")
     return as_label(f"{told} · {when(notification.at)}")

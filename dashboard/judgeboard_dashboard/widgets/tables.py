@@ -1,6 +1,7 @@
 """Tables as all pages show and export them, figures that are a chart or its table, and long lists in pages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -118,15 +119,17 @@ def data_frame(
     ``columns`` are Streamlit column settings that replace those of `column_settings`; ``options`` are further arguments
     of ``st.dataframe``.
     """
-    return st.dataframe(
-        table_frame(rows),
-        key=key,
-        hide_index=True,
-        row_height=36,
-        height=36 * max(1, min(len(rows.rows), most)) + 37,
-        column_config={**column_settings(rows), **(columns or {})},
-        **{"placeholder": "", **options},
-    )
+    # keys.js keeps the focus alone from opening the first row of the tables in such a container.
+    with st.container(key=f"opens_{key}") if callable(options.get("on_select")) else nullcontext():
+        return st.dataframe(
+            table_frame(rows),
+            key=key,
+            hide_index=True,
+            row_height=36,
+            height=36 * max(1, min(len(rows.rows), most)) + 37,
+            column_config={**column_settings(rows), **(columns or {})},
+            **{"placeholder": "", **options},
+        )
 
 
 def table_frame(table: Table) -> pd.DataFrame:

@@ -27,7 +27,7 @@ def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_t
     mention(case, case.jon, answer, "Please look, @mara and @Nobody: is it said in passage 1?")
     assert [(each.kind, each.actor, each.queue, each.item, each.read) for each in told(case, case.mara)] == [
         ("mention", "Jon", None, None, False),
-        ("conflict", "Jon", "q", disputed.item_id, False),
+        ("conflict", "Jon", None, disputed.item_id, False),
         ("assigned", "Lead", "q", None, False),
     ]
     assert [each.kind for each in told(case, case.jon)] == ["conflict", "assigned"]
