@@ -135,8 +135,15 @@ def bulk_outcome() -> None:
             bar.progress(done / len(work.response_ids), text=f"{done:,} of {count(len(work.response_ids), 'answer')}")
 
         try:
-            given = {"reviewer": reviewer, "decision": work.decision, "bulk_id": work.bulk_id, "modes": work.modes}
-            decided = decide_many(store(), work.response_ids, **given, progress=progress)
+            decided = decide_many(
+                store(),
+                work.response_ids,
+                reviewer=reviewer,
+                decision=work.decision,
+                bulk_id=work.bulk_id,
+                modes=work.modes,
+                progress=progress,
+            )
         except JudgeboardError:
             _put(_WORK, None)
             raise
