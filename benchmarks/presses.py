@@ -1,7 +1,7 @@
 """Counts key presses that are lost or doubled under load: list of flags, blind queue, pairs, conflicts.
 
-Makes a small database and serves it. A browser whose processor is throttled reviews items with keys, while
-four processes keep all cores busy. Then the stored reviews are compared with what was pressed.
+Makes a small database and serves it. Once a page is loaded, its browser's processor is throttled and four processes
+keep all cores busy; items are reviewed with keys. Then the stored reviews are compared with what was pressed.
 
     python benchmarks/presses.py [--presses 500] [--only SURFACE] [--busy 4] [--slower 4]
 """
@@ -13,9 +13,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pages_in_browser import CHROMIUM
@@ -73,7 +74,7 @@ SURFACES = {
     ),
     "pairs": Surface("/pairs?pair=1&in=overall", ("t", "j"), ((None, None, None, None, None, "tie"),)),
     "conflicts": Surface(
-        "/queue?show=Conflicts&conflict={conflict}",
+        "/conflicts?conflict={conflict}",
         (f"{NOTE}wdn",),
         (("dismiss", "adjudication", None, 0.5, "hallucinated", None),),
     ),
@@ -105,14 +106,12 @@ def main() -> int:
             context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
             context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])
             page = context.new_page()
-            context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": given.slower})
-            with busy(given.busy):
-                for name in names:
-                    begun = time.perf_counter()
-                    surface = SURFACES[name]
-                    walked = walk(page, store, name, given.presses // len(names) // surface.presses)
-                    wrong += walked.lost + walked.doubled
-                    print(f"{name:<10} {walked}   {time.perf_counter() - begun:.0f} s", flush=True)
+            for name in names:
+                begun = time.perf_counter()
+                items = given.presses // len(names) // SURFACES[name].presses
+                walked = walk(page, store, name, items, partial(loaded, page, given.busy, given.slower))
+                wrong += walked.lost + walked.doubled
+                print(f"{name:<10} {walked}   {time.perf_counter() - begun:.0f} s", flush=True)
         browser.close()
         store.close()
     return int(wrong > 0)
@@ -133,8 +132,14 @@ class Walked:
         return f"{self.presses} presses on {self.items} items: {outcome}"
 
 
-def walk(page: Page, store: Store, name: str, items: int) -> Walked:
-    """Review so many items with keys, and compare what is stored with what was pressed."""
+def walk(
+    page: Page,
+    store: Store,
+    name: str,
+    items: int,
+    load: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Walked:
+    """Review so many items with keys under a load, and compare what is stored with what was pressed."""
     surface = SURFACES[name]
     with store.reading() as connection:
         last = connection.execute(text("SELECT coalesce(max(id), 0) FROM review")).scalar_one()
@@ -143,9 +148,10 @@ def walk(page: Page, store: Store, name: str, items: int) -> Walked:
     walked = Walked(items, items * surface.presses)
     page.wait_for_selector(".jb-head[data-row]", timeout=60_000)
     page.wait_for_selector("button kbd")
-    for _ in range(items):
-        for keys in surface.screens:
-            walked.stuck += not next_screen(page, keys)
+    with load():
+        for _ in range(items):
+            for keys in surface.screens:
+                walked.stuck += not next_screen(page, keys)
     with store.reading() as connection:
         rows = [tuple(row) for row in connection.execute(text(REVIEWS), {"name": NAME, "after": last})]
     subjects = {row[0] for row in rows}
@@ -158,7 +164,7 @@ def walk(page: Page, store: Store, name: str, items: int) -> Walked:
 
 
 def next_screen(page: Page, keys: str) -> bool:
-    """Read, press the keys, and wait for the next screen; False if none follows."""
+    """Read, press the keys, and wait for the next screen or the end of the items; False if none follows."""
     row = page.locator(".jb-head").get_attribute("data-row")
     time.sleep(READ)
     for key in keys:
@@ -169,7 +175,10 @@ def next_screen(page: Page, keys: str) -> bool:
         time.sleep(BETWEEN)
     try:
         page.wait_for_function(
-            "row => (document.querySelector('.jb-head')?.dataset.row ?? row) !== row", arg=row, timeout=STUCK
+            """row => (document.querySelector('.jb-head')?.dataset.row ?? row) !== row
+                || (!document.querySelector('.jb-head') && document.querySelector('.jb-empty'))""",
+            arg=row,
+            timeout=STUCK,
         )
     except Error:  # it took too long
         page.reload()
@@ -209,6 +218,17 @@ def fill(store: Store, items: int) -> None:
             key = f"{name} {leased.item_id}"
             grade = Grade(label=Label.GROUNDED, groundedness=0.5 if name == "Mara" else 1.0)
             decide_item(store, leased.token, reviewer=reviewer, decision=decision, grade=grade, request_key=key)
+
+
+@contextmanager
+def loaded(page: Page, processes: int, slower: float) -> Iterator[None]:
+    """Throttle the browser's processor and keep so many cores busy until the end of the block."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    with busy(processes):
+        yield
+    devtools.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+    devtools.detach()
 
 
 @contextmanager

@@ -43,7 +43,7 @@ MEASURE = """() => {
   let begun = null, before = null;
   const row = () => document.querySelector('.jb-head')?.dataset.row;
   window.addEventListener('keydown', (event) => {
-    if (event.isTrusted && event.code === 'KeyY') { begun = performance.now(); before = row(); }
+    if (event.isTrusted && /^Key[YN]$/.test(event.code)) { begun = performance.now(); before = row(); }
   }, true);
   const look = () => {
     if (begun !== null && row() !== undefined && row() !== before) {
@@ -103,13 +103,13 @@ def make_queue(database: str, rows: int, *, blind: bool) -> str:
     return name
 
 
-def opened(browser: Browser, url: str, address: str) -> Page:
+def opened(browser: Browser, url: str, address: str, name: str = "Mara") -> Page:
     """Open a page as a reviewer and begin to measure."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
-    context.add_cookies([{"name": "judgeboard_reviewer", "value": "Mara", "url": url}])
+    context.add_cookies([{"name": "judgeboard_reviewer", "value": name, "url": url}])
     page = context.new_page()
     page.goto(address)
-    page.wait_for_selector(".jb-head", timeout=120_000)
+    page.wait_for_selector(".jb-head, h1", timeout=120_000)
     page.wait_for_timeout(3 * REST_MS)
     page.evaluate(MEASURE)
     return page

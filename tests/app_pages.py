@@ -67,7 +67,7 @@ def labels(app: AppTest) -> list[str]:
 def press(app: AppTest, start: str) -> AppTest:
     """Press the one button whose key starts so, after the first moments of a row, in which presses are ignored."""
     keyboard = app.session_state["keyboard"]
-    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
+    keyboard.appeared -= 10
     keyboard.pressed.clear()
     [button] = [each for each in app.button if each.key and each.key.startswith(start)]
     return button.click().run()

@@ -2,16 +2,30 @@
 
 from playwright.sync_api import Page, expect
 
+from judgeboard_dashboard.app import PAGES, address_of
 from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY
 
 GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
+TITLES = [title for listed in PAGES.values() for title in listed.values()]
+# Streamlit opens the page of another address without loading itself again, as for the Back button.
+GO = "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')); }"
 DECIDE = ".st-key-decide button:enabled:visible"
 
 
 def idle(page: Page) -> None:
     """Wait until the server draws nothing more."""
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def turn_to(page: Page, title: str) -> None:
+    """Open a page of the menu in a window that shows one already: it need not load what every page needs."""
+    page.evaluate(GO, f"/{address_of(title)}")
+    if title == "Item":  # has no heading
+        expect(page.locator(".jb-head")).to_have_count(1)
+    else:
+        expect(page.locator("[data-testid=stHeading] h1")).to_have_text(title)
+    idle(page)
 
 
 def settled(page: Page, part: str = ".jb-head") -> None:

@@ -16,6 +16,11 @@ def as_shown(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def host(address: str) -> str | None:
+    """The host of an address; that of a blob is the host of the page that made it."""
+    return urlsplit(address.removeprefix("blob:")).hostname
+
+
 def contents(page: Page, selector: str) -> str:
     return str(page.locator(selector).first.evaluate("node => node.textContent"))
 
@@ -26,8 +31,8 @@ def window(browser: Browser, site) -> Iterator[tuple[Page, set[str | None]]]:
     context = browser.new_context(base_url=site.url)
     page = context.new_page()
     hosts: set[str | None] = set()
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname) if "://" in request.url else None)
-    page.on("websocket", lambda socket: hosts.add(urlsplit(socket.url).hostname))
+    page.on("request", lambda request: hosts.add(host(request.url)) if "://" in request.url else None)
+    page.on("websocket", lambda socket: hosts.add(host(socket.url)))
     yield page, hosts
     context.close()
 

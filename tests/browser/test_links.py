@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/queue?rule=low_groundedness&query_type=odd")
-    expect(page.locator(".jb-say")).to_contain_text("10 open in odd, low groundedness")
+    expect(page.locator(".jb-say")).to_contain_text("10 answers with open flags in odd, low groundedness")
     page.get_by_label("Find").fill("evil")
     page.get_by_label("Find").press("Enter")
     expect(page.locator(".jb-say")).to_contain_text("“evil”")
@@ -30,7 +30,7 @@ def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> Non
     page.go_back()
     expect(page.locator(".jb-say")).to_contain_text("“evil”")
     page.get_by_role("button", name="Clear", exact=True).click()
-    expect(page.locator(".jb-say")).to_contain_text("open · worst first")
+    expect(page.locator(".jb-say")).to_contain_text("open flags · worst first")
     assert "rule=" not in page.url
 
 

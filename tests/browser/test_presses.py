@@ -2,11 +2,12 @@
 
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
-from presses import NAME, SURFACES, busy, fill, walk
+from presses import NAME, SURFACES, fill, loaded, walk
 
 from judgeboard.store.engine import Store, open_store
 from served import serving
@@ -28,18 +29,15 @@ def pressed(browser: Browser, sqlite_template: Path, tmp_path_factory: pytest.Te
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, pressed: Store) -> Iterator[Page]:
-    """A reviewer's page in a browser that is four times slower, beside four busy processes."""
+    """A reviewer's page."""
     with serving(str(pressed.engine.url.database)) as url:
         context = browser.new_context(base_url=url)
         context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])
-        page = context.new_page()
-        context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
-        with busy(4):
-            yield page
+        yield context.new_page()
         context.close()
 
 
 @pytest.mark.parametrize("name", SURFACES)
 def test_every_press_is_executed_once(page: Page, pressed: Store, name: str) -> None:
-    walked = walk(page, pressed, name, ITEMS[name])
+    walked = walk(page, pressed, name, ITEMS[name], partial(loaded, page, processes=4, slower=4))
     assert (walked.lost, walked.doubled, walked.stuck) == (0, 0, 0), str(walked)

@@ -36,6 +36,7 @@ def test_nobody_has_read_a_row_that_just_appeared() -> None:
     keyboard = Keyboard()
     keyboard.appear("r1", 10.0)
     assert not keyboard.press("Y", press(Turn.DECIDE), 10 + FRESH_ROW / 2)
+    assert keyboard.early
     assert keyboard.press("3", press(), 10 + FRESH_ROW / 2), "a grade is no decision"
     keyboard.appear("r1", 10.6)
     assert keyboard.press("Y", press(Turn.DECIDE), 10.8), "drawing the same row again is no appearance"
@@ -135,7 +136,7 @@ def test_what_was_pressed_after_a_decision_or_on_another_row_goes_back_to_the_br
     assert keyboard.buttons == {}, "the buttons of the row before"
 
 
-def test_a_decision_on_a_row_that_the_browser_has_just_shown_is_not_executed() -> None:
+def test_a_decision_on_a_row_that_the_browser_has_just_shown_is_noted_and_not_executed() -> None:
     keyboard = Keyboard(row="r1", buttons={"y": press(Turn.DECIDE)})
     assert executed(keyboard, sent("y", since=300)) == []
-    assert (keyboard.done, keyboard.returned) == (1, [])
+    assert (keyboard.done, keyboard.returned, keyboard.early) == (1, [], True)

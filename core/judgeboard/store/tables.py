@@ -433,7 +433,7 @@ REVIEW = _table(
     Index("ix_review_at", "at"),
     Index("ix_review_gold", "response_id", "id", **partial("stage = 'adjudication'")),
     Index("ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")),
-    Index("ix_review_in_suite", "id", **partial("in_suite")),
+    Index("ix_review_in_suite", "id", **partial("in_suite IS NOT NULL")),
     # Answers that a reviewer was unsure about, read with every page of the queue.
     Index("ix_review_unsure", "reviewer_id", "id", "decision", **partial("decision = 'unsure'")),
     comment="A review of a response or of a pair; undo, edit and re-grade are new rows that replace one.",

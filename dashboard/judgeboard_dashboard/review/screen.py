@@ -64,14 +64,15 @@ class Choice:
 
 
 def take_input(session: ReviewSession) -> None:
-    """Take what was typed and process the keys pressed since the last run; open another page where a key leads there.
-
-    Call it before a screen is drawn.
-    """
+    """Before a screen is drawn: take what was typed, process the keys pressed, and open the page they lead to."""
     read_fields(session)
     read_comments(session)
-    for press in keyboard().work_off():
+    keys = keyboard()
+    for press in keys.work_off():
         press.act()
+    if keys.early:
+        session.say("Press again: the item had just changed.", refused=True)
+        keys.early = False
     goal = session.goal
     if goal is not None and goal.page != "item":
         session.goal = None

@@ -21,6 +21,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
+from judgeboard_dashboard.review.correction import correction
 from judgeboard_dashboard.review.drafts import (
     EDIT,
     Done,
@@ -184,6 +185,7 @@ def _draw_item(
             f"asked {when(item.asked_at)}" if item.asked_at else None,
         ],
         [
+            *([_flag_choice(actions, item, flag_ids)] if decides and changed is None and len(flag_ids) > 1 else []),
             _undo_choice(session, done, partial(undo_review, store(), session, reviewer)),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
@@ -206,6 +208,7 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
+        under_answer=partial(correction, actions, item),
         over_side=partial(side_fields, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
@@ -216,8 +219,6 @@ def _draw_item(
         if confirms is not None:
             question = f"{question} Y: {confirms}, N: {dismisses}"
         choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
-        if changed is None and len(flag_ids) > 1:
-            choices.append(_flag_choice(actions, item, flag_ids))
     else:
         question = (
             "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
@@ -372,6 +373,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             actions,
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
+            under_answer=partial(correction, actions, item) if reveal is None or reveal.changing else None,
             over_side=partial(side_fields, actions, item, quality="quality" in work.queue.asked),
         )
     elif pair is not None:

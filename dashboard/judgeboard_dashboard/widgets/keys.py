@@ -54,19 +54,20 @@ class Keyboard:
 
     ``buttons`` are those of the row by key, ``sent`` the presses that the browser sent with this run. ``done`` is the
     number of the last one that is executed; ``returned`` are the numbers that are not executed, as the screen may have
-    changed before them. ``waiting`` are accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the
-    time spent on the row until the last activity at ``alive``; no pause counts more than ``longest``.
+    changed before them. ``early``: a decision was refused, since its row had just changed. ``waiting`` are accepted
+    clicks. Times are seconds of a monotonic clock. ``counted`` is the time spent on the row until the last activity at
+    ``alive``; no pause counts more than ``longest``.
     """
 
     pressed: dict[str, float] = field(default_factory=dict)
     row: str | None = None
     appeared: float = 0.0
-    decided: float = -FRESH_ROW
     waiting: list[Press] = field(default_factory=list)
     buttons: dict[str, Press] = field(default_factory=dict)
     sent: Sequence[Mapping[str, Any]] = ()
     done: int = 0
     returned: list[int] = field(default_factory=list)
+    early: bool = False
     session: str = field(default_factory=lambda: secrets.token_hex(4))
     counted: float = 0.0
     alive: float = 0.0
@@ -80,9 +81,10 @@ class Keyboard:
         if before is not None and now - before < SAME_KEY and not press.each:
             return False
         if press.turn is Turn.DECIDE:
-            if now - max(self.appeared, self.decided) < FRESH_ROW:
+            self.early = now - self.appeared < FRESH_ROW
+            if self.early:
                 return False
-            self.decided = now  # the next row appears now
+            self.appeared = now  # the next row appears now
         self.waiting.append(press)
         return True
 
@@ -103,7 +105,9 @@ class Keyboard:
             button = None if changed or sent["row"] != self.row else self.buttons.get(str(sent["key"]).lower())
             if button is None:
                 self.returned = [*self.returned[-20:], number]
-            elif button.turn is not Turn.DECIDE or sent["since"] >= FRESH_ROW * 1000:
+            elif button.turn is Turn.DECIDE and sent["since"] < FRESH_ROW * 1000:
+                self.early = True
+            else:
                 changed = button.turn is not Turn.GIVE
                 self._stir(time.monotonic())
                 yield button
