@@ -18,7 +18,7 @@ from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import EACH_JUDGE, is_current, is_worse
 from judgeboard.store.settings import primary_judge
-from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of
+from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, LEASE, RESPONSE, REVIEW, REVIEW_FLAG
 
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
@@ -205,6 +205,15 @@ def queue_page(
     """Return a page of answers with open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure."""
     listed = queue_list(connection, where, order_named(sort), reviewer_id)
     return listed.page(after, before, limit, partial(_lines, connection))
+
+
+def listed_answers(
+    connection: Connection, where: RowFilter, sort: str = "worst", *, most: int, reviewer_id: int | None = None
+) -> tuple[int, ...]:
+    """Return the answers of the first ``most`` lines of the list, by id."""
+    flag_ids = queue_list(connection, where, order_named(sort), reviewer_id).page(None, None, most, tuple).lines
+    query = select(FLAG.c.response_id)
+    return tuple(sorted({row.response_id for row in rows_with(connection, query, FLAG.c.id, flag_ids)}))
 
 
 def neighbours(

@@ -11,7 +11,7 @@ from judgeboard.errors import DecisionRefused, JudgeboardError
 from judgeboard.methods.pair_report import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
 from judgeboard.reviews.conflicts import Conflict, open_conflicts
-from judgeboard.reviews.decisions import decide, grade, prefer
+from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
@@ -223,7 +223,7 @@ class ItemActions(Actions):
         """Return the label that a decision implies; None if the draft has a label or a groundedness."""
         if not self.implies or self.draft.label is not None or self.draft.groundedness is not None:
             return None
-        return {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}.get(decision or Decision.UNSURE)
+        return IMPLIED.get(decision or Decision.UNSURE)
 
     def next_flag(self, flag_ids: Sequence[int]) -> None:
         """Choose the next of these flags to be decided alone; after the last one, all together."""
