@@ -342,6 +342,7 @@ EXAMPLES: Mapping[str, str] = {
     "queue list": "queue list",
     "schema add": "schema add examples/schema.yaml",
     "schema list": "schema list",
+    "suite cases": "suite cases {folder}/corrected.yaml",
     "schema show": "schema show support",
     "queue show": "queue show two",
     "queue next": "queue next {open}",

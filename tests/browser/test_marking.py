@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgeboard.domain import Response
+from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.store.items import load_item
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.storing import store_responses
@@ -31,9 +32,10 @@ def press(page: Page, *keys: str) -> None:
 
 
 def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer, site) -> None:
+    save_mode(site.store, "wrong rock", key="A", by="lead")
     page = reviewer("Vera")
     opened(page, f"/item?flag={site.rows.flags['claims']}")
-    press(page, "v", "b", "v", "x", "1")
+    press(page, "v", "b", "v", "x", "1", "Shift+A")
     expect(page.locator(".st-key-tools")).to_contain_text("Claim 2 of 4 · you: contradicted, 2 marked by you")
     expect(page.locator("mark.jb-at:visible").first).to_contain_text("Basalt is older")
     press(page, "o", "o")
@@ -44,7 +46,8 @@ def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer,
     with site.store.reading() as connection:
         [review] = load_item(connection, site.rows.responses["claims"]).reviews
     assert [(mark.number, mark.status.value) for mark in review.claim_marks] == [(1, "supported"), (2, "contradicted")]
-    assert (review.quality, review.why_differs) == (1, "fluent_text")
+    assert (review.quality, review.why_differs, review.modes) == (1, "fluent_text", ("wrong rock",))
+    assert review.groundedness is None, "A without Shift"
 
 
 def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(reviewer, site) -> None:

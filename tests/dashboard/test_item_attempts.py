@@ -12,7 +12,7 @@ from judgeboard.methods.attempts import attempt_sequences, select_attempt
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard_dashboard.review.texts import MOST_WORDS, word_difference
+from judgeboard_dashboard.review.differences import MOST_WORDS, word_difference
 from refined_answers import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
 
 

@@ -1,12 +1,14 @@
 """The item page in every state, with what its keys do."""
 
 import re
+from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import bodies, plain, press, shown
+from app_pages import bodies, markup, plain, press, shown
+from judgeboard.cli.app import run
 from judgeboard.domain import (
     Claim,
     ClaimStatus,
@@ -18,6 +20,7 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
+from judgeboard.methods.suite_file import read_suite
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.runs.raw_calls import raw_calls
@@ -30,6 +33,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviews import mark_leading_flags
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.suites import corrected_cases
 from judgeboard.store.tables import FLAG
 
 
@@ -87,7 +91,7 @@ def test_every_key_is_on_one_button(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     keys = [button.proto.shortcut for button in page.button if button.proto.shortcut]
     assert sorted(keys) == sorted(set(keys))
-    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"QW", *"YNU", *"ZJKLH", *"VBXPI", "F2"}
+    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"QW", *"YNU", *"ZJKLH", *"VBXPIE", "F2"}
 
 
 def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
@@ -172,7 +176,7 @@ def test_a_decision_in_the_first_moment_is_not_taken_and_the_page_says_so(
 
 
 def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
+    page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
     page.number_input[0].set_value(0.35)
     page.text_area[0].set_value("Basalt is younger.")
     [note] = [one for one in page.text_input if one.key and one.key.startswith("note_")]
@@ -185,6 +189,23 @@ def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqli
         "Basalt is younger.",
         "second sentence",
     )
+
+
+def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
+    page_rows, open_page, sqlite_store: Store, tmp_path: Path
+) -> None:
+    page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
+    answer = page.text_area[0].value
+    page.text_area[0].set_value(f"{answer} It is younger.").run()
+    assert "It is younger.</ins>" in markup(page)
+    press(press(page, "suite_"), "confirm_")
+    with sqlite_store.reading() as connection:
+        (case,) = corrected_cases(connection)
+    assert (case.id, case.reference) == ("claims", f"{answer} It is younger.")
+    file = tmp_path / "corrected.yaml"
+    assert run(["suite", "cases", str(file), "--db", str(sqlite_store.engine.url.database)]) == 0
+    (read,) = read_suite(file).cases
+    assert (read.id, read.reference, read.context) == (case.id, case.reference, case.context)
 
 
 def test_a_decision_that_comes_second_is_refused_with_who_was_first(page_rows, open_page, sqlite_store: Store) -> None:

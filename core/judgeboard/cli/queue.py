@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from judgeboard.cli import options
+from judgeboard.cli.queue_bulk import confirm, dismiss, undo
 from judgeboard.cli.queue_reviewing import decide, next_, release, reveal, skip
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput
@@ -393,5 +394,21 @@ def queue_command() -> None:
     """Create review queues of answers or pairs, review their items, show their progress."""
 
 
-for command in (create, close, assign, list_, show, next_, decide, reveal, skip, release, export, merge):
+for command in (
+    create,
+    close,
+    assign,
+    list_,
+    show,
+    next_,
+    decide,
+    reveal,
+    skip,
+    release,
+    export,
+    merge,
+    confirm,
+    dismiss,
+    undo,
+):
     queue_command.add_command(command)

@@ -203,3 +203,34 @@ def _checks(case: "CaseResult") -> str:
 def _short(text: str | None) -> str:
     words = " ".join((text or "").split())
     return words if len(words) <= 100 else f"{words[:99]}…"
+
+
+@suite_command.command("cases", epilog=options.example("judgeboard suite cases corrected.yaml"))
+@click.argument("file", type=options.FILE)
+@click.option("--name", default="corrected", show_default=True, help="Name of the suite.")
+@options.json_and_database
+def cases_command(file: Path, name: str) -> None:
+    """Write the corrected answers that reviewers added to a suite as a suite file.
+
+    Each case has the question, the passages, and the corrected answer as reference. FILE is replaced.
+    """
+    import yaml
+
+    from judgeboard.formats.files import write_whole
+    from judgeboard.store.suites import corrected_cases
+
+    with options.seen(options.open_store()).reading() as connection:
+        found = corrected_cases(connection)
+    if not found:
+        options.show({"cases": 0}, ["No corrected answer is in a suite: correct an answer (key E) and press F8."])
+        return
+    cases: list[dict[str, Any]] = []
+    ids: dict[str, int] = {}
+    for each in found:
+        ids[each.id] = ids.get(each.id, 0) + 1
+        number = "" if ids[each.id] == 1 else f" ({ids[each.id]})"
+        context = {"context": list(each.context)} if each.context else {}
+        cases.append({"id": f"{each.id}{number}", "query": each.query, "reference": each.reference, **context})
+    text = yaml.safe_dump({"name": name, "cases": cases}, sort_keys=False, allow_unicode=True)
+    write_whole(file, lambda stream: stream.write(text.encode()))
+    options.show({"cases": len(cases)}, [f"{len(cases):,} cases in {file}"])

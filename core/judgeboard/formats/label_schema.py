@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml, unless_null
 from judgeboard.text import unstorable
 
-KEYS = "QWRASDFGC"
+KEYS = "QWASDFG"
 """The keys that a schema may give to options: the review screen uses the other letters."""
 TAKEN_KEYS = {"label": "QW", "groundedness": "ASDFG"}
 """The keys of the parts of the built-in grade, which its schema cannot give to options."""

@@ -306,7 +306,7 @@ def _check_editable(connection: Connection, review: StoredReview, decision: Deci
         return
     # If people review blind to each other, one who has read the others could edit a conflict away.
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.blind_people and reviewed_by_others(connection, review.response_id or 0, review.reviewer_id):
+    if queue.blind_people and reviewed_by_others(connection, [review.response_id or 0], review.reviewer_id):
         raise DecisionRefused("Others have reviewed this item since: your blind review cannot be edited any more.")
     if review.stage is None:  # one after the reveal has the blind review beside it
         check_required(queue, decision, grade)

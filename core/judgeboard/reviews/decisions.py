@@ -1,12 +1,13 @@
 """Reviews outside queues: a decision on a flag, a grade of an answer, a preference on a pair; and how any is stored."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Preference, Shown, Stage
+from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Label, Preference, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
@@ -14,12 +15,12 @@ from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checke
 from judgeboard.reviews.label_schemas import checked_fields
 from judgeboard.reviews.outcome import held_words, update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
-from judgeboard.store.drafts import delete_draft
+from judgeboard.store.drafts import delete_drafts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
-from judgeboard.store.queue_items import reviewed_in_queue
+from judgeboard.store.queue_items import reviewed_in_queues
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     STATE_AFTER,
@@ -29,6 +30,7 @@ from judgeboard.store.reviews import (
     StoredReview,
     current_reviews,
     insert_review,
+    insert_reviews,
     lock_flag,
     lock_response,
     lock_subject,
@@ -39,6 +41,8 @@ from judgeboard.store.reviews import (
 from judgeboard.text import shortened
 
 LONGEST_NAME, LONGEST_ID = 24, 40  # characters of a name and an id that fit into a sentence of one line
+IMPLIED = {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}
+"""The label that a decision on low groundedness implies."""
 VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
 
 
@@ -107,7 +111,7 @@ def decide(
             judgment_seen_id,
             **request._asdict(),
         )
-        in_queue = reviewed_in_queue(connection, flag.response.id, reviewer.id)
+        in_queue = reviewed_in_queues(connection, [flag.response.id], reviewer.id).get(flag.response.id)
         if flag.state is FlagState.OPEN and in_queue is None:
             flag_ids = (flag.id,) if alone else open_flag_ids(connection, flag.response.id)
             review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
@@ -259,7 +263,7 @@ def new_review(
 def store_review(connection: Connection, kind: str, review: NewReview, reviewer: Reviewer, **details: Any) -> int:
     """Store a review with its event, delete its draft, and return its id."""
     review_id = insert_review(connection, review)
-    delete_draft(connection, review.reviewer_id, review.response_id, review.pair_id)
+    delete_drafts(connection, review.reviewer_id, [review.response_id], review.pair_id)
     all_details = {"review": review_id, **details}
     record_event(connection, kind, reviewer.name, response_id=review.response_id, details=all_details, now=review.at)
     return review_id
@@ -284,7 +288,7 @@ def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, *
 def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> str:
     """Return why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
     external_id = shortened(flag.response.external_id, LONGEST_ID)
-    decided = current_reviews(connection, flag.response.id, flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
+    decided = current_reviews(connection, [flag.response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
     first = decided[0] if decided else None
     if first is None or first.decision is None:
         return f"A newer judgment replaced this flag on {external_id}."
@@ -302,21 +306,37 @@ def replacing_earlier(connection: Connection, review: NewReview, *, alone: bool 
     """
     if not review.flag_ids:
         return review
-    earlier = current_reviews(
-        connection,
-        review.response_id,
-        flag_ids=review.flag_ids,
-        decisions=(Decision.UNSURE, *STATE_AFTER),
-        reviewer_id=review.reviewer_id,
-    )
+    earlier = own_decisions(connection, review.reviewer_id, {review.response_id or 0: review.flag_ids})
     if alone:
         earlier = [each for each in earlier if each.flag_ids == review.flag_ids]
+    replacing, withdrawals = replaced_by(review, earlier)
+    insert_reviews(connection, withdrawals)
+    return replacing
+
+
+def own_decisions(
+    connection: Connection, reviewer_id: int, flag_ids: Mapping[int, Collection[int]]
+) -> list[StoredReview]:
+    """Return a reviewer's current decisions outside queues on flags, given by answer; the latest first."""
+    return current_reviews(
+        connection,
+        flag_ids,
+        flag_ids=[flag_id for of_answer in flag_ids.values() for flag_id in of_answer],
+        decisions=(Decision.UNSURE, *STATE_AFTER),
+        reviewer_id=reviewer_id,
+    )
+
+
+def replaced_by(review: NewReview, earlier: Sequence[StoredReview]) -> tuple[NewReview, list[NewReview]]:
+    """Return a decision that replaces the first of ``earlier`` ones and decides all their flags; and withdrawals."""
     if not earlier:
-        return review
-    for number, other in enumerate(earlier[1:]):
-        insert_review(connection, withdrawal(other, f"{review.request_key}:replaced{number}", review.at))
+        return review, []
+    withdrawals = [
+        withdrawal(other, f"{review.request_key}:replaced{number}", review.at)
+        for number, other in enumerate(earlier[1:])
+    ]
     flag_ids = {flag_id for each in earlier for flag_id in each.flag_ids}.union(review.flag_ids)
-    return replace(review, replaces=earlier[0].id, flag_ids=tuple(sorted(flag_ids)))
+    return replace(review, replaces=earlier[0].id, flag_ids=tuple(sorted(flag_ids))), withdrawals
 
 
 def withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ...] | None = None) -> NewReview:
@@ -338,6 +358,6 @@ def withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ..
 def _replacing_grade(connection: Connection, review: NewReview) -> NewReview:
     """Let a grade without a decision replace the one that the reviewer stored in this way before."""
     own = current_reviews(
-        connection, review.response_id, flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
+        connection, [review.response_id or 0], flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
     )
     return replace(review, replaces=own[0].id if own else None)

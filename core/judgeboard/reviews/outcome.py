@@ -13,7 +13,7 @@ from judgeboard.store.notifications import CONFLICT
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
     QueueReview,
-    decided_state,
+    decided_states,
     flags_decided_at,
     holding_items,
     item_by_id,
@@ -21,7 +21,7 @@ from judgeboard.store.queue_items import (
     set_item_state,
     unfinished_beside,
 )
-from judgeboard.store.reviews import LockedFlag, lock_flag, newer_flag_is_open, set_flag_state
+from judgeboard.store.reviews import LockedFlag, flags_with_newer, lock_flag, set_flag_states
 
 QUALITY_CONFLICT = 2  # difference in quality, or in a rubric's dimension, from which two reviews are in conflict
 GROUNDEDNESS_CONFLICT = 0.4
@@ -94,9 +94,8 @@ def update_states(
     if item_id is not None:
         item_state = update_item_state(connection, item_id, now)
         return {flag.id: lock_flag(connection, flag.id).state for flag in flags}, item_state
-    states = {flag.id: update_flag_state(connection, flag) for flag in flags}
-    if flags:
-        follow_queues(connection, [flags[0].response.id], now)
+    states = update_flag_states(connection, flags)
+    follow_queues(connection, {flag.response.id for flag in flags}, now)
     return states, None
 
 
@@ -113,20 +112,18 @@ def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str |
     return f"The {'flag stays' if len(flag_ids) == 1 else 'flags stay'} open: {', '.join(reasons)}."
 
 
-def update_flag_state(connection: Connection, flag: LockedFlag) -> FlagState:
-    """Bring a flag to the state that its reviews decide; without a decision it is open again.
+def update_flag_states(connection: Connection, flags: Sequence[LockedFlag]) -> dict[int, FlagState]:
+    """Bring flags to the states that their reviews decide, and return them; without a decision a flag is open again.
 
     A superseded flag stays superseded. A flag that would be open beside a newer one of its rule becomes superseded.
     """
-    if flag.state is FlagState.SUPERSEDED:
-        return flag.state
-    state = decided_state(connection, flag.id)
-    if state is None:
-        is_open = flag.state is FlagState.OPEN or not newer_flag_is_open(connection, flag)
-        state = FlagState.OPEN if is_open else FlagState.SUPERSEDED
-    if state is not flag.state:
-        set_flag_state(connection, flag.id, state)
-    return state
+    before = {flag.id: flag.state for flag in flags}
+    movable = [flag_id for flag_id, state in before.items() if state is not FlagState.SUPERSEDED]
+    states = before | dict.fromkeys(movable, FlagState.OPEN) | decided_states(connection, movable)
+    reopened = [id_ for id_ in movable if states[id_] is FlagState.OPEN and before[id_] is not FlagState.OPEN]
+    states |= dict.fromkeys(flags_with_newer(connection, reopened), FlagState.SUPERSEDED)
+    set_flag_states(connection, {id_: state for id_, state in states.items() if state is not before[id_]})
+    return states
 
 
 def update_item_state(connection: Connection, item_id: int, now: datetime) -> ItemState:
@@ -145,7 +142,7 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
         about = {"item": item_id, "review": reviews[-1].id, "people": people}
         record_event(connection, CONFLICT, reviews[-1].reviewer, response_id=item.response_id, details=about, now=now)
     if item.repeat_for is None and item.response_id is not None:
-        for flag_id in flags_decided_at(connection, item_id):
-            update_flag_state(connection, lock_flag(connection, flag_id))
+        flags = [lock_flag(connection, flag_id) for flag_id in flags_decided_at(connection, item_id)]
+        update_flag_states(connection, flags)
         follow_queues(connection, [item.response_id], now)
     return state

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.checks import LONGEST_KEY
-from judgeboard.reviews.outcome import update_flag_state
+from judgeboard.reviews.outcome import update_flag_states
 from judgeboard.stats.estimates import percent
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -316,8 +316,7 @@ def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = No
             return queue
         flag_ids = decided_flags_in(connection, queue.id)
         set_queue_state(connection, queue.id, QueueState.CLOSED)
-        for flag_id in flag_ids:
-            update_flag_state(connection, lock_flag(connection, flag_id))
+        update_flag_states(connection, [lock_flag(connection, flag_id) for flag_id in flag_ids])
         details = {"queue": queue.name, "flags": len(flag_ids)}
         record_event(connection, "close_queue", actor_name(by), details=details, now=at)
         return queue_by_id(connection, queue.id)

@@ -29,7 +29,7 @@ def check_not_blind(
 def in_view(connection: Connection, response_id: int, reviewer_id: int, judgment_id: int | None) -> tuple[str, ...]:
     """Return what a reviewer saw of an answer outside queues: a judgment on the screen, reviews of other people."""
     judge = () if judgment_id is None else (JUDGE,)
-    return (*judge, PEOPLE) if reviewed_by_others(connection, response_id, reviewer_id) else judge
+    return (*judge, PEOPLE) if reviewed_by_others(connection, [response_id], reviewer_id) else judge
 
 
 def order_for(pair_id: int, reviewer_id: int) -> Shown:

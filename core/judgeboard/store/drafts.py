@@ -1,6 +1,6 @@
 """Reviews that their authors have not finished: one draft per person and answer or pair, deleted with the review."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -27,7 +27,7 @@ def save_draft(
     at: datetime,
 ) -> None:
     """Replace a person's draft; an empty one is deleted. One from before their latest review is not stored."""
-    delete_draft(connection, reviewer_id, response_id, pair_id)
+    delete_drafts(connection, reviewer_id, [response_id], pair_id)
     column, subject = (REVIEW.c.pair_id, pair_id) if response_id is None else (REVIEW.c.response_id, response_id)
     later = exists().where(column == subject, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.at >= at)
     if not content or connection.execute(select(later)).scalar_one():
@@ -36,9 +36,12 @@ def save_draft(
     connection.execute(insert(DRAFT), row | {"content": dict(content), "at": at})
 
 
-def delete_draft(connection: Connection, reviewer_id: int, response_id: int | None, pair_id: int | None) -> None:
-    """Delete a person's draft, if there is one."""
-    connection.execute(delete(DRAFT).where(_of(reviewer_id, response_id, pair_id)))
+def delete_drafts(
+    connection: Connection, reviewer_id: int, response_ids: Collection[int | None], pair_id: int | None = None
+) -> None:
+    """Delete a person's drafts on at most 1,000 answers, or on a pair."""
+    subject = DRAFT.c.response_id.in_(response_ids) if pair_id is None else DRAFT.c.pair_id == pair_id
+    connection.execute(delete(DRAFT).where(DRAFT.c.reviewer_id == reviewer_id, subject))
 
 
 def _of(reviewer_id: int, response_id: int | None, pair_id: int | None) -> ColumnElement[bool]:

@@ -127,7 +127,7 @@ _REFERENCES: Mapping[str, Mapping[str, str]] = {
     "reviewer": {"reviewer": "name", "origin": "origin"},
 }
 _NAMED = tuple(_REFERENCES["response"])
-_NEVER = frozenset({"request_key", "import_batch_id", "queue_item_id", "reply_format", "dropped_parameters"})
+_NEVER = frozenset({"request_key", "bulk", "import_batch_id", "queue_item_id", "reply_format", "dropped_parameters"})
 _MICRO = "_micro"  # costs are stored in millionths of the currency of the prices
 
 _TYPES: tuple[tuple[type, ColumnType], ...] = (

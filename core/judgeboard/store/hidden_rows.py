@@ -5,7 +5,7 @@ Every query of a connection leaves out whole rows, so that lists, figures, searc
 functions read the texts for the review with `row_filter.with_hidden_rows`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -136,6 +136,12 @@ def hidden_of(
         own=any(row.repeat_for is not None for row in rows),
         queues=tuple(sorted({row.name for row in rows})),
     )
+
+
+def hidden_answers(connection: Connection, reviewer_id: int, response_ids: Collection[int]) -> set[int]:
+    """Return those of these answers of which anything is hidden from a reviewer (`hidden_of`)."""
+    query = _blind_items(reviewer_id, QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.response_id.in_(response_ids))
+    return set(connection.execute(query).scalars())
 
 
 def hide_rows(connection: Connection, viewer: int | None) -> None:

@@ -18,7 +18,7 @@ from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import EACH_JUDGE, is_current, is_worse
 from judgeboard.store.settings import primary_judge
-from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of
+from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, LEASE, RESPONSE, REVIEW, REVIEW_FLAG
 
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
@@ -207,16 +207,40 @@ def queue_page(
     return listed.page(after, before, limit, partial(_lines, connection))
 
 
+def listed_answers(
+    connection: Connection, where: RowFilter, sort: str = "worst", *, most: int, reviewer_id: int | None = None
+) -> tuple[int, ...]:
+    """Return the answers of the first ``most`` lines of the list, by id."""
+    flag_ids = queue_list(connection, where, order_named(sort), reviewer_id).page(None, None, most, tuple).lines
+    query = select(FLAG.c.response_id)
+    return tuple(sorted({row.response_id for row in rows_with(connection, query, FLAG.c.id, flag_ids)}))
+
+
 def neighbours(
     connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
 ) -> Neighbours | None:
     """Return the position of a flag's answer in a list and the ones beside it, or None if there is no such flag."""
+    position = _position(connection, sort, flag_id)
+    if position is None:
+        return None
+    around = queue_list(connection, where, order_named(sort), reviewer_id).around(position)
+    return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
+
+
+def flag_after(
+    connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
+) -> int | None:
+    """Return the flag that follows a decided one in a list: the next, at the end one passed over, None without any."""
+    position = _position(connection, sort, flag_id)
+    if position is None:
+        return None
+    return queue_list(connection, where, order_named(sort), reviewer_id).next_to(position)
+
+
+def _position(connection: Connection, sort: str, flag_id: int) -> ListPosition | None:
     order = order_named(sort)
     row = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
-    if row is None:
-        return None
-    around = queue_list(connection, where, order, reviewer_id).around(ListPosition(order.name, *row))
-    return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
+    return None if row is None else ListPosition(order.name, *row)
 
 
 def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, ...]:

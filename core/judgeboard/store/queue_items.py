@@ -23,7 +23,7 @@ from sqlalchemy import (
 from judgeboard.domain import OVERALL, Decision, FlagState, ItemState, QueueState, Stage
 from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, move_leases, seen_since
-from judgeboard.store.reviews import STATE_AFTER, StoredReview, is_current, review_by_id, set_flag_state
+from judgeboard.store.reviews import STATE_AFTER, StoredReview, is_current, review_by_id, set_flag_states
 from judgeboard.store.row_filter import by_index, with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import (
@@ -247,14 +247,14 @@ def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tup
     return [(name, item_id, needed) for name, item_id, needed in connection.execute(query)]
 
 
-def reviewed_in_queue(connection: Connection, response_id: int, reviewer_id: int) -> str | None:
-    """Return the open queue with an unfinished item of an answer that a person has reviewed in it, None without one."""
+def reviewed_in_queues(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> dict[int, str]:
+    """Return an open queue by answer, of those whose unfinished item in it a person has reviewed."""
     query = (
-        select(QUEUE.c.name)
+        select(QUEUE_ITEM.c.response_id, QUEUE.c.name)
         .join(QUEUE_ITEM, QUEUE_ITEM.c.queue_id == QUEUE.c.id)
         .join(LEASE, LEASE.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(
-            QUEUE_ITEM.c.response_id == response_id,
+            QUEUE_ITEM.c.response_id.in_(response_ids),
             QUEUE_ITEM.c.repeat_for.is_(None),
             QUEUE_ITEM.c.state.in_(UNFINISHED),
             QUEUE.c.state == QueueState.OPEN.value,
@@ -262,52 +262,57 @@ def reviewed_in_queue(connection: Connection, response_id: int, reviewer_id: int
             LEASE.c.done.is_(True),
         )
     )
-    return connection.execute(query.limit(1)).scalar_one_or_none()
+    return {row.response_id: row.name for row in connection.execute(query)}
 
 
-def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
-    """Return the state of a flag after its reviews, None if it is not decided yet.
+def held_flags(connection: Connection, flag_ids: Collection[int]) -> set[int]:
+    """Return those of these flags that an unfinished item of an open queue keeps open."""
+    query = (
+        select(QUEUE_ITEM_FLAG.c.flag_id)
+        .join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
+        .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
+        .where(QUEUE.c.state == QueueState.OPEN.value, QUEUE_ITEM.c.state.in_(UNFINISHED))
+    )
+    return {row.flag_id for row in rows_with(connection, query, QUEUE_ITEM_FLAG.c.flag_id, flag_ids)}
 
-    It is not decided while a queue needs more reviews. Otherwise the latest of these counts: a decision outside queues,
-    the decision on which the reviews of an item agree, an adjudication. A review after the reveal does not count.
+
+def decided_states(connection: Connection, flag_ids: Collection[int]) -> dict[int, FlagState]:
+    """Return the state of each of these flags after its reviews, without those that are not decided yet.
+
+    A flag is not decided while a queue needs more reviews. Otherwise the latest of these counts: a decision outside
+    queues, the decision on which the reviews of an item agree, an adjudication. A review after the reveal does not
+    count.
     """
-    if holding_items(connection, [flag_id]):
-        return None
     finished = exists().where(
         QUEUE_ITEM.c.id == REVIEW.c.queue_item_id,
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
         (QUEUE_ITEM.c.state == ItemState.AGREED.value) | (REVIEW.c.stage == Stage.ADJUDICATION.value),
     )
-    covers = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id, REVIEW_FLAG.c.flag_id == flag_id)
+    covers = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id, REVIEW_FLAG.c.flag_id == FLAG.c.id)
     of_item = exists().where(
-        QUEUE_ITEM_FLAG.c.queue_item_id == REVIEW.c.queue_item_id, QUEUE_ITEM_FLAG.c.flag_id == flag_id
+        QUEUE_ITEM_FLAG.c.queue_item_id == REVIEW.c.queue_item_id, QUEUE_ITEM_FLAG.c.flag_id == FLAG.c.id
     )
-    response = select(FLAG.c.response_id).where(FLAG.c.id == flag_id).scalar_subquery()
     query = (
-        select(REVIEW.c.decision)
+        select(FLAG.c.id, REVIEW.c.decision)
+        .join(REVIEW, REVIEW.c.response_id == FLAG.c.response_id)
         .where(
-            REVIEW.c.response_id == response,
             REVIEW.c.decision.in_(tuple(STATE_AFTER)),
             REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
             covers | of_item,
             REVIEW.c.queue_item_id.is_(None) | finished,
             is_current(),
         )
-        .order_by(REVIEW.c.id.desc())
-        .limit(1)
+        .order_by(REVIEW.c.id)
     )
-    decision = connection.execute(query).scalar_one_or_none()
-    return None if decision is None else STATE_AFTER[decision]
+    undecided = set(flag_ids) - held_flags(connection, flag_ids)
+    return {id_: STATE_AFTER[decision] for id_, decision in rows_with(connection, query, FLAG.c.id, undecided)}
 
 
 def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
     """Close open flags that no queue keeps open any more and that were decided meanwhile."""
     query = select(FLAG.c.id).where(FLAG.c.id.in_(flag_ids), FLAG.c.state == FlagState.OPEN.value)
-    for flag_id in connection.execute(query.order_by(FLAG.c.id)).scalars().all():
-        state = decided_state(connection, flag_id)
-        if state is not None:
-            set_flag_state(connection, flag_id, state)
+    set_flag_states(connection, decided_states(connection, connection.execute(query).scalars().all()))
 
 
 @dataclass(frozen=True, slots=True)

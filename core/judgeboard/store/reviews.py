@@ -41,23 +41,33 @@ from judgeboard.store.tables import (
     VERSION,
 )
 
+# Made once: an alias copies all columns of its table, which takes longer than most statements.
+_LATER, _WORSE = REVIEW.alias(), FLAG.alias("worse")
+
 
 def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition that a row of ``review`` (the table or an alias of it) is neither replaced nor withdrawn.
 
     Undo, edit and re-grade are rows that name the one they replace. A replaced row never becomes current again.
     """
-    later = REVIEW.alias()
-    replaced = exists(select(later.c.id).where(later.c.replaces == review.c.id))
+    replaced = exists(select(_LATER.c.id).where(_LATER.c.replaces == review.c.id))
     return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN.value), ~replaced)
 
 
-def reviewed_by_others(connection: Connection, response_id: int, reviewer_id: int) -> bool:
-    """Whether a review of anybody else stands on an answer."""
-    query = select(REVIEW.c.id).where(
-        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id != reviewer_id, is_current()
+def reviewed_by_others(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
+    """Return those of these answers on which a review of anybody else stands."""
+    query = select(REVIEW.c.response_id).where(
+        REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id != reviewer_id, is_current()
     )
-    return connection.execute(query.limit(1)).first() is not None
+    return set(connection.execute(query).scalars())
+
+
+def graded_by(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
+    """Return those of these answers on which a grade of this person stands."""
+    query = select(REVIEW.c.response_id).where(
+        REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade()
+    )
+    return set(connection.execute(query).scalars())
 
 
 def has_grade(review: FromClause = REVIEW) -> ColumnElement[bool]:
@@ -162,6 +172,7 @@ class NewReview:
     judgment_seen_id: int | None = None
     seconds: float | None = None
     replaces: int | None = None
+    bulk: str | None = None
     queue_item_id: int | None = None
     stage: Stage | None = None
     seen: tuple[str, ...] | None = None
@@ -186,11 +197,17 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     A transaction on SQLite already locks the whole database. On PostgreSQL the response is locked before its flag, the
     order in which judgments are stored: another order could deadlock.
     """
-    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(RESPONSE.c.id == response_id)
-    row = connection.execute(query.with_for_update(key_share=True)).one_or_none()
-    if row is None:
+    locked = lock_responses(connection, [response_id])
+    if not locked:
         raise NotFound(f"no answer {response_id}")
-    return LockedResponse(*row)
+    return locked[response_id]
+
+
+def lock_responses(connection: Connection, response_ids: Collection[int]) -> dict[int, LockedResponse]:
+    """Read and lock at most 1,000 responses in the order of their ids."""
+    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(RESPONSE.c.id.in_(response_ids))
+    rows = connection.execute(query.order_by(RESPONSE.c.id).with_for_update(key_share=True))
+    return {row.id: LockedResponse(*row) for row in rows}
 
 
 def lock_free_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
@@ -211,6 +228,16 @@ def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
     query = select(FLAG.c.rule, FLAG.c.state).where(FLAG.c.id == flag_id).with_for_update()
     rule, state = connection.execute(query).one()
     return LockedFlag(flag_id, response, rule, state)
+
+
+def lock_flags(
+    connection: Connection, responses: Mapping[int, LockedResponse], flag_ids: Collection[int] | None = None
+) -> list[LockedFlag]:
+    """Read and lock flags of locked responses, by id: these flags, or all open ones."""
+    chosen = FLAG.c.state == FlagState.OPEN.value if flag_ids is None else FLAG.c.id.in_(flag_ids)
+    query = select(FLAG.c.id, FLAG.c.response_id, FLAG.c.rule, FLAG.c.state)
+    query = query.where(FLAG.c.response_id.in_(responses), chosen).order_by(FLAG.c.id).with_for_update()
+    return [LockedFlag(id_, responses[of], rule, state) for id_, of, rule, state in connection.execute(query)]
 
 
 def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
@@ -245,9 +272,19 @@ def replacement_of(connection: Connection, review_id: int) -> StoredReview | Non
     return _one(connection, _REVIEWS.where(REVIEW.c.replaces == review_id))
 
 
+def reviews_of_bulk(
+    connection: Connection, bulk: str, response_ids: Collection[int] | None = None, *, current: bool = False
+) -> list[StoredReview]:
+    """Return the reviews of a bulk action, on these answers or all; only ``current`` ones, or also replaced ones."""
+    query = _REVIEWS.where(REVIEW.c.bulk == bulk).order_by(REVIEW.c.id)
+    if response_ids is not None:
+        query = query.where(REVIEW.c.response_id.in_(response_ids))
+    return _all_stored(connection, connection.execute(query.where(is_current()) if current else query).all())
+
+
 def current_reviews(
     connection: Connection,
-    response_id: int | None,
+    response_ids: Collection[int],
     *,
     flag_ids: Collection[int],
     decisions: Collection[Decision | None],
@@ -259,33 +296,46 @@ def current_reviews(
     """
     decides = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id)
     of_flags = decides.where(REVIEW_FLAG.c.flag_id.in_(flag_ids)) if flag_ids else ~decides
-    query = _REVIEWS.where(REVIEW.c.response_id == response_id, of_flags, is_current())
+    query = _REVIEWS.where(REVIEW.c.response_id.in_(response_ids), of_flags, is_current())
     if reviewer_id is not None:
         query = query.where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.queue_item_id.is_(None))
     rows = connection.execute(query.order_by(REVIEW.c.id.desc())).all()
-    return [_stored(connection, row) for row in rows if row.decision in decisions]
+    return _all_stored(connection, [row for row in rows if row.decision in decisions])
 
 
 def insert_review(connection: Connection, review: NewReview) -> int:
     """Write a review with its scores and return its id."""
-    grade = review.grade
+    return insert_reviews(connection, [review])[0]
+
+
+def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list[int]:
+    """Write reviews with their scores and return their ids in order."""
     of_review = (
-        *("response_id", "pair_id", "shown", "comparison_seen_id", "judgment_seen_id", "reviewer_id"),
+        *("response_id", "pair_id", "shown", "comparison_seen_id", "judgment_seen_id", "reviewer_id", "bulk"),
         *("decision", "seconds", "queue_item_id", "stage", "seen", "replaces", "request_key", "at"),
         "label_schema_id",
     )
     of_grade = ("label", "label_implied", "groundedness", "quality", "spans", "note", "corrected_answer", "why_differs")
-    row = {name: getattr(review, name) for name in of_review} | {name: getattr(grade, name) for name in of_grade}
-    row["claim_marks"] = marks_json(grade.claim_marks)
-    row |= fields_json(grade)
-    review_id = int(connection.execute(insert(REVIEW).returning(REVIEW.c.id), row).scalar_one())
-    if review.flag_ids:
-        rows = [{"review_id": review_id, "flag_id": flag_id} for flag_id in review.flag_ids]
-        connection.execute(insert(REVIEW_FLAG), rows)
-    insert_scores(connection, {review_id: grade.scores})
-    insert_modes(connection, {review_id: grade.modes})
-    insert_preferences(connection, {review_id: review.preferences})
-    return review_id
+    rows = [
+        {name: getattr(review, name) for name in of_review}
+        | {name: getattr(review.grade, name) for name in of_grade}
+        | {"claim_marks": marks_json(review.grade.claim_marks), **fields_json(review.grade)}
+        for review in reviews
+    ]
+    if not rows:
+        return []
+    # By key: in the order of the parameters SQLite would return them from one statement per row.
+    returning = insert(REVIEW).returning(REVIEW.c.request_key, REVIEW.c.id)
+    id_of = {row.request_key: row.id for row in connection.execute(returning, rows)}
+    ids = [id_of[review.request_key] for review in reviews]
+    by_id = dict(zip(ids, reviews, strict=True))
+    flags = [{"review_id": id_, "flag_id": flag_id} for id_, review in by_id.items() for flag_id in review.flag_ids]
+    if flags:
+        connection.execute(insert(REVIEW_FLAG), flags)
+    insert_scores(connection, {id_: review.grade.scores for id_, review in by_id.items()})
+    insert_modes(connection, {id_: review.grade.modes for id_, review in by_id.items()})
+    insert_preferences(connection, {id_: review.preferences for id_, review in by_id.items()})
+    return ids
 
 
 def insert_scores(connection: Connection, reviews: Mapping[int, Iterable[DimensionScore]]) -> None:
@@ -333,10 +383,14 @@ def preferences_of(connection: Connection, review_id: int) -> dict[str, Preferen
     return dict(tuple(row) for row in rows)
 
 
-def set_flag_state(connection: Connection, flag_id: int, state: FlagState) -> None:
-    """Store what a flag's reviews make of it."""
-    changed = update(FLAG).where(FLAG.c.id == flag_id).values(state=state).returning(FLAG.c.response_id)
-    mark_leading_flags(connection, list(connection.execute(changed).scalars()))
+def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> None:
+    """Store what the reviews of these flags make of them."""
+    response_ids: set[int] = set()
+    for state in sorted(set(states.values())):
+        changed = update(FLAG).values(state=state).returning(FLAG.c.response_id)
+        for some in batches([flag_id for flag_id, new in states.items() if new is state]):
+            response_ids.update(connection.execute(changed.where(FLAG.c.id.in_(some))).scalars())
+    mark_leading_flags(connection, sorted(response_ids))
 
 
 def is_worse(flag: FromClause, than: FromClause) -> ColumnElement[bool]:
@@ -346,9 +400,8 @@ def is_worse(flag: FromClause, than: FromClause) -> ColumnElement[bool]:
 
 def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> None:
     """Let the worst open flag of each of these responses lead: the queue lists an answer under it."""
-    worse = FLAG.alias("worse")
     leads = ~exists().where(
-        worse.c.response_id == FLAG.c.response_id, worse.c.state == FlagState.OPEN.value, is_worse(worse, FLAG)
+        _WORSE.c.response_id == FLAG.c.response_id, _WORSE.c.state == FlagState.OPEN.value, is_worse(_WORSE, FLAG)
     )
     wrong = update(FLAG).where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads).values(leads=leads)
     for some in batches(response_ids):
@@ -378,27 +431,26 @@ def flags_decided(connection: Connection, review_ids: Collection[int]) -> dict[i
 
 
 EACH_JUDGE = frozenset(rule.name for rule in RULES if rule.each_judge)
-_JUDGE = (
-    select(VERSION.c.name)
-    .join(JUDGMENT, JUDGMENT.c.judge_version_id == VERSION.c.id)
-    .where(JUDGMENT.c.id == FLAG.c.judgment_id)
-    .correlate(FLAG)
-    .scalar_subquery()
-)
 
 
-def newer_flag_is_open(connection: Connection, flag: LockedFlag) -> bool:
-    """Whether the same rule has an open flag on the same response that came later; on the same judge, if on any."""
-    newer = select(FLAG.c.id).where(
-        FLAG.c.response_id == flag.response.id,
-        FLAG.c.rule == flag.rule,
-        FLAG.c.state == FlagState.OPEN.value,
-        FLAG.c.id > flag.id,
+def _judge_of(flag: FromClause) -> ColumnElement[Any]:
+    judge = select(VERSION.c.name).join(JUDGMENT, JUDGMENT.c.judge_version_id == VERSION.c.id)
+    return judge.where(JUDGMENT.c.id == flag.c.judgment_id).correlate(flag).scalar_subquery()
+
+
+def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[int]:
+    """Return the flags whose rule has a later open flag on the same response; on the same judge, if on any."""
+    newer = FLAG.alias("newer")
+    query = select(FLAG.c.id).where(
+        exists().where(
+            newer.c.response_id == FLAG.c.response_id,
+            newer.c.rule == FLAG.c.rule,
+            newer.c.state == FlagState.OPEN.value,
+            newer.c.id > FLAG.c.id,
+            or_(FLAG.c.rule.not_in(EACH_JUDGE), _judge_of(newer).is_not_distinct_from(_judge_of(FLAG))),
+        )
     )
-    if flag.rule in EACH_JUDGE:
-        own = connection.execute(select(_JUDGE).where(FLAG.c.id == flag.id)).scalar()
-        newer = newer.where(_JUDGE.is_not_distinct_from(own))
-    return bool(connection.execute(select(exists(newer))).scalar())
+    return {row.id for row in rows_with(connection, query, FLAG.c.id, flag_ids)}
 
 
 def judgment_is_of(connection: Connection, judgment_id: int, response_id: int) -> bool:
@@ -414,12 +466,15 @@ _REVIEWS = select(*columns_of(StoredReview, REVIEW), REVIEWER.c.name.label("by")
 
 def _one(connection: Connection, query: Select[Any]) -> StoredReview | None:
     row = connection.execute(query).one_or_none()
-    return None if row is None else _stored(connection, row)
+    return None if row is None else _all_stored(connection, [row])[0]
 
 
-def _stored(connection: Connection, row: Any) -> StoredReview:
-    of_review = select(REVIEW_FLAG.c.flag_id).where(REVIEW_FLAG.c.review_id == row.id).order_by(REVIEW_FLAG.c.flag_id)
-    return record_of(StoredReview, row, flag_ids=tuple(connection.execute(of_review).scalars()))
+def _all_stored(connection: Connection, rows: Sequence[Any]) -> list[StoredReview]:
+    flags: dict[int, list[int]] = {row.id: [] for row in rows}
+    query = select(REVIEW_FLAG).order_by(REVIEW_FLAG.c.review_id, REVIEW_FLAG.c.flag_id)
+    for review_id, flag_id in rows_with(connection, query, REVIEW_FLAG.c.review_id, flags):
+        flags[review_id].append(flag_id)
+    return [record_of(StoredReview, row, flag_ids=tuple(flags[row.id])) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from judgeboard.domain import ResponseKind, RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
+from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with
-from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, RUN, SUITE_CASE, SUITE_RUN, VERSION
+from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, REVIEW, RUN, SUITE_CASE, SUITE_RUN, VERSION
 
 
 class SuiteCaseName(NamedTuple):
@@ -255,3 +256,33 @@ def _stored(row: Row[Any]) -> StoredSuiteRun:
         **{name: spec[name] for name in ("threshold", "max_unmeasured", "max_drop", "weights")},
         cases=tuple(SuiteCaseName(case["id"], case["key"]) for case in spec["cases"]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedCase:
+    """A corrected answer that its reviewer added to a suite, with its question and passages."""
+
+    id: str
+    query: str
+    reference: str
+    context: tuple[str, ...] | None
+
+
+def corrected_cases(connection: Connection) -> list[CorrectedCase]:
+    """Return the corrected answers that reviewers added to a suite: the latest of each answer, oldest answers first."""
+    query = (
+        select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.query, RESPONSE.c.passages, REVIEW.c.corrected_answer)
+        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .where(
+            REVIEW.c.in_suite.is_not(None),
+            is_current(),
+            REVIEW.c.corrected_answer.is_not(None),
+            RESPONSE.c.query.is_not(None),
+        )
+        .order_by(REVIEW.c.id)
+    )
+    latest = {row.id: row for row in connection.execute(query)}
+    return [
+        CorrectedCase(row.external_id, row.query, row.corrected_answer, row.passages)
+        for _, row in sorted(latest.items())
+    ]

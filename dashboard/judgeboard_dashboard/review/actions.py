@@ -11,7 +11,7 @@ from judgeboard.errors import DecisionRefused, JudgeboardError
 from judgeboard.methods.pair_report import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
 from judgeboard.reviews.conflicts import Conflict, open_conflicts
-from judgeboard.reviews.decisions import decide, grade, prefer
+from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
@@ -21,7 +21,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment
-from judgeboard.store.open_flags import neighbours
+from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
@@ -223,7 +223,7 @@ class ItemActions(Actions):
         """Return the label that a decision implies; None if the draft has a label or a groundedness."""
         if not self.implies or self.draft.label is not None or self.draft.groundedness is not None:
             return None
-        return {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}.get(decision or Decision.UNSURE)
+        return IMPLIED.get(decision or Decision.UNSURE)
 
     def next_flag(self, flag_ids: Sequence[int]) -> None:
         """Choose the next of these flags to be decided alone; after the last one, all together."""
@@ -242,8 +242,8 @@ class ItemActions(Actions):
         elif self.flag_id is not None and decision is not None and self.from_list and not self.alone:
             # at the end of the list what was passed over, else the end
             with Seen(self.store, reviewer.id).reading() as connection:
-                near = neighbours(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
-            self.session.goal = flagged(None if near is None else near.next or near.previous)
+                following = flag_after(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
+            self.session.goal = flagged(following)
 
     def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
         draft = self.draft.copied()

@@ -10,7 +10,8 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import Actions, safely
-from judgeboard_dashboard.review.texts import LONGEST, forgotten, word_difference
+from judgeboard_dashboard.review.differences import difference
+from judgeboard_dashboard.review.texts import LONGEST, forgotten
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, score, when
 
@@ -186,15 +187,6 @@ def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
         body = tag("div", viewed.answer[:LONGEST], cls="jb-evidence")
     else:
         heading = f"{heading}, compared with {before.name}{': unchanged' if _unchanged(before, viewed) else ''}"
-        body = _difference(before.answer or "", viewed.answer)
+        body = difference(before.answer or "", viewed.answer)
     label = tag("div", heading, tag("span", _scores(viewed)), cls="jb-label jb-both-ends")
     return tag("div", label, body, cls="jb-attempt-text")
-
-
-def _difference(old: str, new: str) -> Html:
-    pieces = word_difference(old, new)
-    if pieces is None:
-        note = tag("div", "The texts are too long to compare. This is the later text.", cls="jb-cap")
-        return tag("div", note, tag("div", new[:LONGEST], cls="jb-evidence"))
-    names = {"same": "span", "added": "ins", "removed": "del"}
-    return tag("div", *(tag(names[piece.kind], piece.text) for piece in pieces), cls="jb-evidence jb-difference")

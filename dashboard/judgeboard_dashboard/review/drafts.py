@@ -32,7 +32,7 @@ PACE = 1.0
 """Seconds between two times at which drafts are stored."""
 _ON_SCREEN = (
     *("dimensions", "dimension_at", "at", "spans", "shown", "noted"),
-    *("schema", "field_at", "selection", "selected"),
+    *("schema", "field_at", "selection", "selected", "correcting", "answer"),
 )
 """Fields of a draft that are not kept: where its author was, and what only an edit has."""
 
@@ -46,6 +46,7 @@ class Draft:
     may be typing into it. ``scores`` are given by dimension, ``dimensions`` are the rubric's in their order,
     ``dimension_at`` is the index of the one that the keys grade. ``at`` is the index of the statement that the keys
     mark. ``values`` are those of the label ``schema`` by field, ``field_at`` is the one that the digits fill in;
+    ``correcting`` shows the field for the corrected answer, ``answer`` is the one that it began with.
     ``selection`` is the selected text, ``selected`` the last selection that the browser sent. ``modes`` are names of
     failure modes.
     """
@@ -68,6 +69,8 @@ class Draft:
     selection: dict[str, Any] | None = None
     selected: dict[str, Any] | None = None
     in_suite: bool = False
+    correcting: bool = False
+    answer: str = ""
     modes: list[str] = field(default_factory=list)
     shown: int = 0
     noted: int = 0
@@ -140,6 +143,16 @@ class Draft:
         draft.scores, draft.values, draft.modes = dict(draft.scores), dict(draft.values), list(draft.modes)
         draft.marks = {subject_of(mark): mark for mark in marks_from(content.get("marks"))}
         return draft
+
+    def correct(self) -> None:
+        """Show the field for the corrected answer, or discard the correction."""
+        self.correcting = not (self.correcting or self.corrected_answer)
+        if not self.correcting:
+            self.corrected_answer, self.in_suite = "", False
+
+    def add_to_suite(self) -> None:
+        """Make the corrected answer a case of a suite, or no longer."""
+        self.in_suite = not self.in_suite
 
     def copied(self) -> "Draft":
         """Return a copy that later key presses do not change."""

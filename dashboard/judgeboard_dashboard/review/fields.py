@@ -14,6 +14,7 @@ from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, RubricActions
+from judgeboard_dashboard.review.correction import read_correction
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import read_schema_fields
 from judgeboard_dashboard.widgets.keys import Turn, key_button
@@ -65,6 +66,7 @@ KEYS = (
     ("F4", "show texts as they are stored, or formatted and folded"),
     ("F2", "show the raw calls of the judges, or the texts again"),
     ("O", "choose why you and the judge differ"),
+    ("E F8", "correct the answer; add the correction to a suite"),
     ("T", "write a comment for other reviewers; Enter sends it"),
     ("9 0", "next attempt at a better answer; select it"),
     ("J K", "next, previous"),
@@ -81,6 +83,7 @@ QUEUE_KEYS = (
     ("V B X P", "next claim or sentence; supported, contradicted, unsupported"),
     ("I O", "show the answer sentence by sentence; choose why you and the judge differ"),
     ("F4 F2", "show texts as they are stored; after the judge is shown: its raw calls"),
+    ("E F8", "correct the answer; add the correction to a suite"),
     ("M", "write a note; Esc leaves it; Shift and a letter choose a failure mode"),
     ("J", "skip, with an optional reason; Enter skips"),
     ("Y E", "after the judge is shown: keep your grade, change it"),
@@ -125,9 +128,9 @@ def read_fields(session: ReviewSession) -> None:
         if not {_note(draft), _field("filled", draft)} <= set(state):
             continue  # not on the screen, or the run that filled it was cut off
         draft.note = state[_note(draft)]
+        read_correction(draft)
         read_schema_fields(draft)
         # The fields behind the three dots are not drawn everywhere, and Streamlit forgets what is not drawn.
-        draft.corrected_answer = state.get(_field("corrected", draft), draft.corrected_answer)
         draft.groundedness = state.get(_field("exact", draft), draft.groundedness)
         if _field("rubric0", draft) in state:
             levels = {name: state.get(_field(f"rubric{at}", draft)) for at, name in enumerate(draft.dimensions)}
@@ -143,7 +146,6 @@ def fill_fields(draft: Draft, *, rubric: bool = False) -> None:
     state = st.session_state
     if _note(draft) not in state:
         state[_note(draft)] = draft.note
-    state[_field("corrected", draft)] = draft.corrected_answer
     state[_field("exact", draft)] = draft.groundedness
     if rubric:
         for at, name in enumerate(draft.dimensions):
@@ -163,7 +165,6 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
     _quality_group(actions)
     with more:
         _exact_field(draft)
-        _corrected_field(draft)
         key_button(
             "Rejudge this answer", rejudge, key=f"rejudge_{actions.row}", turn=Turn.MOVE, icon=":material/replay:"
         )
@@ -196,7 +197,6 @@ def queue_grades(
     if "groundedness" in grades:
         with _groundedness_group(actions, marks.get("groundedness")):
             _exact_field(draft)
-            _corrected_field(draft)
     if "quality" in grades:
         _quality_group(actions, marks.get("quality"))
     if draft.dimensions:
@@ -249,19 +249,12 @@ def _groundedness_group(actions: Actions, mark: str | None = None) -> st.delta_g
                 tip=step.meaning,
             )
         exact = value is not None and value not in {step.value for step in ANCHORS}
-        used = exact or bool(draft.corrected_answer)
         name = score(value) if exact else "•••"
-        return st.popover(name, type="primary" if used else "secondary", key="more_grades")
+        return st.popover(name, type="primary" if exact else "secondary", key="more_grades")
 
 
 def _exact_field(draft: Draft) -> None:
     st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=_field("exact", draft), format="%.2f")
-
-
-def _corrected_field(draft: Draft) -> None:
-    st.text_area(
-        "Corrected answer", key=_field("corrected", draft), height=120, placeholder="What the answer should be"
-    )
 
 
 def note_field(draft: Draft, label: str, hint: str) -> None:

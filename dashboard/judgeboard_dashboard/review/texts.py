@@ -1,13 +1,9 @@
 """The question, the answer and the passages of a review, with the claims marked in them."""
 
-import difflib
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from itertools import pairwise
-from typing import Literal
 
 import streamlit as st
 
@@ -54,37 +50,6 @@ STATUSES = (
     (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages contradict it. Press it again to remove the mark."),
     (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "It is not in the passages. Press it again to remove the mark."),
 )
-_WORDS = re.compile(r"\S+\s*|\s+")
-MOST_WORDS = 1_200  # of one text: comparing takes the square of it, and texts are anybody's
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Words that both texts have, or one of them alone."""
-
-    kind: Literal["same", "added", "removed"]
-    text: str
-
-
-@lru_cache(maxsize=64)
-def word_difference(old: str, new: str) -> tuple[Piece, ...] | None:
-    """Return the pieces in order: without the added ones they are ``old``, without the removed ones ``new``.
-
-    None where a text is too long to compare.
-    """
-    before, after = _WORDS.findall(old), _WORDS.findall(new)
-    if max(len(before), len(after)) > MOST_WORDS:
-        return None
-    pieces: list[Piece] = []
-    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after).get_opcodes():
-        if kind == "equal":
-            pieces.append(Piece("same", "".join(before[start:end])))
-            continue
-        if start < end:
-            pieces.append(Piece("removed", "".join(before[start:end])))
-        if new_start < new_end:
-            pieces.append(Piece("added", "".join(after[new_start:new_end])))
-    return tuple(pieces)
 
 
 def answer_pane(
@@ -408,15 +373,16 @@ def answer_panes(
     *,
     saved: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
+    under_answer: Callable[[], None] | None = None,
     over_side: Callable[[], None] | None = None,
     under_side: Callable[[], None] | None = None,
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
     Only the claims of one judgment are marked (`Item.with_claims`). ``side`` returns the pane on the right, from the
-    claims as marked in the texts; ``over_side`` and ``under_side`` show fields over and under it. ``saved`` are the
-    reviewer's own stored marks. ``link`` leads from the answer to more about it. Where a label schema asks for spans,
-    texts are shown as they are stored, because spans count their characters.
+    claims as marked in the texts. ``over_side``, ``under_side`` and ``under_answer`` show fields over and under it, and
+    under the answer. ``saved`` are the reviewer's own stored marks. ``link`` leads from the answer to more about it.
+    Where a label schema asks for spans, texts are shown as they are stored: spans count their characters.
     """
     session = actions.session
     judgment = item.with_claims
@@ -460,6 +426,8 @@ def answer_panes(
                 ):
                     label = "Formatted and folded texts" if stored else "Texts as stored, whole"
                     key_button(label, actions.as_stored, key=f"stored_{actions.row}", shortcut="F4", quiet=True)
+                if name == "answer" and under_answer is not None:
+                    under_answer()
                 if name == "judge" and item.judgments:
                     label = "Back to the texts" if show_calls else "Raw calls"
                     key_button(label, actions.raw_calls, key=f"calls_{actions.row}", shortcut="F2", quiet=True)

@@ -25,8 +25,10 @@ def failure_modes() -> None:
         return
     if by == "week":
         shares = [(each.group, each.mode, 100 * (each.share.value or 0)) for each in counts if not each.where.no_time]
-        frame = pd.DataFrame(shares, columns=["week", "mode", "share"])
-        st.line_chart(frame, x="week", y="share", color="mode", x_label="Week from", y_label="% of reviewed answers")
+        frame = pd.DataFrame(shares, columns=["week", "Failure mode", "share"])
+        st.line_chart(
+            frame, x="week", y="share", color="Failure mode", x_label="Week from", y_label="% of reviewed answers"
+        )
     columns = (
         Column(GROUPS[by], width=180),
         Column("Failure mode", width=220),

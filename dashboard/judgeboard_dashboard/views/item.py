@@ -21,6 +21,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
+from judgeboard_dashboard.review.correction import correction
 from judgeboard_dashboard.review.drafts import (
     EDIT,
     Done,
@@ -207,6 +208,7 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
+        under_answer=partial(correction, actions, item),
         over_side=partial(side_fields, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
@@ -371,6 +373,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             actions,
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
+            under_answer=partial(correction, actions, item) if reveal is None or reveal.changing else None,
             over_side=partial(side_fields, actions, item, quality="quality" in work.queue.asked),
         )
     elif pair is not None:

@@ -8,13 +8,15 @@ import streamlit as st
 
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Format, Table
+from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.metadata import metadata_fields
-from judgeboard.store.open_flags import QueueLine, queue_facets, queue_page
+from judgeboard.store.open_flags import QueueLine, listed_answers, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import who_button
 from judgeboard_dashboard.review import queues
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
+from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
 from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
@@ -59,6 +61,7 @@ def queue() -> None:
 
 def _open_flags() -> None:
     reviewer = current_reviewer()
+    bulk_outcome()
     with reading() as connection:
         facets = queue_facets(connection)
         known = metadata_fields(connection)
@@ -90,15 +93,29 @@ def _open_flags() -> None:
         show(tag("div", tag("b", count(flags.total, "answer")), words, cls="jb-say jb-line"))
         looks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks)
+        selecting = select_button("queue")
     ask_reviewer()
     now = datetime.now(UTC)
-    show_rows(
-        Table(COLUMNS, tuple(_row(line, now) for line in flags.lines)),
-        key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
-        targets=[_item_rows(line, chosen) for line in flags.lines],
-        sort=sorts_by_header("queue", {"Why": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}),
-    )
+    rows = Table(COLUMNS, tuple(_row(line, now) for line in flags.lines))
+    if selecting:
+        ids = [line.response_id for line in flags.lines]
+        names = [line.external_id for line in flags.lines]
+        selecting_rows(rows, Selectable("queue", ids, names, flags.total, lambda: _all_ids(chosen)))
+    else:
+        show_rows(
+            rows,
+            key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
+            targets=[_item_rows(line, chosen) for line in flags.lines],
+            sort=sorts_by_header("queue", {"Why": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}),
+        )
     turning_foot("queue", flags, "answer", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen))
+
+
+def _all_ids(chosen: Chosen) -> tuple[int, ...]:
+    reviewer = current_reviewer()
+    with reading() as connection:
+        of_reviewer = None if reviewer is None else reviewer.id
+        return listed_answers(connection, chosen.where, chosen.sort, most=MOST_ANSWERS, reviewer_id=of_reviewer)
 
 
 def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:

@@ -11,6 +11,7 @@ import streamlit as st
 from judgeboard.errors import JudgeboardError
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.output import Column, Format, Table
+from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import METADATA, RowFilter, describe, metadata_condition
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage
@@ -21,11 +22,13 @@ from judgeboard.store.response_pages import (
     ResponseLine,
     order_of,
     response_facets,
+    response_list,
     response_page,
 )
 from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import page, problem, reading
+from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import (
@@ -93,6 +96,7 @@ def responses() -> None:
     """Show the matching answers, 50 at a time."""
     follow("responses", own=(*FIELDS, *CELL_FIELDS, "sort", SHOWN))
     cell = _cell()
+    bulk_outcome()
     with reading() as connection:
         facets = response_facets(connection)
         titles = {version.id: version.title for version in list_versions(connection)}
@@ -202,15 +206,26 @@ def _table(answers: LinePage[ResponseLine], filters: Filters, values: Mapping[in
     # Beside a column of the page with the same title, the metadata field has its full name.
     names = [METADATA + field if field in titles else field for field in filters.columns]
     orders = [(METADATA + field, f"{DESCENDING}{METADATA}{field}") for field in filters.columns]
+    rows = Table(
+        (*COLUMNS, *(Column(name, width=120) for name in names)),
+        tuple((*_row(line, now), *map(_cell_text, values[line.response_id])) for line in answers.lines),
+    )
+    if select_button("responses"):
+        ids = [line.response_id for line in answers.lines]
+        external_ids = [line.external_id for line in answers.lines]
+        selecting_rows(rows, Selectable("responses", ids, external_ids, answers.total, lambda: _all_ids(filters)))
+        return
     show_rows(
-        Table(
-            (*COLUMNS, *(Column(name, width=120) for name in names)),
-            tuple((*_row(line, now), *map(_cell_text, values[line.response_id])) for line in answers.lines),
-        ),
+        rows,
         key=f"responses_table_{answers.lines[0].response_id}_{answers.first}_{filters.sort}",
         targets=[item(line.response_id) for line in answers.lines],
         sort=sorts_by_header("responses", {**HEADERS, **dict(zip(names, orders, strict=True))}),
     )
+
+
+def _all_ids(filters: Filters) -> tuple[int, ...]:
+    with reading() as connection:
+        return response_list(connection, filters.where, filters.sort).page(None, None, MOST_ANSWERS, tuple).lines
 
 
 def _cell_text(value: Any) -> str | None:

@@ -333,6 +333,8 @@ EVENT_COLUMNS = (
 )
 EVENT_WORDS = {
     "decide": "decided a flag",
+    "bulk_decide": "decided many answers",
+    "bulk_undo": "undid a decision on many answers",
     "keep_draft": "kept a draft on a decided flag",
     "grade": "graded",
     "undo": "undid a review",

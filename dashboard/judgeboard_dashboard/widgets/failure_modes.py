@@ -16,7 +16,7 @@ from judgeboard_dashboard.widgets.texts import caption, heading
 COLUMNS = {
     "name": st.column_config.TextColumn("Failure mode", width=200, required=True, max_chars=LONGEST_MODE),
     "key": st.column_config.SelectboxColumn("Key, with Shift", width=110, options=list(KEYS)),
-    "description": st.column_config.TextColumn("Description", width=460),
+    "description": st.column_config.TextColumn("Description", width=280),
     "retired": st.column_config.CheckboxColumn("Retired", width=80, default=False),
 }
 

@@ -19,7 +19,7 @@ from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, row_c
 from judgeboard_dashboard.widgets.texts import caption, count
 
 _TYPES = {"count": "Int64", "integer": "Float64", "number": "Float64", "share": "Float64"}
-_NUMBER_FORMATS = {"count": "localized", "integer": "%.0f", "number": "%.2f", "share": "percent"}
+_NUMBER_FORMATS = {"count": "localized", "integer": "%.0f", "number": "%.2f", "share": "%.0f %%"}
 
 
 def figure(
@@ -149,7 +149,7 @@ def table_frame(table: Table) -> pd.DataFrame:
 
 def _shown(value: Any, column: Column) -> Any:
     if value is None or column.format in _TYPES:
-        return value
+        return value * 100 if value is not None and column.format == "share" and not column.bar else value
     # A rejected row may contain half a character, which has no bytes to send to a browser.
     return storable_or_none(cell_text(value, column))
 
@@ -161,7 +161,12 @@ def column_settings(table: Table) -> dict[str, Any]:
         number_format = _NUMBER_FORMATS.get(column.format)
         looks: dict[str, Any] = {"width": column.width, "help": column.help}
         if column.bar:
-            looks |= {"format": number_format, "min_value": 0, "max_value": 1, "color": "primary"}
+            looks |= {
+                "format": "percent" if column.format == "share" else number_format,
+                "min_value": 0,
+                "max_value": 1,
+                "color": "primary",
+            }
             settings[column.title] = st.column_config.ProgressColumn(**looks)
         elif number_format is not None:
             settings[column.title] = st.column_config.NumberColumn(format=number_format, **looks)

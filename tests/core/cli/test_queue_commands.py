@@ -277,3 +277,17 @@ def test_training_tells_the_gold_label_and_people_work_shows_how_each_person_rev
     assert "100 % [21, 100], n = 1" in typed("lead", "people", "work")
     assert "cli:ann reviews as cli:ann" in typed("ann", "people", "link", "--remove")
     assert "is no person on the pages" in typed("bob", "people", "link", "cli:ann", code=2)
+
+
+def test_all_answers_of_a_filter_are_decided_and_undone(case: QueueCase, typed: Typed) -> None:
+    case.flagged(0.1, 0.2)
+    case.flagged(0.3, query_type="chat")
+    decide = ("queue", "dismiss", "--where", "query_type=chat")
+    assert "--yes" in typed("mara", *decide, "--json", code=2)
+    done = typed("mara", *decide, "--yes", "--json")
+    assert done["decided"]["decided"] == 1
+    assert case.flag_states() == ["open", "open", "dismissed"]
+    again = typed("mara", *decide, "--yes", "--json", "--bulk", done["bulk"])
+    assert again["decided"]["decided"] == 0, "the list of open flags does not have it any more"
+    assert typed("mara", "queue", "undo", done["bulk"], "--json")["undone"] == 1
+    assert case.flag_states() == ["open"] * 3

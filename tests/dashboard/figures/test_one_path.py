@@ -22,6 +22,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import queue_page
 from judgeboard.trends import MEASURES, trend
 from judgeboard_dashboard.widgets.charts.trend import TrendPoint, axis_of, frame_of, trend_table
+from judgeboard_dashboard.widgets.tables import table_frame
 
 
 @pytest.fixture(params=["demo", "six weeks"])
@@ -72,9 +73,11 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
     in_table = [panel for panel in panels if panel.query_type in of_types]
     assert len(in_table) == min(len(panels), 6)
     table = trend_table(found, in_table)
+    shown = table_frame(table)  # shares in percent
     assert [number(row) for row in drawn.astype(object).where(drawn.notna(), None).to_numpy().tolist()] == [
-        tuple(row[2:]) for row in table.rows
+        number(row) for row in shown.astype(object).where(shown.notna(), None).to_numpy().tolist()
     ]
+    assert shown.iloc[0, 3] == table.rows[0][3] * (100 if table.columns[3].format == "share" else 1)
     rows = list(csv.reader(io.StringIO(to_csv(trend_table(found, panels)))))[1:]
     assert [tuple(float(cell) if cell else None for cell in row[2:]) for row in rows] == estimates
 

@@ -1,0 +1,206 @@
+"""One decision on many answers, and its undo: in parts, each one transaction with a fixed number of statements.
+
+Interrupted, the action is stored up to a whole part. The same action with the same id then completes it: an answer that
+it has decided already is not decided again.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Decision, FlagState, Grade
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
+from judgeboard.people.permissions import Action, allowed
+from judgeboard.reviews.checks import Request, checked_request
+from judgeboard.reviews.decisions import IMPLIED, VERBS, new_review, own_decisions, replaced_by, withdrawal
+from judgeboard.reviews.outcome import update_states
+from judgeboard.store.drafts import delete_drafts
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.hidden_rows import hidden_answers
+from judgeboard.store.leases import PEOPLE
+from judgeboard.store.queue_items import reviewed_in_queues
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import (
+    LockedFlag,
+    NewReview,
+    StoredReview,
+    graded_by,
+    insert_reviews,
+    lock_flags,
+    lock_responses,
+    reviewed_by_others,
+    reviews_of_bulk,
+)
+from judgeboard.store.settings import thresholds
+from judgeboard.store.statements import batches
+
+MOST_ANSWERS = 10_000
+PART = 1_000  # answers of a transaction
+
+Progress = Callable[[int], None]
+"""Is called after each part with the number of answers that are done with."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkDecided:
+    """What one decision did to many answers: it ``decided`` some, ``held`` of them stay open for a queue.
+
+    The others were left as they are: the reviewer must review them ``blind``, has reviewed them in a queue that needs
+    more reviews (``in_queue``), or they have no open flag any more (``closed``).
+    """
+
+    decided: int = 0
+    held: int = 0
+    blind: int = 0
+    in_queue: int = 0
+    closed: int = 0
+
+    def __add__(self, other: "BulkDecided") -> "BulkDecided":
+        return BulkDecided(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    def sentences(self, decision: Decision) -> str:
+        """Return what the action did."""
+        counted = (
+            (self.held, "of them stay open: a queue needs more reviews"),
+            (self.blind, "refused: you review them blind in a queue"),
+            (self.in_queue, "refused: your review in a queue counts"),
+            (self.closed, "left: they have no open flag any more"),
+        )
+        done = f"{VERBS[decision].capitalize()} {self.decided:,} answer{'' if self.decided == 1 else 's'}."
+        return " ".join((done, *(f"{number:,} {words}." for number, words in counted if number)))
+
+
+def decide_many(
+    store: Store,
+    response_ids: Collection[int],
+    *,
+    reviewer: Reviewer,
+    decision: Decision,
+    bulk_id: str,
+    modes: Collection[str] = (),
+    progress: Progress | None = None,
+    now: datetime | None = None,
+) -> BulkDecided:
+    """Confirm or dismiss all open flags of many answers, as `decide` does for one; the answers it refuses are counted.
+
+    Each answer is tagged with the failure ``modes``. A label that the decision implies is stored where the reviewer has
+    not graded the answer.
+
+    Raises:
+        BadInput: There are more than 10,000 answers, the decision is not confirm or dismiss, or ``bulk_id`` belongs to
+            another action.
+    """
+    if decision not in VERBS:
+        raise BadInput("many answers can be confirmed or dismissed, nothing else")
+    if len(response_ids) > MOST_ANSWERS:
+        raise BadInput(f"at most {MOST_ANSWERS:,} answers are decided at once, not {len(response_ids):,}")
+    request, grade = checked_request(reviewer, f"bulk:{bulk_id}", None, now), Grade(modes=tuple(modes))
+    done, seen = BulkDecided(), 0
+    for some in batches(sorted(set(response_ids)), PART):
+        with allowed(store, reviewer, Action.REVIEW) as connection:
+            done += _decide(connection, some, reviewer, decision, grade, bulk_id, request)
+        seen += len(some)
+        if progress is not None:
+            progress(seen)
+    return done
+
+
+def undo_many(
+    store: Store, bulk_id: str, *, reviewer: Reviewer, progress: Progress | None = None, now: datetime | None = None
+) -> int:
+    """Withdraw the current reviews of a bulk action; their flags are open again. Return how many were withdrawn.
+
+    Raises NotFound if there is no such action, DecisionRefused if it is somebody else's.
+    """
+    at, undone = now or datetime.now(UTC), 0
+    with store.reading() as connection:
+        stored = reviews_of_bulk(connection, bulk_id)
+    if not stored:
+        raise NotFound(f"no bulk action {bulk_id!r}")
+    if stored[0].reviewer_id != reviewer.id:
+        raise DecisionRefused(f"This is {stored[0].by}'s action: only {stored[0].by} can undo it.")
+    for some in batches(sorted({review.response_id or 0 for review in stored}), PART):
+        with allowed(store, reviewer, Action.REVIEW) as connection:
+            responses = lock_responses(connection, some)
+            reviews = reviews_of_bulk(connection, bulk_id, some, current=True)
+            rows = [withdrawal(review, f"{bulk_id}:undo:{review.id}", at) for review in reviews]
+            insert_reviews(connection, rows)
+            flags = lock_flags(connection, responses, [flag_id for review in reviews for flag_id in review.flag_ids])
+            update_states(connection, None, flags, at)
+            details = {"bulk": bulk_id, "answers": len(rows)}
+            record_event(connection, "bulk_undo", reviewer.name, details=details, now=at)
+        undone += len(rows)
+        if progress is not None:
+            progress(undone)
+    return undone
+
+
+def _decide(
+    connection: Connection,
+    response_ids: Sequence[int],
+    reviewer: Reviewer,
+    decision: Decision,
+    grade: Grade,
+    bulk_id: str,
+    request: Request,
+) -> BulkDecided:
+    """Decide one part, in a number of statements that does not depend on its answers."""
+    responses = lock_responses(connection, response_ids)
+    repeated = _repeated(connection, bulk_id, responses, reviewer, decision)
+    blind = hidden_answers(connection, reviewer.id, responses) - repeated
+    in_queue = reviewed_in_queues(connection, responses, reviewer.id).keys() - repeated - blind
+    flags: dict[int, list[LockedFlag]] = {}
+    for flag in lock_flags(connection, responses):
+        if flag.response.id not in repeated | blind | in_queue:
+            flags.setdefault(flag.response.id, []).append(flag)
+    flag_ids = {id_: tuple(flag.id for flag in of_answer) for id_, of_answer in flags.items()}
+    earlier: dict[int, list[StoredReview]] = {}
+    for own in own_decisions(connection, reviewer.id, flag_ids) if flag_ids else ():
+        earlier.setdefault(own.response_id or 0, []).append(own)
+    others = reviewed_by_others(connection, flags, reviewer.id)
+    labelled = _implied(connection, flags, reviewer)
+    reviews: list[NewReview] = []
+    for some, given in (
+        (flags.keys() - labelled, grade),
+        (labelled, replace(grade, label=IMPLIED[decision], label_implied=True)),
+    ):
+        if not some:
+            continue
+        first = responses[next(iter(some))]
+        checked = new_review(connection, first, decision, given, bulk=bulk_id, seen=(), **request._asdict())
+        for id_ in sorted(some):
+            key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
+            review = replace(checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key)
+            review, withdrawals = replaced_by(review, earlier.get(id_, ()))
+            reviews += (*withdrawals, review)
+    insert_reviews(connection, reviews)
+    delete_drafts(connection, reviewer.id, flags)
+    decided = {flag_id for review in reviews for flag_id in review.flag_ids}
+    states, _ = update_states(connection, None, lock_flags(connection, responses, decided), request.at)
+    details = {"bulk": bulk_id, "decision": decision, "answers": len(flags)}
+    record_event(connection, "bulk_decide", reviewer.name, details=details, now=request.at)
+    held = sum(any(states[each] is FlagState.OPEN for each in of_answer) for of_answer in flag_ids.values())
+    closed = len(response_ids) - len(repeated) - len(blind) - len(in_queue) - len(flags)
+    return BulkDecided(len(flags) + len(repeated), held, len(blind), len(in_queue), closed)
+
+
+def _repeated(
+    connection: Connection, bulk_id: str, response_ids: Collection[int], reviewer: Reviewer, decision: Decision
+) -> set[int]:
+    """Return the answers that the same action has decided already; refuse the id of another action."""
+    stored = reviews_of_bulk(connection, bulk_id, response_ids)
+    if any((review.reviewer_id, review.decision) != (reviewer.id, decision) for review in stored):
+        raise BadInput(f"the id {bulk_id!r} belongs to another bulk action: every action needs its own")
+    return {review.response_id or 0 for review in stored}
+
+
+def _implied(connection: Connection, flags: Mapping[int, Sequence[LockedFlag]], reviewer: Reviewer) -> set[int]:
+    """Return the answers for which a decision implies a label: their reviewer has not graded them."""
+    if not thresholds(connection).implied_labels:
+        return set()
+    low = {id_ for id_, of_answer in flags.items() if any(flag.rule == LOW_GROUNDEDNESS for flag in of_answer)}
+    return low - graded_by(connection, low, reviewer.id)

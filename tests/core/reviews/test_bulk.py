@@ -1,0 +1,138 @@
+"""One decision on many answers: what it refuses, its undo, its repetition after an interruption, its statements."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import event
+
+from judgeboard.domain import Grade, Label, QueueOrder
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.reviews import bulk
+from judgeboard.reviews.bulk import BulkDecided, decide_many, undo_many
+from judgeboard.reviews.decisions import grade
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.open_flags import listed_answers
+from judgeboard.store.tables import EVENT
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
+
+
+def confirm(case: QueueCase, ids: list[int], bulk_id: str = "b1", who=None, decision=CONFIRM) -> BulkDecided:
+    return decide_many(case.store, ids, reviewer=who or case.mara, decision=decision, bulk_id=bulk_id, now=case.now)
+
+
+def states(case: QueueCase) -> dict[int, str]:
+    return {flag["response_id"]: flag["state"] for flag in case.flags()}
+
+
+def standing(case: QueueCase) -> list[dict]:
+    rows = case.reviews()
+    replaced = {row["replaces"] for row in rows}
+    return [row for row in rows if row["decision"] != "withdrawn" and row["id"] not in replaced]
+
+
+def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCase) -> None:
+    plain, unsure, graded, held, done, blind = case.flagged(0.1, 0.12, 0.14, 0.16, 0.18, 0.2)
+    unflagged = case.flagged(0.9)
+    of_answer = {flag["response_id"]: flag["id"] for flag in case.flags()}
+    case.decide(of_answer[unsure], case.mara, UNSURE)
+    stored = Grade(label=Label.GROUNDED)
+    grade(case.store, response_id=graded, reviewer=case.mara, grade=stored, request_key="own", now=case.now)
+    case.queue("held", where=RowFilter(response_ids=(held,)))
+    case.queue("two", where=RowFilter(response_ids=(done,)), needed=2)
+    case.review(case.mara, DISMISS, "two")
+    rules = {"blind_judge": True, "order": QueueOrder.OLDEST}
+    case.queue("blind", where=RowFilter(response_ids=(blind,)), assigned=(case.mara,), **rules)
+
+    with case.store.reading() as connection:
+        ids = [*listed_answers(connection, RowFilter(), most=100), *unflagged]
+    done_to = confirm(case, ids)
+    assert done_to == BulkDecided(decided=4, held=1, blind=1, in_queue=1, closed=1)
+    assert done_to.sentences(CONFIRM) == (
+        "Confirmed 4 answers. 1 of them stay open: a queue needs more reviews. 1 refused: you review them blind in a "
+        "queue. 1 refused: your review in a queue counts. 1 left: they have no open flag any more."
+    )
+    assert states(case) == {
+        **dict.fromkeys((plain, unsure, graded), "confirmed"),
+        **dict.fromkeys((held, done, blind), "open"),
+    }
+    reviews = {row["response_id"]: row for row in standing(case) if row["bulk"] == "b1"}
+    assert {id_: row["label"] for id_, row in reviews.items()} == {
+        plain: "hallucinated",
+        unsure: "hallucinated",
+        graded: None,
+        held: "hallucinated",
+    }, "a grade that the person gave stands"
+    (event_row,) = (row for row in case.rows(EVENT) if row["kind"] == "bulk_decide")
+    assert event_row["details"] == {"bulk": "b1", "decision": "confirm", "answers": 4}
+
+    before = case.reviews()
+    assert confirm(case, ids).decided == 4
+    assert case.reviews() == before, "the same action again stores nothing"
+    for who, decision in ((case.mara, DISMISS), (case.jon, CONFIRM)):
+        with pytest.raises(BadInput, match="belongs to another bulk action"):
+            confirm(case, ids, who=who, decision=decision)
+
+    with pytest.raises(DecisionRefused, match="only Mara"):
+        undo_many(case.store, "b1", reviewer=case.jon)
+    with pytest.raises(NotFound):
+        undo_many(case.store, "b2", reviewer=case.mara)
+    assert undo_many(case.store, "b1", reviewer=case.mara, now=case.now) == 4
+    assert set(states(case).values()) == {"open"}
+    assert not [row for row in standing(case) if row["bulk"]]
+    assert undo_many(case.store, "b1", reviewer=case.mara, now=case.now) == 0
+
+
+def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it(
+    case: QueueCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = case.flagged(*(0.1 for _ in range(5)))
+    monkeypatch.setattr(bulk, "PART", 2)
+    update_states, calls = bulk.update_states, iter((1, 2))
+
+    def interrupted(*arguments: object) -> object:
+        next(calls)  # the third part fails after its reviews are written
+        return update_states(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bulk, "update_states", interrupted)
+        with pytest.raises(StopIteration):
+            confirm(case, ids)
+    assert [row["response_id"] for row in case.reviews()] == ids[:4]
+    assert sorted(states(case).values()) == ["confirmed"] * 4 + ["open"]
+    parts: list[int] = []
+    again = decide_many(case.store, ids, reviewer=case.mara, decision=CONFIRM, bulk_id="b1", progress=parts.append)
+    assert (again, parts) == (BulkDecided(decided=5), [2, 4, 5])
+    assert [row["response_id"] for row in case.reviews()] == ids
+    assert set(states(case).values()) == {"confirmed"}
+
+
+def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = case.flagged(*(0.1 for _ in range(24)))
+    case.queue("held", where=RowFilter(response_ids=tuple(ids[::2])))
+
+    @contextmanager
+    def counted() -> Iterator[list[str]]:
+        statements: list[str] = []
+
+        def note(_connection, _cursor, statement, *_rest) -> None:
+            statements.append(statement)
+
+        event.listen(case.store.engine, "before_cursor_execute", note)
+        yield statements
+        event.remove(case.store.engine, "before_cursor_execute", note)
+
+    with counted() as few:
+        confirm(case, ids[:4], "few")
+    with counted() as many:
+        confirm(case, ids[4:], "many")
+    assert len(many) == len(few)
+    with counted() as few:
+        undo_many(case.store, "few", reviewer=case.mara)
+    with counted() as undone:
+        undo_many(case.store, "many", reviewer=case.mara)
+    assert len(undone) == len(few)
+    monkeypatch.setattr(bulk, "PART", 5)
+    with counted() as parts:
+        confirm(case, ids[4:], "parts")
+    assert len(parts) == 4 * len(many)

@@ -1,0 +1,59 @@
+"""Selecting rows of the queue: many answers are decided at once, more than 20 are asked about, one undo opens all."""
+
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages import markup
+from judgeboard.store.engine import Store
+from judgeboard_dashboard.widgets import bulk
+from queue_case import queue_case
+
+
+@pytest.mark.parametrize("page_name", ["queue", "responses"])
+def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
+    open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, page_name: str
+) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(*(0.1 for _ in range(55)))
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+
+    def press(page: AppTest, key: str) -> AppTest:
+        page.button(key=key).click().run()
+        assert not page.exception
+        return page
+
+    page = press(open_page(page_name), f"{page_name}_select")
+    assert page.button(key=f"{page_name}_bulk_confirm").disabled, "nothing is selected"
+    next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
+    press(page, f"{page_name}_bulk_confirm")
+    assert set(case.flag_states()) == {"open"}, "more than 20 are asked about"
+    assert page.button(key=f"{page_name}_bulk_confirm").label == "Confirm 55 answers?"
+    press(page, f"{page_name}_bulk_confirm")
+    assert set(case.flag_states()) == {"confirmed"}
+    assert "Confirmed 55 answers." in markup(page)
+    press(page, "bulk_undo")
+    assert set(case.flag_states()) == {"open"}
+    assert "Undone: 55 answers." in markup(page)
+
+
+def test_selected_rows_are_the_ones_decided(open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = queue_case(sqlite_store)
+    ids = case.flagged(0.1, 0.2, 0.3)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    data_frame = bulk.data_frame
+
+    def with_selection(*arguments, **options):
+        data_frame(*arguments, **options)
+        chosen = [0, 2] if len(arguments[0].rows) == 3 else []
+        return SimpleNamespace(selection=SimpleNamespace(rows=chosen))
+
+    monkeypatch.setattr(bulk, "data_frame", with_selection)
+    page = open_page("queue")
+    for key in ("queue_select", "queue_bulk_dismiss"):
+        page.button(key=key).click().run()
+        assert not page.exception
+    assert {flag["response_id"]: flag["state"] for flag in case.flags()} == dict(
+        zip(ids, ("dismissed", "open", "dismissed"), strict=True)
+    )
