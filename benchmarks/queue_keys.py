@@ -104,14 +104,14 @@ def make_queue(database: str, rows: int, *, blind: bool) -> str:
 
 
 def opened(browser: Browser, url: str, address: str, name: str = "Mara") -> Page:
-    """Open a page as a reviewer and begin to measure."""
+    """Open a page as a reviewer; it measures from its start."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
     context.add_cookies([{"name": "judgeboard_reviewer", "value": name, "url": url}])
+    context.add_init_script(f"({MEASURE})()")  # before the scripts of the page: they keep keys from those after them
     page = context.new_page()
     page.goto(address)
     page.wait_for_selector(".jb-head, h1", timeout=120_000)
     page.wait_for_timeout(3 * REST_MS)
-    page.evaluate(MEASURE)
     return page
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import importlib
 import logging
 import os
@@ -99,8 +100,9 @@ def _start_worker() -> "Worker":
 
 def _import_ahead() -> None:
     # The first page would wait seconds for these modules.
-    for name in ("pandas", "pyarrow", "altair"):
+    for name in ("judgeboard_dashboard.app", "pandas", "pyarrow", "altair", "judgeboard_dashboard.review.queues"):
         importlib.import_module(name)
+    gc.freeze()  # Streamlit collects garbage after each run: this need not look at all modules
 
 
 app = App(

@@ -2,6 +2,7 @@
 
 import getpass
 import logging
+import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +18,8 @@ from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError, NotAllowed
 from judgeboard.people.permissions import role_of
 from judgeboard.people.roster import admit, ensure_reviewer
-from judgeboard.store.engine import Store, database_url, open_store
+from judgeboard.settings import variable_of
+from judgeboard.store.engine import Store, open_store
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard_dashboard.evidence import show, tag
@@ -65,7 +67,7 @@ def store() -> Store:
 
     Raises JudgeboardError if it is missing, has another revision, or cannot be reached.
     """
-    return _opened(database_url().render_as_string(hide_password=False))
+    return _opened(os.environ.get(variable_of("db")))
 
 
 def seen() -> Seen:
@@ -238,5 +240,5 @@ def _show_hidden() -> None:
 
 
 @cache
-def _opened(url: str) -> Store:
-    return open_store(url)
+def _opened(_named: str | None) -> Store:
+    return open_store()

@@ -12,6 +12,8 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.widgets.keys import listen
 
 MOST_LIT = 40  # claims of an answer that light up under the pointer
+SPANS = ("#d97706", "#2563eb", "#7c3aed", "#059669", "#dc2626", "#0891b2")
+"""The colours of the span types of a label schema, readable in both themes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +108,15 @@ def style_sheet() -> str:
         f"body:has(.c{number}:hover) .c{number}{{outline:1.5px solid var(--jb-acc)}}"
         for number in range(1, MOST_LIT + 1)
     )
+    # A line per type, each at its own depth, so that overlapping spans are seen.
+    spans = "".join(
+        f"::highlight(jb-span-{number}){{background:{colour}2e;text-decoration:underline 2px {colour};"
+        f"text-underline-offset:{2 * number + 1}px}}.jb-span-{number}{{border-bottom:2px solid {colour}}}"
+        for number, colour in enumerate(SPANS)
+    )
     # light-dark() works because Streamlit sets color-scheme on .stApp.
     variables = "".join(f"{name}: light-dark({light}, {dark}); " for name, light, dark in _variables())
-    return f".stApp {{ {variables}}}\n{_text('style.css')}{claims}"
+    return f".stApp {{ {variables}}}\n{_text('style.css')}{claims}{spans}"
 
 
 def _variables() -> Iterator[tuple[str, str, str]]:

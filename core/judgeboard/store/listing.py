@@ -119,18 +119,26 @@ class KeyedList:
     def around(self, position: ListPosition) -> Around:
         """Return the surroundings of ``position``, in one statement."""
         matches = self._gathered()
-        ahead, behind = (self._beyond(matches, position, backwards=backwards) for backwards in (True, False))
+        ahead = self._beyond(matches, position, backwards=True)
         _, id_ = self._columns(matches)
         row = self.connection.execute(
             select(
                 self._counted(matches, []),
                 self._counted(matches, [ahead]),
-                self._sorted(matches, [id_], [ahead], backwards=True).limit(1).scalar_subquery(),
-                self._sorted(matches, [id_], [behind], backwards=False).limit(1).scalar_subquery(),
+                *(self._beside(matches, position, backwards=backwards) for backwards in (True, False)),
                 self._select(matches, [literal(1)], [id_ == position.id], None).exists(),
             )
         ).one()
         return Around(*row)
+
+    def next_to(self, position: ListPosition) -> int | None:
+        """Return the id after ``position``, at the end the one before it; nothing is counted."""
+        matches = self._gathered()
+        query = select(*(self._beside(matches, position, backwards=backwards) for backwards in (True, False)))
+        before: int | None
+        after: int | None
+        before, after = self.connection.execute(query).one()
+        return before if after is None else after
 
     def _position(self, key: str | None) -> ListPosition | None:
         if key is None:
@@ -204,6 +212,11 @@ class KeyedList:
             _by(value, descending=self.order.descending is not backwards),
             _by(id_, descending=self.order.id_descending is not backwards),
         )
+
+    def _beside(self, matches: CTE | None, position: ListPosition, *, backwards: bool) -> ColumnElement[Any]:
+        beyond = [self._beyond(matches, position, backwards=backwards)]
+        query = self._sorted(matches, [self._columns(matches)[1]], beyond, backwards=backwards)
+        return query.limit(1).scalar_subquery()
 
     def _counted(self, matches: CTE | None, conditions: Sequence[ColumnElement[bool]]) -> ColumnElement[int]:
         index = self.order.index if conditions else self.count_index

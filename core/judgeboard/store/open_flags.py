@@ -220,12 +220,27 @@ def neighbours(
     connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
 ) -> Neighbours | None:
     """Return the position of a flag's answer in a list and the ones beside it, or None if there is no such flag."""
+    position = _position(connection, sort, flag_id)
+    if position is None:
+        return None
+    around = queue_list(connection, where, order_named(sort), reviewer_id).around(position)
+    return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
+
+
+def flag_after(
+    connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
+) -> int | None:
+    """Return the flag that follows a decided one in a list: the next, at the end one passed over, None without any."""
+    position = _position(connection, sort, flag_id)
+    if position is None:
+        return None
+    return queue_list(connection, where, order_named(sort), reviewer_id).next_to(position)
+
+
+def _position(connection: Connection, sort: str, flag_id: int) -> ListPosition | None:
     order = order_named(sort)
     row = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
-    if row is None:
-        return None
-    around = queue_list(connection, where, order, reviewer_id).around(ListPosition(order.name, *row))
-    return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
+    return None if row is None else ListPosition(order.name, *row)
 
 
 def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, ...]:

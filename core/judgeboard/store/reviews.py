@@ -41,14 +41,16 @@ from judgeboard.store.tables import (
     VERSION,
 )
 
+# Made once: an alias copies all columns of its table, which takes longer than most statements.
+_LATER, _WORSE = REVIEW.alias(), FLAG.alias("worse")
+
 
 def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition that a row of ``review`` (the table or an alias of it) is neither replaced nor withdrawn.
 
     Undo, edit and re-grade are rows that name the one they replace. A replaced row never becomes current again.
     """
-    later = REVIEW.alias()
-    replaced = exists(select(later.c.id).where(later.c.replaces == review.c.id))
+    replaced = exists(select(_LATER.c.id).where(_LATER.c.replaces == review.c.id))
     return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN.value), ~replaced)
 
 
@@ -398,9 +400,8 @@ def is_worse(flag: FromClause, than: FromClause) -> ColumnElement[bool]:
 
 def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> None:
     """Let the worst open flag of each of these responses lead: the queue lists an answer under it."""
-    worse = FLAG.alias("worse")
     leads = ~exists().where(
-        worse.c.response_id == FLAG.c.response_id, worse.c.state == FlagState.OPEN.value, is_worse(worse, FLAG)
+        _WORSE.c.response_id == FLAG.c.response_id, _WORSE.c.state == FlagState.OPEN.value, is_worse(_WORSE, FLAG)
     )
     wrong = update(FLAG).where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads).values(leads=leads)
     for some in batches(response_ids):

@@ -21,7 +21,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment
-from judgeboard.store.open_flags import neighbours
+from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
@@ -242,8 +242,8 @@ class ItemActions(Actions):
         elif self.flag_id is not None and decision is not None and self.from_list and not self.alone:
             # at the end of the list what was passed over, else the end
             with Seen(self.store, reviewer.id).reading() as connection:
-                near = neighbours(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
-            self.session.goal = flagged(None if near is None else near.next or near.previous)
+                following = flag_after(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
+            self.session.goal = flagged(following)
 
     def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
         draft = self.draft.copied()

@@ -35,7 +35,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import ANSWERS, OPEN, PAIRS, PARTS, Seen, count_hidden, hide_rows
 from judgeboard.store.items import load_item, response_of_flag
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.open_flags import neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.open_flags import flag_after, neighbours, open_counts, queue_facets, queue_page
 from judgeboard.store.overview import overview, quadrant
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.preferences import load_preferences
@@ -187,6 +187,7 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
     first = RowFilter(ids=("marked",))
     return {
         "neighbours": lambda c: neighbours(c, RowFilter(), "worst", answer.flag_id),
+        "flag after": lambda c: flag_after(c, RowFilter(), "worst", answer.flag_id),
         "the overview": lambda c: overview(c, who.id, NOW.date()),
         "the quadrant": quadrant,
         "trends": lambda c: [

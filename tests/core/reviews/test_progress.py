@@ -105,7 +105,7 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(cas
         "in random order",
         "3 reviews of 20 % of the answers, 1 of the others",
         "blind to other people and the judge; the judge is shown after the review",
-        "asks for groundedness, quality",
+        "optional: groundedness, quality",
         "10 % randomly sampled",
         "5 % repeats of the reviewer's own items after a week",
         "leased for 5 minutes",

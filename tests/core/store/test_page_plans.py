@@ -12,7 +12,7 @@ from judgeboard.store.audits import count_verdicts
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.items import load_item
-from judgeboard.store.open_flags import ORDERS, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.open_flags import ORDERS, flag_after, neighbours, open_counts, queue_facets, queue_page
 from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_facets, response_page
 from query_plans import plans_of
@@ -82,6 +82,7 @@ def test_the_queue_is_read_in_the_order_of_its_index(large: Store, where: RowFil
         if page.next_key:
             queue_page(connection, where, order, after=page.next_key, limit=5)
         neighbours(connection, where, order, 3_000)
+        flag_after(connection, where, order, 3_000)
     assert f"flag USING COVERING INDEX {ORDERS[order].index}" in plans[0]
     for plan in plans:
         assert scans(plan) == []

@@ -12,7 +12,7 @@ from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import LinePage
-from judgeboard.store.open_flags import ORDERS, QueueLine, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.open_flags import ORDERS, QueueLine, flag_after, neighbours, open_counts, queue_facets, queue_page
 from judgeboard.store.response_pages import ORDERS as RESPONSE_ORDERS
 from judgeboard.store.response_pages import response_page
 from reviewed_log import ReviewedLog, made_log
@@ -167,6 +167,7 @@ def test_an_empty_queue_is_a_page_without_lines(store: Store) -> None:
         assert response_page(connection, RowFilter()).lines == ()
         assert open_counts(connection) == []
         assert neighbours(connection, RowFilter(), "worst", 1) is None
+        assert flag_after(connection, RowFilter(), "worst", 1) is None
 
 
 def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
@@ -181,6 +182,7 @@ def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
                     assert (found.position, found.total) == (place + 1, len(ids))
                     assert found.previous == (ids[place - 1] if place else None)
                     assert found.next == (ids[place + 1] if place + 1 < len(ids) else None)
+                    assert flag_after(connection, where, order, ids[place]) == (found.next or found.previous)
 
 
 def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedLog) -> None:
