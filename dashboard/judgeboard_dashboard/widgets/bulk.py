@@ -79,7 +79,8 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
         most = "" if listed.total <= MOST_ANSWERS else f", the first {MOST_ANSWERS:,}"
         everything = st.checkbox(f"All {listed.total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}")
     number = min(listed.total, MOST_ANSWERS) if everything else len(chosen)
-    show(tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line"))
+    words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
+    show(words, width="content")  # the actions stand at the left: the toolbar of the table covers the right end
     with reading() as connection:
         offered = [mode.name for mode in list_modes(connection).values() if not mode.retired]
     modes = (
