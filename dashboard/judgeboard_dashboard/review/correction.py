@@ -19,7 +19,7 @@ def correction(actions: Actions, item: Item) -> None:
     draft, row = actions.draft, actions.row
     correcting = draft.correcting or bool(draft.corrected_answer)
     label = "Discard the correction" if correcting else "Correct the answer"
-    key_button(label, draft.correct, key=f"correct_{row}", shortcut="E", quiet=True)
+    key_button(label, draft.correct, key=f"correct_{row}", shortcut="F9", quiet=True)
     if not correcting:
         return
     draft.answer = item.answer
