@@ -102,7 +102,7 @@ def test_a_number_of_what_waits_opens_the_queue(reviewer, site) -> None:
     assert box is not None
     table.click(position={"x": box["width"] - 40, "y": 36 + 18})
     page.wait_for_url(re.compile(r"/queue\?.*rule="))
-    expect(page.locator(".jb-say")).to_contain_text("open in ")
+    expect(page.locator(".jb-say")).to_contain_text("with open flags in ")
 
 
 def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(reviewer, site) -> None:
