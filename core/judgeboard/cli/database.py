@@ -15,6 +15,7 @@ from judgeboard.formats.files import FORMATS
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
     *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
+    *("failure_modes", "label_schemas"),
 )
 
 
