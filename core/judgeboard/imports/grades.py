@@ -155,7 +155,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
                 **grade,
                 **({"failure_modes": list(record.grade.modes)} if record.grade.modes else {}),
                 **scores_as_row("aspects", record.scores),
-                **({"label_schema": record.schema, "fields": dict(record.fields)} if record.fields else {}),
+                **({"label_schema": record.schema, "fields": dict(record.fields)} if record.schema else {}),
             }
         preference, overall = record.preference, record.preference.aspects.get(OVERALL)
         return {

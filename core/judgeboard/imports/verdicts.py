@@ -142,12 +142,17 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             "quality": verdict.quality,
             **scores_as_row("scores", verdict.scores),
             "reasoning": verdict.reasoning,
-            **({"claims": [claim.text for claim in verdict.claims]} if verdict.claims else {}),
+            **({"claims": [_claim_as_row(claim) for claim in verdict.claims]} if verdict.claims else {}),
             "raw": verdict.raw,
         }
 
 
 _QUOTES = ("answer_quote", "passage_quote")
+
+
+def _claim_as_row(claim: Claim) -> dict[str, Any]:
+    names = ("text", "status", "answer_quote", "passage", "passage_quote")
+    return {name: getattr(claim, name) for name in names if getattr(claim, name) is not None}
 
 
 def _claims(cells: Cells) -> tuple[Claim, ...] | None:

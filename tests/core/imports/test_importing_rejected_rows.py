@@ -59,6 +59,7 @@ GRADE = {
     "scale": "1-5",
     "note": "so",
     "corrected_answer": "right",
+    "failure_modes": ["outdated"],
     "at": "2026-05-01T10:00:00Z",
 }
 PREFERENCE = {
@@ -82,6 +83,7 @@ VERDICT = {
     "scores": {"depth": 2},
     "scale": "1-5",
     "reasoning": "why",
+    "claims": [{"text": "It is left.", "status": "supported", "answer_quote": "left"}],
     "raw": '{"quality": 4}',
     "status": "ok",
     "error": "none",
@@ -142,12 +144,13 @@ REPEATS = {
 OTHER_ANSWER = [("responses", {**LEFT, "answer": "other"})]
 OTHER_PAIR = [("pairs", {**ASKED, "question": "how?"})]
 OF_PAIRS = {"pair_id", "preference", "shown"}
-OF_RESPONSES = {"external_id", "label", "groundedness", "quality", "spans", "corrected_answer"}
+OF_SCHEMAS = {"label_schema", "fields"}  # a schema comes from a file of its own
+OF_RESPONSES = {"external_id", "label", "groundedness", "quality", "spans", "corrected_answer", "failure_modes"}
 # By kind: a row, the fields it cannot have, what makes the store refuse it, and what the store needs to accept it.
 CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row]]]] = [
     ("responses", RESPONSE, set(), OTHER_ANSWER, []),
-    ("grades", GRADE, OF_PAIRS, [], ANSWERS),
-    ("grades", PREFERENCE, OF_RESPONSES, [], [("pairs", ASKED)]),
+    ("grades", GRADE, OF_PAIRS | OF_SCHEMAS, [], ANSWERS),
+    ("grades", PREFERENCE, OF_RESPONSES | OF_SCHEMAS, [], [("pairs", ASKED)]),
     ("verdicts", VERDICT, set(), [], ANSWERS),
     ("pairs", JUDGED_PAIR, set(), OTHER_PAIR, ANSWERS),
     ("comparisons", COMPARISON, set(), [], [("pairs", ASKED)]),
@@ -193,7 +196,7 @@ def stored_in(store: Store) -> dict[str, list[dict[str, str]]]:
                 for row in connection.execute(table.select()).mappings()
             ]
             for table in METADATA.sorted_tables
-            if table.name not in {"import_batch", "event"}
+            if table.name not in {"import_batch", "event", "failure_mode"}  # the latter has a time of its own
         }
     store.close()
     return stored

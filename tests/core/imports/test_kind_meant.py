@@ -33,7 +33,7 @@ def test_a_row_of_another_kind_names_it(one, row, said, meant):
     [
         ({"id": "a", "text": "t"}, "responses", "no query"),
         ({**RESPONSE, "question": "", "annotator": "Ada"}, "responses", "no query"),
-        ({**GRADE, "label": None}, "grades", "no grade: give label, groundedness or quality"),
+        ({**GRADE, "label": None}, "grades", "no grade: give label, groundedness, quality or failure_modes"),
         ({"id": "a"}, "verdicts", "no judge"),
     ],
 )

@@ -118,6 +118,6 @@ def test_claims_are_placed_in_the_stored_texts(store: Store, tmp_path: Path) -> 
     with store.reading() as connection:
         [judgment] = load_item(connection, response_id).judgments
     assert judgment.claims == (
-        Claim("Old.", ClaimStatus.SUPPORTED, "It is old.", 2, "old", 0, 10, 11, 14),
+        Claim("It is old.", ClaimStatus.SUPPORTED, "It is old.", 2, "old", 0, 10, 11, 14),
         Claim("It is blue.", ClaimStatus.UNSUPPORTED, "It is blue."),
     )
