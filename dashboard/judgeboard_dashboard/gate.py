@@ -17,6 +17,7 @@ NEEDED: dict[str, Action] = {
     "imports": Action.IMPORT,
     "settings": Action.CHANGE_SETTINGS,
     "people": Action.ASSIGN,
+    "schemas": Action.MAKE_QUEUES,
 }
 _ATTEMPTS = "refused_attempts"
 _TURNED_AWAY = "turned_away"

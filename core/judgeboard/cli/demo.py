@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.domain import Decision, DimensionScore, JudgeInput, JudgeVersion, QueueOrder, Status, Verdict
+from judgeboard.domain import Decision, DimensionScore, Grade, JudgeInput, JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ FILLED = "demo filled"
 SECOND_JUDGE = "climb-judge-8b"
 SUITE_JUDGE = "climb-rubric-8b"
 QUEUE = "Complex answers"
+FAILURE_MODE = "unsupported statement"
 CONTROLS_EACH = 5
 # What is imported -> its file and its kind.
 FILES = {
@@ -143,6 +144,7 @@ def _run_suites(store: "Store", folder: Path) -> int:
 def _review_queue(store: "Store", folder: Path) -> int:
     """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
     from judgeboard.people.roster import ensure_reviewer
+    from judgeboard.reviews.failure_modes import save_mode
     from judgeboard.reviews.leases import take_item
     from judgeboard.reviews.queue_decisions import decide_item
     from judgeboard.reviews.queues import QueueRules, create_queue
@@ -152,6 +154,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.store.responses import responses_named
 
     rows = _rows(folder / "queue_reviews.jsonl.gz")
+    save_mode(store, FAILURE_MODE, "States something that no passage supports", key="U", by=ACTOR)
     with store.reading() as connection:
         queue = find_queue(connection, QUEUE)
     if queue is None:
@@ -171,7 +174,13 @@ def _review_queue(store: "Store", folder: Path) -> int:
             key = f"demo:{row['reviewer']}:{row['response_id']}"
             decision = Decision(row["decision"])
             decide_item(
-                store, lease.token, reviewer=reviewer, decision=decision, seconds=row["seconds"], request_key=key
+                store,
+                lease.token,
+                reviewer=reviewer,
+                decision=decision,
+                grade=Grade(modes=(FAILURE_MODE,) if decision is Decision.CONFIRM else ()),
+                seconds=row["seconds"],
+                request_key=key,
             )
             decided += 1
     return decided

@@ -101,6 +101,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "after_id": 0,
         "aspect": "overall",
         "audited_id": rag,
+        "bulk": "an action",
         "candidate": "mark-candidate",
         "column": RESPONSE.c.generator_model,
         "comment_id": 1,
