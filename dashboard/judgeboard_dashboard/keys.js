@@ -10,7 +10,7 @@
    The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
 let send; // sends presses to the server
 
-const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[248])$/;
+const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[2489])$/;
 // Without a name nothing can be decided: the keys that decide lead to its field.
 const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
 const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
@@ -174,7 +174,7 @@ const listen = () => {
     setTimeout(look, LOOK);
   };
 
-  window.addEventListener("keydown", (event) => {
+  const take = (event) => {
     if (!event.isTrusted) return;
     if (typing(event.target)) {
       if (event.key === "Escape") event.target.blur();
@@ -220,7 +220,9 @@ const listen = () => {
     waiting.push({ name, saves, shifted, key, row, since, at: now(), tries: 0 });
     if (!text) sendNew(0);
     if (idle) wake();
-  }, true);
+  };
+  window.addEventListener("keydown", take, true);
+  (window.__judgeboardEarly ?? []).splice(0).forEach(take);
 
   /* A grid that gets the focus without a press on a cell selects its first cell, and that would open the first row. A
      click on a header is no such press while the grid is still being drawn. */

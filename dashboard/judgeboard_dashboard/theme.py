@@ -91,7 +91,7 @@ def dress(reviewer: str) -> None:
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
         listen()
-        send_script("words.js")
+        send_script("early_keys.js", "words.js")
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
 
 

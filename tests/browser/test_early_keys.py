@@ -41,11 +41,29 @@ def bare(browser: Browser) -> Page:
     """A page with a head and no button yet."""
     page = browser.new_page()
     page.set_content(PAGE)
-    script = (files("judgeboard_dashboard") / "keys.js").read_text(encoding="utf-8")
-    page.add_script_tag(
-        content=script.replace("export default", "window.start =") + "\nwindow.start({ setStateValue });"
-    )
+    listen(page)
     return page
+
+
+def script(name: str) -> str:
+    return (files("judgeboard_dashboard") / name).read_text(encoding="utf-8")
+
+
+def listen(page: Page) -> None:
+    page.add_script_tag(
+        content=script("keys.js").replace("export default", "window.start =") + "\nwindow.start({ setStateValue });"
+    )
+
+
+def test_keys_pressed_before_the_script_is_loaded_are_executed_once_it_is(browser: Browser) -> None:
+    page = browser.new_page()
+    page.set_content(PAGE)
+    page.add_script_tag(content=script("early_keys.js"))
+    for key in "fj":
+        page.keyboard.press(key)
+    listen(page)
+    page.evaluate("draw('F'), draw('J')")
+    done(page, "F", "J")
 
 
 def done(page: Page, *keys: str) -> None:
