@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.next_step import suggest
 from judgeboard.errors import BadInput
 
 
@@ -132,4 +131,4 @@ def agreement_command(
         lines.append(f"written to {report}")
     options.show(result, lines)
     if report is None:
-        suggest("agreement", "--report", "agreement.html")
+        options.suggest("agreement", "--report", "agreement.html")

@@ -8,7 +8,6 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
-from judgeboard.cli.next_step import suggest
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import FORMATS
 
@@ -207,7 +206,7 @@ def flag_command() -> None:
         f"{summary.logged:,} answers of the log{more}: "
         f"{summary.raised:,} flags raised, {summary.superseded:,} superseded"
     )
-    suggest("queue", "create", "flagged", "--where", "state=open")
+    options.suggest("queue", "create", "flagged", "--where", "state=open")
 
 
 @click.command(epilog=options.example("judgeboard stats", "judgeboard stats --json | jq .agreement"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.next_step import suggest
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
@@ -110,7 +109,7 @@ def import_command(
     store = _store(dry_run=dry_run)
     code = max(import_one(store, file, choices) for file in files)
     if code < NOTHING_USABLE and not dry_run:
-        suggest(*_NEXT.get(kind, ("stats",)))
+        options.suggest(*_NEXT.get(kind, ("stats",)))
     return code
 
 

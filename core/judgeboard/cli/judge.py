@@ -10,7 +10,6 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options, warned
-from judgeboard.cli.next_step import suggest
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
@@ -104,7 +103,7 @@ def judge_command(
         more = expected_lines(store, summary) if chosen["logprobs"] else []
         options.show(to_plain(summary) | warnings, [*summary_lines(summary), *more])
         if summary.exit_code == 0:
-            suggest("serve")
+            options.suggest("serve")
     return summary.exit_code
 
 

@@ -2,6 +2,7 @@
 
 import getpass
 import math
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -216,3 +217,14 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
         transient=True,
     ) as bar:
         yield partial(bar.update, bar.add_task(title, total=None, **fields))
+
+
+def suggest(*words: str) -> None:
+    """Print the next command to stderr, with the database if it is not the default; nothing with ``--json``."""
+    from judgeboard.settings import masked
+
+    if as_json():
+        return
+    db = chosen_database()
+    line = shlex.join(["judgeboard", *words, *([] if db is None else ["--db", masked(db)])])
+    click.echo(f"next: {line}", err=True)

@@ -5,7 +5,6 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.import_command import NOTHING_USABLE, import_one
 from judgeboard.cli.judge import summary_lines
-from judgeboard.cli.next_step import suggest
 
 
 @click.command(
@@ -52,7 +51,7 @@ def quickstart_command(
     with store.reading() as connection:
         click.echo(f"open flags: {count_open_flags(connection):,}")
     if no_serve:
-        suggest("serve")
+        options.suggest("serve")
         return code
     from judgeboard_dashboard.server import serve
 

@@ -1,15 +1,14 @@
 """The notifications of the person in the head of a page: what is new, and the way to it."""
 
-from contextlib import suppress
-
 import streamlit as st
 
+from judgeboard.errors import JudgeboardError
 from judgeboard.store.notifications import CONFLICT, MENTION, Notification, mark_read, notifications
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import QUEUES
-from judgeboard_dashboard.session import current_reviewer, open_rows, reading, store
+from judgeboard_dashboard.session import current_reviewer, numbered, open_rows, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item
 from judgeboard_dashboard.widgets.texts import caption, when
 
@@ -22,14 +21,16 @@ def notification_bell() -> None:
     goal: Rows | None = st.session_state.pop(_GOAL, None)
     if goal is not None:
         open_rows(goal.page, **dict(goal.query))
-    listed: list[Notification] = []
-    person: Reviewer | None = None
-    with suppress(Exception):  # the page shows the error
+    try:
         person = current_reviewer()
-        if person is not None:
-            with reading() as connection:
-                listed = notifications(connection, person.id, limit=LISTED)
-    if person is None:
+        if person is None:
+            return
+        with reading() as connection:
+            listed = notifications(connection, person.id, limit=LISTED)
+    except JudgeboardError:  # the page below says it
+        return
+    except Exception as error:  # noqa: BLE001 - the page below stays usable, and the log has the error
+        numbered(error)
         return
     unread = sum(not each.read for each in listed)
     label = f"Notifications ({unread})" if unread else "Notifications"
