@@ -148,7 +148,7 @@ def test_a_rule_that_reads_the_answers_text(copy: Copy) -> None:
 
 
 def test_a_judge(copy: Copy) -> None:
-    line = '        "grade": make_grade_judge,\n'
+    line = '        "grade": GradeJudge.of,\n'
     imported = "from judgeboard.judges.grade"
     copy.add(
         "judges/contrary.py",
