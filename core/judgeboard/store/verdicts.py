@@ -17,7 +17,7 @@ from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, batches, read_columns, record_of
+from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, listed, read_columns, record_of
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
 
@@ -297,9 +297,6 @@ def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
     return columns
 
 
-_CHUNK = 5_000  # far below the 32,766 variables of a statement
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class GradedAnswers:
     """Reviews and current verdicts of the logged answers that people reviewed.
@@ -362,9 +359,7 @@ def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray
 
 
 def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:
-    logged: list[int] = []
-    for batch in batches(response_ids, _CHUNK):
-        # The kind is compared here: as a condition it makes SQLite read the whole log by the index of kinds.
-        query = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id.in_(batch))
-        logged += [row.id for row in connection.execute(query) if row.kind == ResponseKind.LOG.value]
-    return np.array(sorted(logged), dtype=np.int64)
+    # The kind is compared here: as a condition it makes SQLite read the whole log by the index of kinds.
+    query = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id.in_(listed(connection, response_ids)))
+    logged = sorted(row.id for row in connection.execute(query) if row.kind == ResponseKind.LOG)
+    return np.array(logged, dtype=np.int64)
