@@ -155,10 +155,6 @@ class ImportKind(ABC, Generic[Record]):
         """Finish after the last batch; return how many rows counted as unchanged turned out to be new."""
         return 0
 
-    @abstractmethod
-    def as_row(self, record: Record) -> dict[str, Any]:
-        """Return the main values of a record by field, for previews."""
-
 
 class Named(Protocol):
     """A stored response or pair."""
