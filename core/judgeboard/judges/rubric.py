@@ -85,7 +85,8 @@ class RubricJudge(ModelJudge):
     one named "overall", their weighted mean; groundedness and quality stay None.
     """
 
-    prompt_name = "rubric"
+    prompt_name = kind = "rubric"
+    scale = SCALE
 
     def __init__(
         self,
@@ -99,21 +100,21 @@ class RubricJudge(ModelJudge):
         asking: Asking | None = None,
     ) -> None:
         """Make a judge of a chat model; name and domain are the rubric's own by default."""
-        super().__init__(endpoint, max_output, asking)
-        self._logprobs = logprobs
-        self.rubric = rubric
-        self._schema = Form(dict.fromkeys(rubric.weights, entry(_ENTRY))).schema  # reasons come before scores
         field = domain or rubric.domain or DEFAULT_DOMAIN
-        self._instructions = _instructions(self._prompt, rubric, field)
-        self.version = self._version(
-            name or rubric.name,
-            "rubric",
-            SCALE,
+        super().__init__(
+            endpoint,
+            name=name or rubric.name,
+            max_output=max_output,
+            asking=asking,
             domain=field,
             dimensions=[dimension.as_json() for dimension in rubric.dimensions],
             **example_params(rubric.examples),
             **({"logprobs": True} if logprobs else {}),
         )
+        self._logprobs = logprobs
+        self.rubric = rubric
+        self._schema = Form(dict.fromkeys(rubric.weights, entry(_ENTRY))).schema  # reasons come before scores
+        self._instructions = _instructions(self._prompt, rubric, field)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the scores of ``item``."""
