@@ -309,7 +309,7 @@ def _format(values: Sequence[object]) -> Format:
     return "integer" if kinds == {int} else "number" if kinds and kinds <= {int, float} else "text"
 
 
-_NOTHING = (None, (), [], {})
+_NOTHING: tuple[object, ...] = (None, (), [], {})
 _NOT_SHOWN = frozenset({"kind", "messages", "raws", "ask", "in_suite", "label_implied"})
 _CELLS: Mapping[str, Callable[[Any], object]] = {
     "passages": len,
