@@ -17,7 +17,7 @@ from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, batches, read_columns, record_of
+from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, read_columns, record_of, rows_with
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
 
@@ -297,9 +297,6 @@ def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
     return columns
 
 
-_CHUNK = 5_000  # far below the 32,766 variables of a statement
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class GradedAnswers:
     """Reviews and current verdicts of the logged answers that people reviewed.
@@ -362,9 +359,6 @@ def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray
 
 
 def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:
-    logged: list[int] = []
-    for batch in batches(response_ids, _CHUNK):
-        # The kind is compared here: as a condition it makes SQLite read the whole log by the index of kinds.
-        query = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id.in_(batch))
-        logged += [row.id for row in connection.execute(query) if row.kind == ResponseKind.LOG.value]
-    return np.array(sorted(logged), dtype=np.int64)
+    # The kind is compared here: as a condition it makes SQLite read the whole log by the index of kinds.
+    rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids)
+    return np.array(sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64)
