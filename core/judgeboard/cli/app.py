@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "serve": "serve",
     "worker": "serve",
     "agreement": "agreement",
+    "trends": "trends",
     "stats": "database",
     "people": "administration",
     "events": "administration",

@@ -34,7 +34,7 @@ def test_a_point_of_a_trend_opens_its_n_rows(
 ) -> None:
     with sqlite_store.reading() as connection:
         found = trend(connection, measure=measure)
-    panel = next(panel for panel in found.panels if panel.query_type == HOSTILE)
+    panel = next(panel for panel in found.panels if panel.group == HOSTILE)
     point = panel.points[2]
     app = open_page("responses", **query_of(point.where))
     assert count_in(app) == point.estimate.n == 6
