@@ -275,8 +275,8 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
         where = replace(where, graded=graded)
     if "days" in more:
         with st.container(horizontal=True, gap="small"):
-            first = _as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
-            last = _as_day(st.date_input("to", key=f"{page}_to", format="YYYY-MM-DD"))
+            first = as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
+            last = as_day(st.date_input("to", key=f"{page}_to", format="YYYY-MM-DD"))
         if first is not None and last is not None and first > last:
             problem("The first day is after the last day. Only the first day is used.")
             last = None
@@ -320,7 +320,8 @@ def _add_metadata(page: str) -> None:
         st.query_params.from_dict({**query, name: [*query.get(name, ()), text]})
 
 
-def _as_day(shown: date | None) -> int | None:
+def as_day(shown: date | None) -> int | None:
+    """Return the day number of a date (1970-01-01 is 0)."""
     return None if shown is None else (shown - date(1970, 1, 1)).days
 
 
