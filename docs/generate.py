@@ -320,6 +320,7 @@ RESULTS: Mapping[str, str] = {
     "reflect": "judgeboard.reflect_pending",
     "refine": "judgeboard.refine_pending",
     "suite run": "judgeboard.run_suite",
+    "trends": "judgeboard.trends.trend",
     "suite show": "judgeboard.suite_result",
     "suite list": "judgeboard.methods.suite_results.list_results",
     "agreement": "judgeboard.measure_agreement",

@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "serve": "serve",
     "worker": "serve",
     "agreement": "agreement",
+    "trends": "trends",
     "stats": "database",
     "people": "administration",
     "events": "administration",

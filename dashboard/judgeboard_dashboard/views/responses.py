@@ -25,11 +25,18 @@ from judgeboard.store.response_pages import (
     response_list,
     response_page,
 )
-from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import page, problem, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
-from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, Query, filter_row, write_address
+from judgeboard_dashboard.widgets.filters import (
+    FIELDS,
+    Choices,
+    Chosen,
+    Query,
+    filter_row,
+    without_index,
+    write_address,
+)
 from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import (
     CELL_FIELDS,
@@ -49,7 +56,7 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import ago, caption, count, empty, no_answers
+from judgeboard_dashboard.widgets.texts import ago, count, empty, no_answers
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
@@ -79,7 +86,6 @@ COLUMNS = (
 SHOWN = "column"  # the metadata fields that have a column, in the address
 _COLUMNS_WRITTEN = "responses_columns_written"
 HEADERS = {"Groundedness": ("lowest", "highest"), "Asked": ("newest", "oldest")}
-LARGE = 50_000  # answers; above, a metadata field without an index is noticeably slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,10 @@ def responses() -> None:
     show(tag("div", tag("b", count(answers.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
     _table(answers, filters, values)
     _foot(filters, answers)
-    _without_index(filters, known)
+    used = {metadata_condition(each).field for each in filters.where.metadata}
+    if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
+        used.add(filters.sort.removeprefix(DESCENDING).removeprefix(METADATA))
+    without_index(used, known)
 
 
 def _columns(known: Sequence[MetadataField]) -> tuple[str, ...]:
@@ -156,20 +165,6 @@ def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> 
     fields = sorted({*columns, *(each.field for each in known if each.indexed)})
     words = {"": "ascending", DESCENDING: "descending"}
     return {f"{sign}{METADATA}{field}": f"{field}, {way}" for field in fields for sign, way in words.items()}
-
-
-def _without_index(filters: Filters, known: Sequence[MetadataField]) -> None:
-    """Say how a large log is filtered and sorted by metadata without reading all of it."""
-    used = {metadata_condition(each).field for each in filters.where.metadata}
-    if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
-        used.add(filters.sort.removeprefix(DESCENDING).removeprefix(METADATA))
-    slow = sorted(used - {each.field for each in known if each.indexed})
-    if not slow:
-        return
-    with reading() as connection:
-        large = last_logged_id(connection) > LARGE
-    if large:
-        caption(f"Lists by {slow[0]} read the whole log. To make them fast: `judgeboard index {METADATA}{slow[0]}`")
 
 
 def _cell() -> Drilled | None:

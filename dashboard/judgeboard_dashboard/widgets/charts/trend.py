@@ -11,7 +11,7 @@ import streamlit as st
 
 from judgeboard.agreement.page import TimePoint
 from judgeboard.domain import Estimate
-from judgeboard.reports.output import Column, Format, Table
+from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words, start_of
@@ -213,12 +213,12 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
         columns = st.columns(3 if len(shown) > 2 else max(len(shown), 1), gap="medium")
         for column, panel in zip(columns, row, strict=False):
             with column:
-                heading(panel.query_type)
+                heading(panel.group)
                 clickable_chart(
                     trend_chart(trend_points(panel.points, figures.period, year=year), marks, axis),
                     HEIGHT,
                     _targets(panel),
-                    key=f"trend_{figures.measure}_{figures.period}_{panel.query_type}",
+                    key=f"trend_{figures.measure}_{figures.period}_{figures.by}_{panel.group}",
                     says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
                 )
                 caption(panel_caption(panel, figures))
@@ -282,23 +282,6 @@ def show_trend_table(figures: Trend, shown: Sequence[Panel]) -> None:
     table(
         trend_table(figures, shown),
         [target for panel in shown for target in _targets(panel)],
-        key=f"trend_{figures.measure}_by_{figures.period}",
+        key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}",
         under=("Click a line to open its answers.",),
     )
-
-
-def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
-    """Return the points of these panels, one per row."""
-    measure = MEASURES[trend.measure]
-    number: Format = "share" if measure.bounds is None else "number"
-    columns = (
-        *(Column("Query type"), Column("Asked in"), Column("Answers", "count")),
-        *(Column(title, number) for title in (measure.title, "95 % from", "to")),
-    )
-    rows = (
-        (panel.query_type, period_words(point.start, trend.period, year=True), each.n, each.value, each.low, each.high)
-        for panel in panels
-        for point in panel.points
-        for each in (point.estimate,)
-    )
-    return Table(columns, tuple(rows))
