@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import Connection
 
@@ -126,20 +126,6 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             if judgments:
                 store_judgments(connection, version, self.run(connection, version, now), judgments, now)
         return rows.stored()
-
-    def as_row(self, record: ImportedRepeats) -> dict[str, Any]:
-        """Return the main values of repeats."""
-        response = record.response
-        return {
-            "source": response.source,
-            "external_id": response.external_id,
-            "question": response.query,
-            "answer": response.answer,
-            "judge": record.judge,
-            "rubric": record.rubric,
-            "scale": record.scale,
-            "scores": list(record.scores),
-        }
 
 
 def _new_judgments(

@@ -116,20 +116,6 @@ class ResponseImport(ImportKind[Response]):
             result.problems.append(Problem(row.index, "id", reason, differs=True))
         return result
 
-    def as_row(self, record: Response) -> dict[str, Any]:
-        """Return the main values of a response."""
-        return {
-            "source": record.source,
-            "external_id": record.external_id,
-            "query": record.query,
-            "context": record.passages,
-            "answer": record.answer,
-            "query_type": record.query_type,
-            "asked_at": None if record.asked_at is None else record.asked_at.isoformat(),
-            "metadata": record.metadata,
-            "feedback": [{one.kind.value: one.value, "user": one.user} for one in record.feedback],
-        }
-
     def _free_id(self, response: Response) -> str:
         """Return the hash, or hash-k for the k-th equal row; k is found by doubling and halving, not by counting."""
         digest = content_hash(response)

@@ -1,7 +1,7 @@
 """Parts of SQL statements: batches, inserts, common conditions, and results read as columns."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -52,10 +52,10 @@ def rows_with(
         yield from connection.execute(query.where(column.in_(batch)))
 
 
-def listed(connection: Connection, ids: tuple[int, ...]) -> Select[tuple[int]]:
+def listed(connection: Connection, ids: Iterable[int]) -> Select[tuple[int]]:
     """Return ids as one parameter: a list has the engine's limit of variables."""
     if connection.dialect.name == "sqlite":
-        as_json: ColumnElement[str] = bindparam(None, json.dumps(ids), unique=True)
+        as_json: ColumnElement[str] = bindparam(None, json.dumps(list(ids)), unique=True)
         return select(literal_column("value")).select_from(func.json_each(as_json))
     return select(func.unnest(bindparam(None, list(ids), ARRAY(BigInteger), unique=True)))
 
