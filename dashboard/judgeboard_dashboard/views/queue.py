@@ -18,7 +18,7 @@ from judgeboard_dashboard.review import queues
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.first_steps import nothing_waits
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
@@ -29,7 +29,7 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import SORTS, ago, count, nothing_waits, rules_words
+from judgeboard_dashboard.widgets.texts import SORTS, ago, count, rules_words
 
 MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # parts that have pages of their own: old addresses
 COLUMNS = (
@@ -83,7 +83,6 @@ def _open_flags() -> None:
         if chosen.where == RowFilter():
             if not has_queues:
                 nothing_waits()
-                next_button()
         else:
             show(tag("div", "No answer with an open flag matches.", cls="jb-empty"))
         return

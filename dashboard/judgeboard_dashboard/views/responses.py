@@ -37,7 +37,7 @@ from judgeboard_dashboard.widgets.filters import (
     without_index,
     write_address,
 )
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.first_steps import NO_ANSWERS, empty_page
 from judgeboard_dashboard.widgets.navigation import (
     CELL_FIELDS,
     Drilled,
@@ -55,7 +55,7 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import ago, count, empty, no_answers
+from judgeboard_dashboard.widgets.texts import ago, count, empty
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
@@ -130,8 +130,7 @@ def responses() -> None:
     write_address("responses", filters.query)
     if not answers.total:
         if filters.where == RowFilter():
-            no_answers()
-            next_button()
+            empty_page("responses", *NO_ANSWERS)
         else:
             empty("No answer matches.")
         return

@@ -409,6 +409,19 @@ def grade_field(first: GradeName) -> GradeName:
     return chosen or first
 
 
+def implied_field(*, disabled: bool) -> bool:
+    """Show the switch for labels that a decision implies; return whether they count."""
+    return st.toggle(
+        "Implied labels",
+        value=True,
+        key="implied",
+        bind="query-params",
+        width="content",
+        disabled=disabled,
+        help="Count labels that a decision on a flag implies. Switch off to count given labels only.",
+    )
+
+
 def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:
     """Show the field for whose grades count; return the id of a reviewer, None for everybody."""
     everybody = "Everybody"

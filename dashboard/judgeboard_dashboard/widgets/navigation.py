@@ -182,7 +182,18 @@ def pick_rows(rows: Rows) -> None:
 
 
 # Names that no page binds as a filter: after Back the page before carries them for a moment.
-CELL_FIELDS = ("pairs", "raters", "people_said", "judge_said", "scored", "reviewer", "human", "sliced", "slice")
+CELL_FIELDS = (
+    "pairs",
+    "raters",
+    "people_said",
+    "judge_said",
+    "scored",
+    "reviewer",
+    "human",
+    "sliced",
+    "slice",
+    "labels",
+)
 _RATERS = re.compile(r"([a-z]+)-(\d{1,18})-(\d{1,18})")
 
 
@@ -207,6 +218,7 @@ def cell_rows(cell: Cell, **more: str) -> Rows:
         None if cell.human == "gold" else cell.human,
         cell.by,
         cell.slice,
+        None if cell.implied_labels else "given",
     )
     named = {name: value for name, value in zip(CELL_FIELDS, values, strict=True) if value is not None}
     return Rows("responses", {**named, **more})
@@ -234,6 +246,7 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
         cast("Human", fields.get("human", "gold")),
         fields.get("sliced"),
         fields.get("slice"),
+        fields.get("labels") != "given",
     )
     with reading() as connection:
         words, response_ids = cell_words(connection, cell), answers_in(connection, cell)
