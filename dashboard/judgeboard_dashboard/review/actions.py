@@ -450,7 +450,7 @@ class ConflictActions(Actions):
         draft = self.draft.copied()
 
         def write() -> str:
-            adjudicated = adjudicate(
+            review_id = adjudicate(
                 self.store,
                 self.conflict.item.id,
                 by=reviewer,
@@ -459,9 +459,7 @@ class ConflictActions(Actions):
                 seconds=self.seconds(),
                 request_key=self.request_key,
             )
-            self.session.adjudicated.append(
-                Done(adjudicated.review_id, self.subject, draft, item_id=self.conflict.item.id)
-            )
+            self.session.adjudicated.append(Done(review_id, self.subject, draft, item_id=self.conflict.item.id))
             what = "" if isinstance(decision, Preference) else f": {SAVED[decision]}"
             return f"Saved: {self.name} is adjudicated{what}"
 

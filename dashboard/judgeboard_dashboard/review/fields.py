@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from judgeboard.domain import Label
-from judgeboard.judges.rubric_file import LEVELS
+from judgeboard.judges.rubric_file import LEVELS, Dimension
 from judgeboard.reviews.queues import ASKED
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
@@ -303,6 +303,13 @@ def rubric_block(rubric: RubricScores) -> Html | None:
     return tag("div", *(part for verdict in rubric.verdicts for part in _rubric_lines(verdict, rubric)), cls="jb-block")
 
 
+def _level(value: float, dimension: Dimension | None) -> str:
+    """Return a score as "4 / 5", a category by its name."""
+    if dimension is None or dimension.ordered:
+        return f"{short(value)} / {LEVELS[-1] if dimension is None else dimension.values[-1]}"
+    return dimension.levels[int(value) - dimension.low]
+
+
 def _rubric_lines(verdict: RubricVerdict, rubric: RubricScores) -> list[Html]:
     overall = UNKNOWN if verdict.overall is None else score(verdict.overall)
     rows = []
@@ -311,7 +318,7 @@ def _rubric_lines(verdict: RubricVerdict, rubric: RubricScores) -> list[Html]:
         rows += [
             tag("span", dimension),
             tag("span", ", ".join(f"{name} {short(level)}" for name, level in people[-MOST_PEOPLE:]), cls="jb-who"),
-            tag("b", "not scored" if value is None else f"{short(value)} / 5"),
+            tag("b", "not scored" if value is None else _level(value, verdict.rubric.get(dimension))),
             tag("span", why, cls="jb-cap jb-across") if why else tag("span", cls="jb-across"),
         ]
     return [

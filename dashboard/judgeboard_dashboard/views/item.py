@@ -58,9 +58,10 @@ from judgeboard_dashboard.review.signals import decided_words, primary_verdict, 
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
+from judgeboard_dashboard.widgets.first_steps import nothing_waits
 from judgeboard_dashboard.widgets.keys import Turn
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, number_in_address
-from judgeboard_dashboard.widgets.texts import SORTS, capital, count, nothing_waits, rule_words, when
+from judgeboard_dashboard.widgets.texts import SORTS, capital, count, rule_words, when
 
 DEFAULT_SORT = next(iter(SORTS))
 KINDS: dict[str, str] = {

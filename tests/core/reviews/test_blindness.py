@@ -263,7 +263,7 @@ def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
         export_tables(case.store, files, format=form, viewer=viewer)
         exported[viewer] = {name: file.getvalue() for name, file in files.items()}
     files = {name for name, file in exported[case.jon.id].items() if b"mark-" in file}
-    assert files == set(EXPORTS) - {"failure_modes", "label_schemas"}  # definitions, the same for everybody
+    assert files == set(EXPORTS) - {"failure_modes", "issues", "label_schemas"}  # definitions, the same for everybody
     assert {name for name, file in exported[case.mara.id].items() if b"mark-" in file} == set()
     if form == "jsonl":
         assert exported[None] == exported[case.jon.id]
