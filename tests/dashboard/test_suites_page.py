@@ -17,12 +17,6 @@ def runs(page_rows: PageRows, sqlite_store: Store) -> list[int]:
     return fill_suites(sqlite_store)
 
 
-def test_without_a_run_the_page_names_the_command(open_page: OpenPage, page_rows: PageRows) -> None:
-    app = open_page("suites")
-    (said,) = texts(app, "jb-empty")
-    assert "judgeboard suite run" in said
-
-
 def test_the_newest_run_is_shown_against_the_one_before(open_page: OpenPage, runs: list[int]) -> None:
     app = open_page("suites")
     (sentence,) = texts(app, "jb-say")

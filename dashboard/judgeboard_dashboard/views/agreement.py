@@ -38,7 +38,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     versions_table,
 )
 from judgeboard_dashboard.widgets.filters import grade_field, implied_field, version_field
-from judgeboard_dashboard.widgets.first_steps import STEPS, next_button
+from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
@@ -200,9 +200,8 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
 
 def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if shown.version is None or shown.result is None:
-        empty(shown.sentence)
+        empty_page("agreement", shown.sentence, among=STEPS)
         _notes(shown.notes)
-        next_button(among=STEPS)
         return
     sentence(shown.sentence)
     _notes(shown.notes, shown.result.left_out_sentence)

@@ -25,9 +25,9 @@ from judgeboard_dashboard.widgets.disagreement import (
     why_table,
 )
 from judgeboard_dashboard.widgets.filters import grade_field, implied_field, people_field, version_field
-from judgeboard_dashboard.widgets.first_steps import STEPS, next_button
+from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import follow
-from judgeboard_dashboard.widgets.texts import empty, sentence
+from judgeboard_dashboard.widgets.texts import sentence
 
 DIRECTIONS: dict[Direction | None, str] = {
     None: "Both",
@@ -52,8 +52,7 @@ def disagreement() -> None:
     follow("disagreement", own=FIELDS)
     filters, figures = _load()
     if figures.version is None or figures.pairs == 0:
-        empty(figures.sentence)
-        next_button(among=STEPS)
+        empty_page("disagreement", figures.sentence, among=STEPS)
         return
     sentence(figures.sentence)
     with st.container(key="stack_disagreement"):

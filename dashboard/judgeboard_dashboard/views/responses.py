@@ -37,12 +37,13 @@ from judgeboard_dashboard.widgets.filters import (
     without_index,
     write_address,
 )
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.first_steps import NO_ANSWERS, empty_page
 from judgeboard_dashboard.widgets.navigation import (
     CELL_FIELDS,
     Drilled,
     drilled,
     follow,
+    issue_button,
     item,
     rejudge_button,
 )
@@ -55,7 +56,7 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import ago, count, empty, no_answers
+from judgeboard_dashboard.widgets.texts import ago, count, empty
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
@@ -130,8 +131,7 @@ def responses() -> None:
     write_address("responses", filters.query)
     if not answers.total:
         if filters.where == RowFilter():
-            no_answers()
-            next_button()
+            empty_page("responses", *NO_ANSWERS)
         else:
             empty("No answer matches.")
         return
@@ -256,10 +256,13 @@ def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
         query=filters.query,
         more=limit if answers.total > MAX_EXPORTED else "",
         # A cell of agreement lists its answers one by one, which the filter of a job cannot.
-        beside=None
-        if filters.where.response_ids is not None
-        else lambda: rejudge_button("responses", "match", filters.query),
+        beside=None if filters.where.response_ids is not None else lambda: _buttons(filters.query),
     )
+
+
+def _buttons(query: Query) -> None:
+    rejudge_button("responses", "match", query)
+    issue_button("responses", query)
 
 
 def _export(filters: Filters) -> Table:

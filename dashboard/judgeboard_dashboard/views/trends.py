@@ -14,9 +14,9 @@ from judgeboard.trends import MEASURES, QUERY_TYPE, MeasureName, Panel, Period, 
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_trend_table, trend_panels
 from judgeboard_dashboard.widgets.filters import without_index
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
-from judgeboard_dashboard.widgets.texts import caption, empty, sentence
+from judgeboard_dashboard.widgets.texts import caption, sentence
 
 CURRENT = "Current verdicts"
 LAST: dict[Period, dict[str, int | None]] = {
@@ -60,8 +60,7 @@ def trends() -> None:
         )
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
-        empty(trend_sentence(figures))
-        next_button()
+        empty_page("trends", trend_sentence(figures))
         _left_out(figures)
         return
     _sentence(figures)
