@@ -149,14 +149,9 @@ class Actions(DraftActions, ABC):
 
     def answer_implied(self, implied: bool) -> None:
         """Remember whether decisions imply a label, and store the decision that asked."""
-        decision = self.session.asked[1]
-
-        def act(reviewer: Reviewer) -> None:
-            remember_implied(self.store, reviewer, implied=implied)
-            self.session.asked = ("", None)
-            replace(self, implies=implied).decide(decision)
-
-        safely(self.session, self.reviewer, act, self.request_key)
+        decision, self.session.asked = self.session.asked[1], ("", None)
+        safely(self.session, self.reviewer, lambda reviewer: remember_implied(self.store, reviewer, implied=implied))
+        replace(self, implies=implied).decide(decision)
 
     def implied_label(self, decision: Any) -> Label | None:
         """Return the label that a decision implies; None if the draft has a label or a groundedness."""
@@ -459,7 +454,6 @@ class ConflictActions(Actions):
         if grades.note is None:
             self.session.say(NO_REASON, refused=True)
             return
-
         draft = self.draft.copied()
 
         def write() -> str:
