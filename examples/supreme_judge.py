@@ -1,8 +1,8 @@
 r"""A judge of a judge: a student answers, a teacher grades the answer, a reviewer marks the grade as correct or wrong.
 
 One question with a known answer is asked n times. The result shows how far the reviewer can be trusted: its precision
-(marks that are wrong grades) and its recall (wrong grades that it marks). Without options it needs no model: scripted
-replies go over a real connection::
+(marks that are wrong grades) and its recall (wrong grades that it marks). Without options it needs no model: a function
+plays all three parts::
 
     python examples/supreme_judge.py
 
@@ -20,17 +20,20 @@ import json
 import random
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import judgeboard
 from judgeboard.cli.audit import report_lines
+from judgeboard.judges.grade import GradeJudge
+from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.asking import Generator
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.methods.audit_report import AuditReport
+from judgeboard.methods.generation import function_endpoint
 from judgeboard.runs.judging import make_endpoint
 
 QUESTION = "A shop sells 3 pens for 2 euros. What do 27 pens cost, in euros? Show your working in one sentence."
@@ -39,12 +42,11 @@ RIGHT_ANSWER = 18
 
 @dataclass(frozen=True)
 class Models:
-    """Who plays which part; ``base_url`` None is OpenAI's own address."""
+    """Who plays which part."""
 
-    student: str
-    teacher: str
-    reviewer: str
-    base_url: str | None = None
+    student: ModelEndpoint
+    teacher: ModelEndpoint
+    reviewer: ModelEndpoint
 
 
 @dataclass(frozen=True)
@@ -62,19 +64,19 @@ def scripted_turn(number: int) -> Turn:
     return Turn(draw.random() < 0.6, draw.random() < 0.7, draw.random() < 0.8)
 
 
-def scripted_reply(request: dict[str, Any], number: int) -> ScriptedReply:
+def scripted_reply(messages: list[dict[str, Any]], number: int) -> str:
     """Play student, teacher or reviewer, by what is asked; an answer names its run, so that the others know it."""
-    text = "\n".join(message["content"] for message in request["messages"])
+    text = "\n".join(message["content"] for message in messages)
     if "You grade answers" not in text and "You review the work of a judge" not in text:
         cost = RIGHT_ANSWER if scripted_turn(number).student_is_right else RIGHT_ANSWER + 1 + number % 5
-        return completion(f"In run {number}, 27 pens are 9 times 3 pens, which makes {cost} euros.")
+        return f"In run {number}, 27 pens are 9 times 3 pens, which makes {cost} euros."
     found = re.search(r"In run (\d+)", text)
     turn = scripted_turn(int(found[1]) if found else 0)
     if "You grade answers" in text:
         correct = turn.student_is_right is turn.teacher_is_right
     else:
         correct = turn.teacher_is_right is turn.reviewer_is_right
-    return completion("correct 1" if correct else "incorrect 0")
+    return "correct 1" if correct else "incorrect 0"
 
 
 def is_right(answer: str) -> bool:
@@ -85,12 +87,11 @@ def is_right(answer: str) -> bool:
 
 async def ask_student(models: Models, runs: int) -> list[str]:
     """Ask the question ``runs`` times; runs without an answer are left out."""
-    endpoint = make_endpoint("the student", model=models.student, base_url=models.base_url)
-    student = Generator(endpoint, max_output=256, parameters={"temperature": 1.0})
+    student = Generator(models.student, max_output=256, parameters={"temperature": 1.0})
     try:
         made = await asyncio.gather(*(student.generate([{"role": "user", "content": QUESTION}]) for _ in range(runs)))
     finally:
-        await endpoint.aclose()
+        await models.student.aclose()
     return [one.text for one in made if one.text is not None]
 
 
@@ -107,10 +108,8 @@ def play(models: Models, runs: int, folder: Path) -> AuditReport:
     try:
         judgeboard.import_file(store, lines_in(folder / "answers.jsonl", logged))
         judgeboard.import_file(store, lines_in(folder / "key.jsonl", graded), kind="grades")
-        teacher = judgeboard.make_judge("grade", name="teacher", model=models.teacher, base_url=models.base_url)
-        judgeboard.judge_pending(store, teacher)
-        reviewer = judgeboard.make_supreme(name="reviewer", model=models.reviewer, base_url=models.base_url)
-        return judgeboard.audit(store, reviewer, "teacher")
+        judgeboard.judge_pending(store, GradeJudge(models.teacher, name="teacher"))
+        return judgeboard.audit(store, SupremeJudge(models.reviewer, name="reviewer"), "teacher")
     finally:
         store.close()
 
@@ -121,15 +120,18 @@ def lines_in(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
     return path
 
 
-@contextmanager
-def models_of(chosen: argparse.Namespace) -> Iterator[Models]:
-    """Give the models that were asked for, the scripted ones where none was."""
+def models_of(chosen: argparse.Namespace) -> Models:
+    """Return the models that were asked for, the scripted ones where none was."""
     if chosen.model is None:
-        with RecordingEndpoint(scripted_reply) as endpoint:
-            yield Models("student", "teacher", "reviewer", endpoint.base_url)
-    else:
-        reviewer = chosen.reviewer_model or chosen.model
-        yield Models(chosen.model, chosen.teacher_model or chosen.model, reviewer, chosen.base_url)
+        numbers = count()
+        scripted = function_endpoint(lambda messages: scripted_reply(messages, next(numbers)), "scripted")
+        return Models(scripted, scripted, scripted)
+    names = (chosen.model, chosen.teacher_model or chosen.model, chosen.reviewer_model or chosen.model)
+    student, teacher, reviewer = (
+        make_endpoint(f"the {part}", model=name, base_url=chosen.base_url)
+        for part, name in zip(("student", "teacher", "reviewer"), names, strict=True)
+    )
+    return Models(student, teacher, reviewer)
 
 
 def main(arguments: Sequence[str] | None = None) -> AuditReport:
@@ -141,8 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> AuditReport:
     parser.add_argument("--reviewer-model", help="the reviewer's, where it is another; best a stronger one")
     parser.add_argument("--base-url", help="an OpenAI-compatible address, with /v1")
     chosen = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder, models_of(chosen) as models:
-        report = play(models, chosen.runs, Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        report = play(models_of(chosen), chosen.runs, Path(folder))
     print("\n".join(report_lines(report)))
     return report
 

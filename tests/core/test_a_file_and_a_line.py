@@ -15,6 +15,7 @@ import judgeboard
 
 PACKAGE = Path(judgeboard.__file__).parent
 GENERATE = Path(__file__).parents[2] / "docs" / "generate.py"
+TESTS = Path(__file__).parents[1]
 
 RULE = """\"""Flags an answer in capital letters.\"""
 
@@ -54,7 +55,7 @@ ASK = """
 import asyncio, json
 from judgeboard.runs.judging import make_judge
 from judgeboard.domain import JudgeInput
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from recording_endpoint import RecordingEndpoint
 
 async def ask(judge):
     verdict = await judge.judge(JudgeInput(1, "q", "a", ("p",)))
@@ -92,7 +93,7 @@ class Copy:
             capture_output=True,
             text=True,
             cwd=self.folder,
-            env={"PYTHONPATH": str(self.folder), "PATH": "", **environment},
+            env={"PYTHONPATH": f"{self.folder}:{TESTS}", "PATH": "", **environment},
             check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -147,7 +148,7 @@ def test_a_rule_that_reads_the_answers_text(copy: Copy) -> None:
 
 
 def test_a_judge(copy: Copy) -> None:
-    line = '        "grade": make_grade_judge,\n'
+    line = '        "grade": GradeJudge.of,\n'
     imported = "from judgeboard.judges.grade"
     copy.add(
         "judges/contrary.py",

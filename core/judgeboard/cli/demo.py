@@ -103,8 +103,8 @@ class _RecordedJudge:
     """A rubric judge that returns the scores that were recorded for an answer."""
 
     version = JudgeVersion(SUITE_JUDGE, "rubric", model=SUITE_JUDGE, scale="1-5")
-    endpoint_host = None
-    priced = True
+    endpoint_host: str | None = None
+    priced: bool = True
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self._rows = {row["answer"]: row for row in rows}
@@ -145,10 +145,12 @@ def _review_queue(store: "Store", folder: Path) -> int:
     """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
     from judgeboard.people.roster import ensure_reviewer
     from judgeboard.reviews.failure_modes import save_mode
+    from judgeboard.reviews.issues import save_issue
     from judgeboard.reviews.leases import take_item
     from judgeboard.reviews.queue_decisions import decide_item
     from judgeboard.reviews.queues import QueueRules, create_queue
     from judgeboard.store.filters import RowFilter
+    from judgeboard.store.issues import Issue
     from judgeboard.store.queue_items import unfinished_items
     from judgeboard.store.queues import find_queue
     from judgeboard.store.responses import responses_named
@@ -161,6 +163,9 @@ def _review_queue(store: "Store", folder: Path) -> int:
         where = RowFilter(query_types=("complex",), sources=(SOURCE,))
         rules = QueueRules(QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=())
         queue = create_queue(store, rules, by=ACTOR).queue
+        flagged = RowFilter(query_types=("complex",), rules=("low_groundedness",))
+        about = "Since the week of 12 October, most of these answers state what their passages do not."
+        save_issue(store, Issue("Complex answers are not grounded", flagged, about), by=ACTOR)
     with store.reading() as connection:
         named = responses_named(connection, {row["response_id"] for row in rows})
         ids = {name: each.id for name, matches in named.items() for each in matches if each.source == SOURCE}

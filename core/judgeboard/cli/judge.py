@@ -1,22 +1,19 @@
 """``judgeboard judge``: ask a judge for verdicts on stored answers."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options, warned
+from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_options, warned
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge
-    from judgeboard.methods.jury import JuryReport
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
 
@@ -55,7 +52,6 @@ if TYPE_CHECKING:
 @options.json_and_database
 def judge_command(
     kind: str | None,
-    examples_from_reviews: int | None,
     where: RowFilter,
     rejudge: str | None,
     limit: int | None,
@@ -69,7 +65,10 @@ def judge_command(
     If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
     error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
+    from judgeboard.cli.combined import repeats_lines
     from judgeboard.health.family import selection_warning
+    from judgeboard.judges.judge import fingerprint
+    from judgeboard.methods.repeats import judge_repeats, repeats_report
     from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import judge_pending, make_judge
 
@@ -78,55 +77,31 @@ def judge_command(
     kind = kind or "rag"
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
-    if examples_from_reviews:
-        chosen |= reviewed_examples(kind, examples_from_reviews, chosen)
+    read_few_shot(kind, chosen)
     judges = _jury_judges(kind, jury, chosen) if jury else [make_judge(kind, **chosen)]
-    with closed_if_unasked(judges) as to_ask:
-        store = options.open_store()
-        warnings = warned(selection_warning(store, judge.version.model, where) for judge in judges)
+    store = options.open_store()
+    warnings = warned(selection_warning(store, judge.version.model, where) for judge in judges)
 
-        def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
-            with run_options(chosen["concurrency"], most) as run:
-                return judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
+    def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
+        with run_options(chosen["concurrency"], most) as run:
+            if repeats:
+                return judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
+            return judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
 
-        if jury:
-            return _judge_by_jury(store, to_ask, judges, ask, where=where, max_cost=max_cost, name=chosen["name"])
-        if repeats:
-            from judgeboard.methods.repeats import judge_repeats
-
-            judge = next(to_ask)
-            with run_options(chosen["concurrency"], max_cost) as run:
-                summary = judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
-            _show_repeats(store, judge, summary)
-            return summary.exit_code
-        summary = ask(next(to_ask), max_cost)
-        more = expected_lines(store, summary) if chosen["logprobs"] else []
-        options.show(to_plain(summary) | warnings, [*summary_lines(summary), *more])
-        if summary.exit_code == 0:
-            options.suggest("serve")
-    return summary.exit_code
-
-
-@dataclass(frozen=True, slots=True)
-class JuryRun:
-    """The JSON output of ``judge --jury``: the run of each member, and the jury once all members have judged."""
-
-    members: list["JudgingSummary"]
-    jury: "JuryReport | None"
-
-
-def _show_repeats(store: "Store", judge: "Judge", summary: "JudgingSummary") -> None:
-    from judgeboard.cli.combined import repeats_lines
-    from judgeboard.judges.judge import fingerprint
-    from judgeboard.methods.repeats import repeats_report
-    from judgeboard.reports.output import to_plain
-
-    report = None
-    if summary.ok:
+    if jury:
+        return _judge_by_jury(store, judges, ask, warnings, where=where, max_cost=max_cost, name=chosen["name"])
+    summary = ask(judges[0], max_cost)
+    result, lines = to_plain(summary) | warnings, summary_lines(summary)
+    if repeats and summary.ok:
         with store.reading() as connection:
-            report = repeats_report(connection, version=fingerprint(judge.version))
-    result = to_plain(summary) | ({} if report is None else {"repeats": report})
-    options.show(result, [*summary_lines(summary), *([] if report is None else repeats_lines(report))])
+            result["repeats"] = report = repeats_report(connection, version=fingerprint(judges[0].version))
+        lines += repeats_lines(report)
+    elif chosen["logprobs"]:
+        lines += expected_lines(store, summary)
+    options.show(result, lines)
+    if summary.exit_code == 0 and not repeats:
+        options.suggest("serve")
+    return summary.exit_code
 
 
 def _jury_judges(kind: str, jury: str, chosen: dict[str, Any]) -> list["Judge"]:
@@ -143,9 +118,9 @@ def _jury_judges(kind: str, jury: str, chosen: dict[str, Any]) -> list["Judge"]:
 
 def _judge_by_jury(
     store: "Store",
-    to_ask: Iterator["Judge"],
     judges: Sequence["Judge"],
     ask: Callable[["Judge", float | None], "JudgingSummary"],
+    warnings: dict[str, list[str]],
     *,
     max_cost: float | None,
     where: RowFilter,
@@ -166,10 +141,10 @@ def _judge_by_jury(
 
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)
-    result, code, spent, started = JuryRun([], None), 0, 0, datetime.now(UTC)
-    for judge in to_ask:
+    summaries, report, code, spent, started = [], None, 0, 0, datetime.now(UTC)
+    for judge in judges:
         summary = ask(judge, None if max_cost is None else max_cost - spent / 1_000_000)
-        result.members.append(summary)
+        summaries.append(summary)
         code = max(code, summary.exit_code)
         echo(summary_lines(summary))
         if code >= STOPPED:
@@ -182,32 +157,9 @@ def _judge_by_jury(
         known = {version.fingerprint for version in list_versions(connection)}
     if code < STOPPED and known.issuperset(members):  # without answers no version is stored
         report = judge_by_jury(store, members, name=name, where=where, actor=options.actor())
-        result = JuryRun(result.members, report)
         echo(jury_lines(report))
-    options.show(result, ())
+    options.show({"members": summaries, "jury": report} | warnings, ())
     return code
-
-
-@contextmanager
-def closed_if_unasked(judges: Sequence["Judge"]) -> Iterator[Iterator["Judge"]]:
-    """Yield the judges one by one: a run closes the judge that it uses, the rest is closed at the end."""
-    unused = list(judges)
-
-    def next_judges() -> Iterator["Judge"]:
-        while unused:
-            yield unused.pop(0)
-
-    async def close() -> None:
-        for judge in unused:
-            await judge.aclose()
-
-    try:
-        yield next_judges()
-    finally:
-        if unused:
-            import asyncio
-
-            asyncio.run(close())
 
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:

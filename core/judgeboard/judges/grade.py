@@ -1,10 +1,9 @@
 """The judge that marks an answer as correct or incorrect."""
 
 from judgeboard.domain import DimensionScore, JudgeInput, Label, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
+from judgeboard.judges.judge import ModelJudge
 from judgeboard.judges.material import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
-from judgeboard.llm.endpoint import ModelEndpoint
 
 DIMENSION = "correct"
 SCALE = "correct 1, incorrect 0; correct is kept as the label grounded, incorrect as hallucinated"
@@ -18,19 +17,8 @@ class GradeJudge(ModelJudge):
     reference-free; ours also shows the earlier turns and the reference answer where the log has them.
     """
 
-    prompt_name = "grade"
-
-    def __init__(
-        self,
-        endpoint: ModelEndpoint,
-        *,
-        name: str = "grade",
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        asking: Asking | None = None,
-    ) -> None:
-        """Make a judge of a chat model; ``max_output`` is in tokens."""
-        super().__init__(endpoint, max_output, asking)
-        self.version = self._version(name, "grade", SCALE)
+    prompt_name = kind = "grade"
+    scale = SCALE
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
@@ -44,9 +32,3 @@ class GradeJudge(ModelJudge):
             label=Label.GROUNDED if asked.value else Label.HALLUCINATED,
             scores=(DimensionScore(DIMENSION, float(asked.value), "0-1"),),
         )
-
-
-def make_grade_judge(options: JudgeOptions) -> GradeJudge:
-    """Make the grade judge of ``options``."""
-    endpoint = options.endpoint("the grade judge")
-    return GradeJudge(endpoint, name=options.name or "grade", max_output=options.max_output, asking=options.asking)

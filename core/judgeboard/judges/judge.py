@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, get_args
+from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
 
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
@@ -27,17 +27,12 @@ DEFAULT_DOMAIN = "general knowledge"
 class AskedJudge(Protocol):
     """A judge, whatever it is asked; can be called concurrently from one event loop."""
 
-    @property
-    def version(self) -> JudgeVersion:
-        """The judge version; it never changes."""
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None when nothing leaves the process."""
-
-    @property
-    def priced(self) -> bool:
-        """Whether the cost of a call is known."""
+    version: JudgeVersion
+    """It never changes."""
+    endpoint_host: str | None
+    """Host and port that the texts are sent to; None when nothing leaves the process."""
+    priced: bool
+    """Whether the cost of a call is known."""
 
     async def aclose(self) -> None:
         """Release connections."""
@@ -84,10 +79,22 @@ class ModelJudge:
     """A judge that asks one chat model, with one repair of an unusable reply; the model is closed with it."""
 
     prompt_name: ClassVar[str]
+    """Its prompt file, and its name by default."""
+    kind: ClassVar[str]
+    scale: ClassVar[str] = VERDICT_SCALE
 
     def __init__(
-        self, endpoint: ModelEndpoint, max_output: int = DEFAULT_MAX_OUTPUT, asking: Asking | None = None
+        self,
+        endpoint: ModelEndpoint,
+        *,
+        name: str | None = None,
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        asking: Asking | None = None,
+        **params: Any,
     ) -> None:
+        """Make a judge of a chat model; ``params`` are part of the judge version, and the prompt shows its examples."""
+        self.endpoint_host = endpoint.host
+        self.priced = endpoint.priced
         self._endpoint = endpoint
         self._max_output = max_output
         self.asking = asking or Asking()
@@ -95,16 +102,19 @@ class ModelJudge:
         self._prompt = current if stored is None else read_prompt(stored)
         if missing := current.sections.keys() - ADDED_SECTIONS - self._prompt.sections.keys():
             raise BadInput(f"this release cannot use the stored prompt: it has no section {', '.join(sorted(missing))}")
+        prompt = self._prompt.text + (load_prompt("examples").text if params.get("examples") else "")
+        usual: dict[str, Any] = {"temperature": self.asking.temperature, "max_output": max_output}
+        if self.asking.dialogue != "last":
+            usual["dialogue"] = self.asking.dialogue
+        self.version = JudgeVersion(
+            name or self.prompt_name, self.kind, endpoint.model, usual | params, prompt, self.scale
+        )
 
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None for recorded replies and callables."""
-        return self._endpoint.host
-
-    @property
-    def priced(self) -> bool:
-        """Whether the cost of a call is known."""
-        return self._endpoint.priced
+    @classmethod
+    def of(cls, options: "JudgeOptions") -> Self:
+        """Make the judge of ``options``; a judge with options of its own extends it."""
+        endpoint = options.endpoint(f"the {cls.kind} judge")
+        return cls(endpoint, name=options.name, max_output=options.max_output, asking=options.asking)
 
     async def aclose(self) -> None:
         """Close the chat model."""
@@ -128,14 +138,6 @@ class ModelJudge:
             subject=subject,
             logprobs=logprobs,
         )
-
-    def _version(self, name: str, kind: str, scale: str = VERDICT_SCALE, **params: Any) -> JudgeVersion:
-        """Return the judge version; its prompt shows examples if ``params`` has them."""
-        prompt = self._prompt.text + (load_prompt("examples").text if params.get("examples") else "")
-        usual: dict[str, Any] = {"temperature": self.asking.temperature, "max_output": self._max_output}
-        if self.asking.dialogue != "last":
-            usual["dialogue"] = self.asking.dialogue
-        return JudgeVersion(name, kind, self._endpoint.model, usual | params, prompt, scale)
 
     async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Asked[T]:
         return await ask(self._endpoint.chat, request, parse, repair=repair_of(self._prompt))

@@ -54,25 +54,25 @@ class PairwiseJudge(ModelJudge):
     which becomes a preference for a stored answer.
     """
 
-    prompt_name = PAIRWISE
+    prompt_name = kind = PAIRWISE
+    scale = "a, b or tie"
 
     def __init__(
         self,
         endpoint: ModelEndpoint,
         *,
-        name: str = PAIRWISE,
+        name: str | None = None,
         aspects: Sequence[str] = (OVERALL,),
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
     ) -> None:
         """Make a judge of a chat model; it compares each of the ``aspects`` separately."""
         self.aspects = checked_aspects(aspects)
-        super().__init__(endpoint, max_output)
+        super().__init__(endpoint, name=name, max_output=max_output, domain=domain, aspects=list(self.aspects))
         self._domain = domain
         # Reasons come before verdicts.
         aspect = entry({"reasoning": TEXT, "verdict": choice_field((FIRST, SECOND, TIE))})
         self._form = Form(dict.fromkeys(self.aspects, aspect))
-        self.version = self._version(name, PAIRWISE, "a, b or tie", domain=domain, aspects=list(self.aspects))
 
     async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
         """Ask which answer of ``pair`` is better; the judge sees ``reference`` as the correct answer.

@@ -117,13 +117,13 @@ class RagJudge(ModelJudge):
     passages, the judge is asked for quality only.
     """
 
-    prompt_name = "rag"
+    prompt_name = kind = "rag"
 
     def __init__(
         self,
         endpoint: ModelEndpoint,
         *,
-        name: str = "rag",
+        name: str | None = None,
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
         claims: bool = False,
@@ -132,13 +132,14 @@ class RagJudge(ModelJudge):
         asking: Asking | None = None,
     ) -> None:
         """Make a judge of a chat model; the options are those of `JudgeOptions`."""
-        super().__init__(endpoint, max_output, asking)
+        more = example_params(examples) | ({"logprobs": True} if logprobs else {})
+        super().__init__(
+            endpoint, name=name, max_output=max_output, asking=asking, domain=domain, claims=claims, **more
+        )
         self._domain = domain
         self._claims = claims
         self._examples = examples
         self._logprobs = logprobs
-        more = example_params(examples) | ({"logprobs": True} if logprobs else {})
-        self.version = self._version(name, "rag", domain=domain, claims=claims, **more)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""
@@ -247,7 +248,7 @@ def make_rag_judge(options: JudgeOptions) -> RagJudge:
     file = JudgeFile() if options.judge_file is None else read_judge_file(options.judge_file)
     return RagJudge(
         options.endpoint("the rag judge"),
-        name=options.name or "rag",
+        name=options.name,
         domain=file.domain if file.domain and options.domain == DEFAULT_DOMAIN else options.domain,
         max_output=options.max_output,
         claims=options.claims,

@@ -4,12 +4,11 @@ import json
 from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, Status, StepRecord, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
+from judgeboard.judges.judge import ModelJudge
 from judgeboard.judges.material import Prompt, added_sections, chat, fill, item_task, load_prompt
 from judgeboard.judges.reply_forms import RATING, TEXT, Form
 from judgeboard.llm.asking import read_json_object
 from judgeboard.llm.chat import Message
-from judgeboard.llm.endpoint import ModelEndpoint
 
 KIND = "rating"
 # Reasons before the rating: a model that gives its reasons first rates better.
@@ -62,18 +61,8 @@ class RatingJudge(ModelJudge):
     """
 
     prompt_name = "refine"
-
-    def __init__(
-        self,
-        endpoint: ModelEndpoint,
-        *,
-        name: str = "refine",
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        asking: Asking | None = None,
-    ) -> None:
-        """Make a judge of a chat model; ``max_output`` is in tokens."""
-        super().__init__(endpoint, max_output, asking)
-        self.version = self._version(name, KIND, "quality 1-4")
+    kind = KIND
+    scale = "quality 1-4"
 
     async def rate(self, item: JudgeInput) -> Rated:
         """Ask for the rating of ``item``."""
@@ -94,9 +83,3 @@ def rating_messages(item: JudgeInput, prompt: Prompt | None = None) -> list[Mess
     return chat(
         (sections["Role"], sections["Rating"], *added_sections(prompt, item), reply), item_task(prompt, item, "REQUEST")
     )
-
-
-def make_rating_judge(options: JudgeOptions) -> RatingJudge:
-    """Make the rating judge of ``options``."""
-    endpoint = options.endpoint("the rating judge")
-    return RatingJudge(endpoint, name=options.name or "refine", max_output=options.max_output, asking=options.asking)

@@ -125,6 +125,7 @@ class SelfReferenceJudge(ModelJudge):
     """
 
     prompt_name = _PROMPT
+    kind = SELF_REFERENCE
 
     def __init__(
         self,

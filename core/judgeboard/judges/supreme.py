@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from judgeboard.domain import AUDIT, JudgeInput, JudgeVersion, StepRecord, Verdict
+from judgeboard.domain import AUDIT, JudgeInput, StepRecord, Verdict
 from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Judge, ModelJudge
 from judgeboard.judges.material import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
@@ -27,11 +27,13 @@ class SupremeJudge(ModelJudge):
     """
 
     prompt_name = "supreme"
+    kind = AUDIT
+    scale = "of a verdict: correct 1, incorrect 0"
 
-    def __init__(self, endpoint: ModelEndpoint, *, name: str = "supreme", max_output: int = DEFAULT_MAX_OUTPUT) -> None:
-        """Make a supreme judge of a chat model; ``max_output`` is in tokens."""
-        super().__init__(endpoint, max_output)
-        self.version = self._version(name, AUDIT, "of a verdict: correct 1, incorrect 0", approach=1)
+    def __init__(
+        self, endpoint: ModelEndpoint, *, name: str | None = None, max_output: int = DEFAULT_MAX_OUTPUT
+    ) -> None:
+        super().__init__(endpoint, name=name, max_output=max_output, approach=1)
 
     async def review(self, item: JudgeInput, verdict: Verdict) -> Mark:
         """Ask whether ``verdict`` on ``item`` is correct."""
@@ -75,22 +77,14 @@ class IndependentSupreme:
         self._judge = judge
         version = judge.version
         params = {**version.params, "approach": 2, "judge": version.kind}
-        self.version: JudgeVersion = replace(version, name=name, kind=AUDIT, params=params)
+        self.version = replace(version, name=name, kind=AUDIT, params=params)
+        self.endpoint_host = judge.endpoint_host
+        self.priced = judge.priced
 
     @property
     def measures(self) -> frozenset[str]:
         """The measures that its verdicts can be compared on; all measures for an unknown kind of judge."""
         return MEASURES.get(str(self.version.params["judge"]), frozenset({"groundedness", "quality", "label"}))
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to."""
-        return self._judge.endpoint_host
-
-    @property
-    def priced(self) -> bool:
-        """Whether the cost of a call is known."""
-        return self._judge.priced
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""

@@ -60,14 +60,6 @@ class Decided:
     held: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Preferred:
-    """A stored preference; ``repeated`` if the same request had stored it before."""
-
-    review_id: int
-    repeated: bool
-
-
 def decide(
     store: Store,
     *,
@@ -180,8 +172,8 @@ def prefer(
     note: str | None = None,
     seconds: float | None = None,
     now: datetime | None = None,
-) -> Preferred:
-    """Store which answer of a pair a person prefers.
+) -> int:
+    """Store which answer of a pair a person prefers; return the review's id.
 
     The first review of a pair by a person is blind, unless something hidden was in view. It reveals gold, models,
     other people and the judge, so later reviews of the pair are not blind, whatever their aspect. A blind preference
@@ -203,7 +195,7 @@ def prefer(
         if stored is not None:
             same = stored.pair_id == pair_id and preferences_of(connection, stored.id) == {aspect: preference}
             check_same(stored, reviewer, same=same)
-            return Preferred(stored.id, repeated=True)
+            return stored.id
         if comparison_seen_id is not None and not comparison_is_of(connection, comparison_seen_id, pair_id):
             raise BadInput(f"comparison {comparison_seen_id} does not belong to pair {pair_id}")
         check_not_blind(connection, reviewer, None, pair_id)
@@ -223,8 +215,7 @@ def prefer(
             replaces=earlier[-1].review_id if earlier else None,
             **request._asdict(),
         )
-        review_id = store_review(connection, "prefer", review, reviewer, pair=pair_id, preference=preference.value)
-        return Preferred(review_id, repeated=False)
+        return store_review(connection, "prefer", review, reviewer, pair=pair_id, preference=preference.value)
 
 
 def new_review(

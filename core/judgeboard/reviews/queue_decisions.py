@@ -68,15 +68,6 @@ class DecidedItem:
     repeated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Adjudicated:
-    """A stored adjudication; ``repeated`` if the same request had stored it before."""
-
-    review_id: int
-    item_id: int
-    repeated: bool
-
-
 def decide_item(
     store: Store,
     token: str,
@@ -257,8 +248,8 @@ def adjudicate(
     request_key: str,
     seconds: float | None = None,
     now: datetime | None = None,
-) -> Adjudicated:
-    """Store a lead's final decision on an item in conflict: its gold label. The item's flags follow.
+) -> int:
+    """Store a lead's final decision on an item in conflict: its gold label; return the review's id. Its flags follow.
 
     An answer is confirmed or dismissed; a preference on a pair is in terms of the stored answers. The note of the
     ``grade`` is the reason and is required. Arguments otherwise as of `decide_item`.
@@ -278,7 +269,7 @@ def adjudicate(
         stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)
-            return Adjudicated(stored.id, item_id, repeated=True)
+            return stored.id
         if item.state is not ItemState.CONFLICT:
             raise DecisionRefused(NOT_IN_CONFLICT[item.state])
         queue = queue_by_id(connection, item.queue_id)
@@ -298,10 +289,9 @@ def adjudicate(
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
-        details = _details(item, queue, review)
-        review_id = store_review(connection, "adjudicate", review, by, **details)
+        review_id = store_review(connection, "adjudicate", review, by, **_details(item, queue, review))
         update_item_state(connection, item_id, request.at)
-        return Adjudicated(review_id, item_id, repeated=False)
+        return review_id
 
 
 def _item_review(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
 from judging_log import address, store_answers
+from recording_endpoint import RecordingEndpoint
 
 ROWS = [
     {"id": "1", "Frage": "How high?", "answer": "The moon is made of cheese and gold.", "context": ["A wall of 30 m."]},
@@ -74,6 +74,10 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_before_it_is_asked(
         sentence = "gpt-4o-mini (OpenAI) judges its own family: 75 % of 4 answers."
         assert f"warning: {sentence}" in warned.err
         assert json.loads(warned.out)["warnings"][0].startswith(sentence)
+        for several in (["--model", "gpt-4o-mini", "--repeats", "2"], ["--jury", "gpt-4o-mini,qwen3"]):
+            assert run([*command, *several]) == 0
+            (several_warning,) = json.loads(capsys.readouterr().out)["warnings"]
+            assert several_warning.startswith(sentence)
         assert run([*command, "--model", "qwen3", "--where", "source=log"]) == 0
         assert json.loads(capsys.readouterr().out)["warnings"] == []
         prompts = ["refine", "--where", "source=log", "--generator", "gpt-4o", "--judge-model", "o4-mini", "--json"]

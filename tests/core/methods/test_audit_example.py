@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "supreme_judge.py"
 
@@ -42,7 +42,10 @@ def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.Captu
 
 
 def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:
-    with RecordingEndpoint(scene.scripted_reply) as endpoint:
+    def reply(request: dict[str, Any], number: int) -> ScriptedReply:
+        return completion(scene.scripted_reply(request["messages"], number))
+
+    with RecordingEndpoint(reply) as endpoint:
         models = ["--model", "small", "--reviewer-model", "big", "--base-url", endpoint.base_url]
         scene.main([*models, "--runs", "4"])
         asked = [request.body["model"] for request in endpoint.requests]

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from judgeboard.agreement.cells import Cell, answers_in
+from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.domain import Decision, Grade, JudgeVersion, Label, QueueOrder, Status, Verdict
@@ -191,6 +193,13 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     assert [flag["rule"] for flag in rows[0]["flags"]] == ["low_groundedness"]
     assert measure_agreement(store, grade="label").n == 12
     assert measure_agreement(store, grade="label", implied_labels=False).n == 2
+    with store.reading() as connection:
+        page = disagreement_page(connection, grade="label", implied_labels=False)
+        assert page.version is not None
+        assert (page.pairs, disagreement_page(connection, grade="label").pairs) == (2, 12)
+        for raters, other in (("judge", 0), ("people", case.mara.id)):
+            cell = Cell("label", other or page.version.id, other, raters, implied_labels=False)
+            assert len(answers_in(connection, cell)) == 2, f"{raters}: the answers behind a figure are those it counts"
     with pytest.raises(DecisionRefused) as refused:
         decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given, request_key="late")
     assert "kept" not in str(refused.value), "a label that a refused decision implies is no grade"
