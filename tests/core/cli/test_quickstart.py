@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
 from judging_log import address, store_answers
-from recording_endpoint import RecordingEndpoint
 
 ROWS = [
     {"id": "1", "Frage": "How high?", "answer": "The moon is made of cheese and gold.", "context": ["A wall of 30 m."]},
