@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, String, bindparam, select
 
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
@@ -192,8 +192,8 @@ def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
 Key = tuple[str, str]
 
 _BY_KEY = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id, PAIR.c.content_hash, PAIR.c.gold).where(
-    PAIR.c.source.in_(bindparam("sources", expanding=True)),
-    PAIR.c.external_id.in_(bindparam("external_ids", expanding=True)),
+    PAIR.c.source.in_(bindparam("sources", type_=String, expanding=True)),
+    PAIR.c.external_id.in_(bindparam("external_ids", type_=String, expanding=True)),
 )
 
 
