@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import Cells, ColumnNames
 
 if TYPE_CHECKING:  # listing the kinds loads no database library
     from sqlalchemy import Connection
+
+    from judgeboard.store.responses import Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +158,6 @@ class ImportKind(ABC, Generic[Record]):
         return 0
 
 
-class Named(Protocol):
-    """A stored response or pair."""
-
-    @property
-    def source(self) -> str:
-        """Its source."""
-
-
-Found = TypeVar("Found", bound=Named)
-
-
 class RowOutcomes:
     """The results of the rows of one batch: new, refused, or (the rest) unchanged."""
 
@@ -180,14 +171,18 @@ class RowOutcomes:
         self.problems.setdefault(index, Problem(index, field_, reason, differs=differs))
 
     def find(
-        self, what: str, field_: str, names: Mapping[int, tuple[str, str | None]], named: Mapping[str, Sequence[Found]]
-    ) -> dict[int, Found]:
+        self,
+        what: str,
+        field_: str,
+        names: Mapping[int, tuple[str, str | None]],
+        named: Mapping[str, Sequence["Named"]],
+    ) -> dict[int, "Named"]:
         """Return the stored response or pair of each row; refuse a row with none or with several.
 
         ``what`` is "response" or "pair", ``field_`` the field with the external id. ``names`` has external id and
         source (None: any) by the row's index.
         """
-        matches: dict[int, Found] = {}
+        matches: dict[int, Named] = {}
         for index, (external_id, source) in names.items():
             candidates = [each for each in named.get(external_id, ()) if source is None or each.source == source]
             if len(candidates) == 1:

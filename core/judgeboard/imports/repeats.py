@@ -101,9 +101,9 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         rows = RowOutcomes(len(records))
         responses = [record.response for record in records]
         stored = store_responses(connection, responses, self.batch_id, now)
-        for clash in stored.differing:
-            reason = f"{clash.external_id!r} is stored with other content"
-            rows.refuse(clash.index, "external_id", reason, differs=True)
+        for index in stored.differing:
+            reason = f"{responses[index].external_id!r} is stored with other content"
+            rows.refuse(index, "external_id", reason, differs=True)
         known = find_responses(connection, [key_of(response) for response in responses])
         new = set(stored.new)
         by_judge: dict[tuple[str, str, str], dict[int, int]] = {}

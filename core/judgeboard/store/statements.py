@@ -45,9 +45,15 @@ def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
 
 
 def rows_with(
-    connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Collection[Any]
+    connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Collection[Any] | None
 ) -> Iterator[Any]:
-    """Yield the rows of a query in which ``column`` has one of these values, in batches of ascending values."""
+    """Yield the rows of a query in which ``column`` has one of these values, in batches of ascending values.
+
+    None yields all rows.
+    """
+    if values is None:
+        yield from connection.execute(query)
+        return
     for batch in batches(sorted(set(values))):
         yield from connection.execute(query.where(column.in_(batch)))
 

@@ -26,6 +26,7 @@ from judgeboard.domain import (
     Decision,
     FeedbackKind,
     FlagState,
+    IssueState,
     ItemState,
     Label,
     Preference,
@@ -478,6 +479,24 @@ REVIEW_FAILURE_MODE = Table(
     Column("mode", String, primary_key=True),
     Index("ix_review_failure_mode_mode", "mode", "review_id"),
     comment="A failure mode that a review tags its answer with, by name.",
+)
+
+ISSUE = _table(
+    "issue",
+    Column("number", Integer, nullable=False),
+    Column(
+        "version", Integer, nullable=False, comment="1 for the row that opened the issue, then one more per change."
+    ),
+    Column("title", String, nullable=False),
+    Column("description", String),
+    Column("owner", String, comment="Name of a person."),
+    Column("state", one_of(IssueState, "state"), nullable=False),
+    Column("fixed_day", Integer, comment="Days since 1970-01-01, UTC."),
+    Column("filter", JsonValue, nullable=False),
+    Column("by", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    UniqueConstraint("number", "version"),
+    comment="A systemic problem: a filter of answers with a title; the latest version of a number counts.",
 )
 
 JOB = Table(

@@ -116,9 +116,9 @@ class Actions(DraftActions, ABC):
         """Show answers sentence by sentence, or whole again."""
         self.session.by_sentence = not self.session.by_sentence
 
-    def raw_calls(self) -> None:
-        """Show the raw calls of the judges in place of the texts, or the texts again."""
-        self.session.raw_calls = not self.session.raw_calls
+    def open_drawer(self, name: str) -> None:
+        """Show the judgments or their raw calls in place of the texts, or the texts again."""
+        self.session.drawer = None if self.session.drawer == name else name
 
     def as_stored(self) -> None:
         """Show texts as they are stored, or formatted and folded again."""

@@ -16,7 +16,7 @@ from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
-from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows, signed_in, suggested_name
+from judgeboard_dashboard.session import name_field, open_rows, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, longest_pause
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
@@ -235,13 +235,4 @@ def side_choices(
 def name_form() -> None:
     """Show the field for the reviewer's name in the bar."""
     with row_of_buttons("Who is reviewing? Your name is stored with each decision.", row_key="decide"):
-        st.text_input(
-            "Your name",
-            suggested_name(),
-            key=NAME_FIELD,
-            label_visibility="collapsed",
-            placeholder="Your name",
-            width=220,
-            on_change=give_name,
-        )
-        st.button("OK", key="who_start", on_click=give_name, wrap=False)
+        name_field(label_visibility="collapsed")

@@ -21,7 +21,6 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
-from judgeboard_dashboard.review.correction import correction
 from judgeboard_dashboard.review.drafts import (
     EDIT,
     Done,
@@ -31,7 +30,6 @@ from judgeboard_dashboard.review.drafts import (
     own_review_to_change,
     review_session,
 )
-from judgeboard_dashboard.review.failure_modes import side_fields
 from judgeboard_dashboard.review.fields import QUEUE_KEYS, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
@@ -209,8 +207,6 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
-        under_answer=partial(correction, actions, item),
-        over_side=partial(side_fields, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
@@ -374,8 +370,8 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             actions,
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
-            under_answer=partial(correction, actions, item) if reveal is None or reveal.changing else None,
-            over_side=partial(side_fields, actions, item, quality="quality" in work.queue.asked),
+            quality="quality" in work.queue.asked,
+            correctable=reveal is None or reveal.changing,
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):

@@ -44,7 +44,7 @@ def test_the_prompt_is_the_one_that_was_sent(store: Store, kind: str, options: d
     with store.reading() as connection:
         [judgment] = load_item(connection, response_id).judgments
         [raw] = raw_calls(connection, response_id, [judgment.id])
-        version = get_version(connection, judgment.judge_version_id)
+        version = get_version(connection, raw.call.judge_version_id)
         item = judge_inputs(connection, [response_id])[response_id]
     assert list(raw.messages) == first
     assert raw.note is None
