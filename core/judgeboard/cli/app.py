@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "queue": "queue",
     "schema": "schema",
     "failure-mode": "failure_mode",
+    "issue": "issue",
     "adjudicate": "adjudicate",
     "serve": "serve",
     "worker": "serve",

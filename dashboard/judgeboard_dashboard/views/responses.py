@@ -43,6 +43,7 @@ from judgeboard_dashboard.widgets.navigation import (
     Drilled,
     drilled,
     follow,
+    issue_button,
     item,
     rejudge_button,
 )
@@ -255,10 +256,13 @@ def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
         query=filters.query,
         more=limit if answers.total > MAX_EXPORTED else "",
         # A cell of agreement lists its answers one by one, which the filter of a job cannot.
-        beside=None
-        if filters.where.response_ids is not None
-        else lambda: rejudge_button("responses", "match", filters.query),
+        beside=None if filters.where.response_ids is not None else lambda: _buttons(filters.query),
     )
+
+
+def _buttons(query: Query) -> None:
+    rejudge_button("responses", "match", query)
+    issue_button("responses", query)
 
 
 def _export(filters: Filters) -> Table:

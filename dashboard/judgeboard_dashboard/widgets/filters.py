@@ -276,8 +276,8 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
         where = replace(where, graded=graded)
     if "days" in more:
         with st.container(horizontal=True, gap="small"):
-            first = _as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
-            last = _as_day(st.date_input("to", key=f"{page}_to", format="YYYY-MM-DD"))
+            first = as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
+            last = as_day(st.date_input("to", key=f"{page}_to", format="YYYY-MM-DD"))
         if first is not None and last is not None and first > last:
             problem("The first day is after the last day. Only the first day is used.")
             last = None
@@ -336,7 +336,8 @@ def without_index(used: Collection[str], known: Sequence[MetadataField]) -> None
         caption(f"Pages by {field} read the whole log. To make them fast: `judgeboard index {field}`")
 
 
-def _as_day(shown: date | None) -> int | None:
+def as_day(shown: date | None) -> int | None:
+    """Return the day number of a date (1970-01-01 is 0)."""
     return None if shown is None else (shown - date(1970, 1, 1)).days
 
 

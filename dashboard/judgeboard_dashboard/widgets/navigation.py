@@ -77,16 +77,20 @@ def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -
 
     ``rows`` is "match" for all answers of the filter, "open" for those with an open flag. The order is left out.
     """
-    if not permitted(Action.REJUDGE_MANY):
-        return
-    narrowed = {name: values for name, values in query.items() if name != "sort"}
-    open_button(
-        "Rejudge these",
-        Rows("rejudge", {**narrowed, "rows": rows}),
-        key=f"{page}_rejudge",
-        type="tertiary",
-        icon=":material/restart_alt:",
-    )
+    target = Rows("rejudge", {**query, "rows": rows})
+    _filter_button("Rejudge these", target, Action.REJUDGE_MANY, f"{page}_rejudge", ":material/restart_alt:")
+
+
+def issue_button(page: str, query: Mapping[str, str | list[str]]) -> None:
+    """Show the button that opens an issue about the answers of this filter, if the person may."""
+    target = Rows("issues", {**query, "new": "1"})
+    _filter_button("Open an issue", target, Action.KEEP_ISSUES, f"{page}_issue", ":material/report:")
+
+
+def _filter_button(label: str, target: Rows, action: Action, key: str, icon: str) -> None:
+    if permitted(action):
+        query = {name: values for name, values in target.query.items() if name != "sort"}
+        open_button(label, Rows(target.page, query), key=key, type="tertiary", icon=icon)
 
 
 def open_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
