@@ -23,7 +23,6 @@ TAKEN_KEYS = {"label": "QW", "groundedness": "ASDFG"}
 """The keys of the parts of the built-in grade, which its schema cannot give to options."""
 
 MOST_FIELDS, MOST_OPTIONS, MOST_SPANS = 40, 50, 500
-LONGEST_TEXT = 20_000  # characters of a text field
 LONGEST_SCHEMA = 200_000  # characters of a schema as JSON
 _NAME = re.compile(r"[^\W_][\w -]{0,59}")
 
@@ -156,7 +155,7 @@ class SchemaField:
             return None
         try:
             return _CHECKS[self.type](self, value)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise BadInput(f"{self.name}: {error}") from None
 
     def from_text(self, text: str) -> Any:
@@ -238,8 +237,6 @@ def _number(field: SchemaField, value: Any) -> float:
 def _text(_: SchemaField, value: Any) -> str | None:
     if not isinstance(value, str):
         raise ValueError(f"must be a text, not {_shown(value)}")
-    if len(value) > LONGEST_TEXT:
-        raise ValueError(f"must have at most {LONGEST_TEXT:,} characters")
     if reason := unstorable(value):
         raise ValueError(f"cannot be stored: {reason}")
     return value.strip() or None

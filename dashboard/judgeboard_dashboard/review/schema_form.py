@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components import v2
 
-from judgeboard.formats.label_schema import LONGEST_TEXT, FieldType, LabelSchema, SchemaField
+from judgeboard.formats.label_schema import FieldType, LabelSchema, SchemaField
 from judgeboard.store.items import Item
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
@@ -259,7 +259,7 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
         st.session_state[key] = draft.values.get(field.name)
     label = as_label(field.name)
     if field.type is FieldType.TEXT:
-        st.text_area(label, key=key, height=80, max_chars=LONGEST_TEXT, label_visibility="collapsed")
+        st.text_area(label, key=key, height=80, label_visibility="collapsed")
     else:
         st.number_input(label, field.low, field.high, value=None, key=key, label_visibility="collapsed", format="%g")
 
