@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, markup, plain, press, shown
@@ -113,17 +113,25 @@ def labels(page, *starts: str) -> list[str]:
 
 
 def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, open_page, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "implied_labels", None, "test")
     page = open_page("item", flag=page_rows.flags["claims"])
-    assert "Is there a problem? Y: hallucinated, N: grounded" in shown(page)
     page = press(page, "groundedD_")
     assert "N: grounded" not in shown(page), "a person's own grade implies nothing"
-    press(press(page, "groundedD_"), "dismiss_")
+    page = press(press(page, "groundedD_"), "dismiss_")
+    assert "This is asked once" in shown(page)
+    assert flag_of(page) == page_rows.flags["claims"], "nothing is stored before the answer"
+    press(page, "implied_True_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
     assert (review.decision, review.label, review.label_implied) == ("dismiss", "grounded", True)
     with sqlite_store.writing() as connection:
-        set_setting(connection, "implied_labels", False, "test")
-    assert "N: grounded" not in shown(open_page("item"))
+        connection.execute(update(FLAG).values(state="open"))
+    page = open_page("item", flag=page_rows.flags["claims"])
+    assert "Is there a problem? Y: hallucinated, N: grounded" in shown(page), "the answer is remembered"
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "implied_labels", (), "test")
+    assert "N: grounded" not in shown(open_page("item")), "a lead chooses for everybody"
 
 
 def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, sqlite_store: Store) -> None:
