@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, markup, plain, press, shown
@@ -109,21 +109,29 @@ def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_stor
 
 
 def labels(page, *starts: str) -> list[str]:
-    return [button.label for button in page.button if (button.key or "").startswith(starts)]
+    return [button.label for button in page.button if f"{button.key}_".startswith(starts)]
 
 
 def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, open_page, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "implied_labels", None, "test")
     page = open_page("item", flag=page_rows.flags["claims"])
-    assert "Is there a problem? Y: hallucinated, N: grounded" in shown(page)
     page = press(page, "groundedD_")
     assert "N: grounded" not in shown(page), "a person's own grade implies nothing"
-    press(press(page, "groundedD_"), "dismiss_")
+    page = press(press(page, "groundedD_"), "dismiss_")
+    assert "This is asked once" in shown(page)
+    assert flag_of(page) == page_rows.flags["claims"], "nothing is stored before the answer"
+    press(page, "implied_True_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
     assert (review.decision, review.label, review.label_implied) == ("dismiss", "grounded", True)
     with sqlite_store.writing() as connection:
-        set_setting(connection, "implied_labels", False, "test")
-    assert "N: grounded" not in shown(open_page("item"))
+        connection.execute(update(FLAG).values(state="open"))
+    page = open_page("item", flag=page_rows.flags["claims"])
+    assert "Is there a problem? Y: hallucinated, N: grounded" in shown(page), "the answer is remembered"
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "implied_labels", (), "test")
+    assert "N: grounded" not in shown(open_page("item")), "a lead chooses for everybody"
 
 
 def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, sqlite_store: Store) -> None:
@@ -151,7 +159,7 @@ def test_presses_that_arrive_together_grade_before_they_decide(page_rows, open_p
     page = open_page("item", flag=page_rows.flags["claims"])
     page.session_state["keyboard"].appeared -= 10
     for start in ("confirm_", "quality2_", "groundedA_"):
-        [button] = [one for one in page.button if one.key and one.key.startswith(start)]
+        [button] = [one for one in page.button if f"{one.key}_".startswith(start)]
         button.click()
     page.run()
     with sqlite_store.reading() as connection:
@@ -169,7 +177,7 @@ def test_a_decision_in_the_first_moment_is_not_taken_and_the_page_says_so(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
-    [button] = [one for one in page.button if one.key and one.key.startswith("confirm_")]
+    [button] = [one for one in page.button if one.key == "confirm"]
     button.click().run()
     assert head(page).startswith("Press again: the item had just changed.")
     with sqlite_store.reading() as connection:
@@ -253,9 +261,9 @@ def test_unsure_leaves_the_flag_to_others(page_rows, open_page, sqlite_store: St
 
 def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
     page = open_page("item", reviewer="", flag=page_rows.flags["claims"])
-    assert not [button for button in page.button if button.key and button.key.startswith("confirm_")]
+    assert not [button for button in page.button if button.key == "confirm"]
     page.text_input(key="who_name").set_value(" Mara\n ").run()
-    assert [button for button in page.button if button.key and button.key.startswith("confirm_")]
+    assert [button for button in page.button if button.key == "confirm"]
 
 
 def test_the_last_one_says_so(page_rows, open_page) -> None:

@@ -143,7 +143,8 @@ def _run_suites(store: "Store", folder: Path) -> int:
 
 def _review_queue(store: "Store", folder: Path) -> int:
     """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
-    from judgeboard.people.roster import ensure_reviewer
+    from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
+    from judgeboard.people.roster import change_settings, ensure_reviewer
     from judgeboard.reviews.failure_modes import save_mode
     from judgeboard.reviews.issues import save_issue
     from judgeboard.reviews.leases import take_item
@@ -156,6 +157,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.store.responses import responses_named
 
     rows = _rows(folder / "queue_reviews.jsonl.gz")
+    change_settings(store, {"implied_labels": (LOW_GROUNDEDNESS,)}, ACTOR)
     save_mode(store, FAILURE_MODE, "States something that no passage supports", key="U", by=ACTOR)
     with store.reading() as connection:
         queue = find_queue(connection, QUEUE)

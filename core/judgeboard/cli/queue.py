@@ -125,6 +125,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Answers with gold labels, the same for everybody; reviewers see the gold label after each review.",
 )
+@click.option(
+    "--implied-labels/--no-implied-labels",
+    default=None,
+    help="Whether confirm stores the label hallucinated and dismiss the label grounded where a review gives no label "
+    "(default: as the setting `implied_labels` says).",
+)
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
 @click.option(
     "--seed",

@@ -10,7 +10,7 @@ from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, Q
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_request
-from judgeboard.reviews.decisions import keep_draft, new_review, replacing_earlier, store_review
+from judgeboard.reviews.decisions import keep_draft, new_review, replacing_earlier, store_review, with_implied
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_required
@@ -84,7 +84,7 @@ def decide_item(
 
     The item's flags follow once it has all its reviews and these agree. In a queue that hides the judge the review is
     *blind*, unless its author had seen the judge before or could: they leased the answer in a queue that shows the
-    judge, or the item had all its reviews before and is open again.
+    judge, or the item had all its reviews before and is open again. If the queue says so, the decision implies a label.
 
     ``token`` is that of the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone;
     on a pair it is the preference between the stored answers (`preference_at` translates a side). ``grade`` of a pair
@@ -107,6 +107,8 @@ def decide_item(
         item = item_by_id(connection, item_id, lock=True)
         lease = lease_by_token(connection, secret, lock=True)
         queue = queue_by_id(connection, item.queue_id)
+        if queue.implied_labels:
+            grade = with_implied(grade, decision)
         stored = review_by_key(connection, request.request_key)  # behind the locks: the same request may be on its way
         if stored is not None:
             before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)

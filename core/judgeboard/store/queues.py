@@ -51,7 +51,8 @@ class Queue:
     the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again,
     ``test_rate`` that of an unannounced test item. A ``training`` queue has answers with gold labels, for each person.
     A review must give the ``grades``, unless it is unsure; it may give the ``optional_grades``. ``label_schema`` is the
-    title of the schema that reviewers fill in ("support v2"), None for the grades alone. A queue of ``max_items`` has
+    title of the schema that reviewers fill in ("support v2"), None for the grades alone. ``implied_labels`` is that of
+    `QueueRules`. A queue of ``max_items`` has
     the first of the ``drawn_from`` answers or pairs that matched when it was created.
     """
 
@@ -76,6 +77,7 @@ class Queue:
     repeat_rate: float
     test_rate: float
     training: bool
+    implied_labels: bool | None
     lease_seconds: int
     guidelines: str | None
     created_by: str

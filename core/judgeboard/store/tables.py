@@ -375,6 +375,7 @@ REVIEWER = _table(
     Column("created_at", Utc, nullable=False),
     Column("same_as", BigId, ForeignKey("reviewer.id"), comment="The person as whom this terminal user reviews."),
     Column("notified_until", BigId, comment="The id of the last event that the person has read."),
+    Column("implied_labels", Boolean, comment="Whether their decisions imply labels; NULL: not asked yet."),
     UniqueConstraint("origin", "name"),
     comment="A person, identified by the name and its origin, such as cli, import or oidc.",
 )
@@ -735,6 +736,7 @@ QUEUE = _table(
     Column("repeat_rate", Float, nullable=False, default=0.0),
     Column("test_rate", Float, nullable=False, default=0.0),
     Column("training", Boolean, nullable=False, default=False),
+    Column("implied_labels", Boolean, comment="Whether decisions imply labels; NULL: as the settings say."),
     Column("lease_seconds", Integer, nullable=False, default=600),
     Column("guidelines", String),
     Column("label_schema_id", BigId, ForeignKey("label_schema.id")),
@@ -773,6 +775,7 @@ QUEUE_ITEM = _table(
     Column("test", Boolean, nullable=False, default=False, comment="The item of `repeat_for` has a gold label."),
     Column("state", one_of(ItemState, "state"), nullable=False, default="open"),
     Column("joined_at", Utc, nullable=False),
+    Column("bulk", String, comment="The bulk action that added the item, whatever the filter of the queue."),
     CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
     CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
     Index(

@@ -1,14 +1,16 @@
 """The review screen: head line, panes and bar, the same for an answer, a queue item, a pair and a conflict."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 import streamlit as st
 
 from judgeboard.domain import Decision, Label, Preference, Shown
 from judgeboard.people.permissions import Action, role_of, why_not
+from judgeboard.reviews.decisions import IMPLIED
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
@@ -17,7 +19,7 @@ from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import name_field, open_rows, signed_in
-from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, longest_pause
+from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
 DECISIONS = (
@@ -30,6 +32,7 @@ SIDES = {
     "tie": ("Tie", ":material/drag_handle:"),
     "right": ("Right is better", ":material/arrow_forward:"),
 }
+IMPLIED_QUESTION = "Does confirm also mean the label hallucinated, and dismiss grounded? This is asked once."
 QUEUE_SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
 
 
@@ -47,12 +50,12 @@ class Choice:
     chosen: bool = False
     disabled: bool = False
 
-    def draw(self, row: str, *, quiet: bool = False) -> None:
+    def draw(self, *, quiet: bool = False) -> None:
         """Show the button."""
         key_button(
             self.label,
             self.act,
-            key=f"{self.name}_{row}",
+            key=self.name,
             turn=self.turn,
             shortcut=self.key,
             chosen=self.chosen,
@@ -67,6 +70,7 @@ def take_input(session: ReviewSession) -> None:
     """Before a screen is drawn: take what was typed, process the keys pressed, and open the page they lead to."""
     read_fields(session)
     read_comments(session)
+    listen()
     keys = keyboard()
     for press in keys.work_off():
         press.act()
@@ -94,10 +98,9 @@ def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Cho
     return Choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
-def undo_choice(review_id: int | None, act: Callable[[], None] | None) -> Choice:
+def undo_choice(act: Callable[[], None] | None) -> Choice:
     """Return the button that undoes a review; without an action it is disabled."""
-    name = "undo" if review_id is None else f"undo{review_id}"
-    return Choice(name=name, label="Undo", act=act or (lambda: None), key="Z", turn=Turn.UNDO, disabled=act is None)
+    return Choice(name="undo", label="Undo", act=act or (lambda: None), key="Z", turn=Turn.UNDO, disabled=act is None)
 
 
 def keys_choice(actions: Actions) -> Choice:
@@ -144,7 +147,7 @@ def head_line(
             )
         )
         for button in buttons:
-            button.draw(actions.row, quiet=True)
+            button.draw(quiet=True)
 
 
 def bar(
@@ -173,9 +176,40 @@ def bar(
         if form is not None:
             form()
             return
+        if actions.session.asked[0] == actions.row:
+            question, choices = IMPLIED_QUESTION, _implied_choices(actions)
         with row_of_buttons(question, row_key="decide"):
             for choice in choices:
-                choice.draw(actions.row)
+                choice.draw()
+
+
+def implied_labels(actions: Actions) -> Mapping[Decision, Label]:
+    """Return the labels that the decisions on a screen imply; none before its reviewer has answered whether they do."""
+    return IMPLIED if actions.implies and actions.implied_label(Decision.CONFIRM) is not None else {}
+
+
+def implied_words(labels: Mapping[Decision, Label]) -> str:
+    """Return the labels that decisions imply, to be put after the question; empty if they imply none."""
+    return f" Y: {labels[Decision.CONFIRM]}, N: {labels[Decision.DISMISS]}" if labels else ""
+
+
+def _implied_choices(actions: Actions) -> list[Choice]:
+    """Return the answers to the question that the first decision of a person asks."""
+    answers = (
+        (True, "Yes, store the label", "Y", ":material/label:"),
+        (False, "No label", "N", ":material/label_off:"),
+    )
+    return [
+        Choice(
+            name=f"implied_{implied}",
+            label=label,
+            act=partial(actions.answer_implied, implied),
+            key=key,
+            icon=icon,
+            tip="Remembered for your next decisions. A lead can choose for everybody in Settings.",
+        )
+        for implied, label, key, icon in answers
+    ]
 
 
 def decision_choices(
@@ -183,13 +217,12 @@ def decision_choices(
     *,
     flag: bool,
     unsure: bool = True,
-    implied: Callable[[Decision], Label | None] | None = None,
+    implied: Mapping[Decision, Label] = MappingProxyType({}),
 ) -> list[Choice]:
     """Return the decisions on an answer; ``flag``: they confirm or dismiss a flag that is shown.
 
-    ``implied`` returns the label that a decision stores.
+    ``implied`` are the labels that decisions store.
     """
-    labels = {decision: implied(decision) if implied else None for decision in Decision}
     return [
         Choice(
             name=decision.value,
@@ -197,7 +230,7 @@ def decision_choices(
             act=partial(decide, decision),
             key=key,
             icon=icon,
-            tip=f"{tip}. It also stores the label {labels[decision]}" if labels[decision] else tip,
+            tip=f"{tip}. It also stores the label {implied[decision]}" if decision in implied else tip,
         )
         for decision, of_flag, plain, key, icon, tip in DECISIONS
         if unsure or decision is not Decision.UNSURE

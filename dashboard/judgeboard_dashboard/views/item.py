@@ -1,15 +1,15 @@
 """The Item page: review one answer of a list, or the items of a queue, one after the other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 import streamlit as st
 
-from judgeboard.domain import Decision, FlagState, ResponseKind
-from judgeboard.flags import low_groundedness
+from judgeboard.domain import FlagState, ResponseKind
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
+from judgeboard.reviews.decisions import implying_rules
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
 from judgeboard.store.open_flags import Neighbours, neighbours, queue_page
@@ -47,6 +47,8 @@ from judgeboard_dashboard.review.screen import (
     bar,
     decision_choices,
     head_line,
+    implied_labels,
+    implied_words,
     keys_choice,
     move,
     name_form,
@@ -155,7 +157,7 @@ def _draw_item(
         from_list=from_list,
         edits=None if changed is None else changed.id,
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
-        implies=limits.implied_labels and low_groundedness.NAME in rules,
+        implies=_implies(reviewer, rules),
     )
     keep_draft(session, store(), reviewer, item.response_id)
     with reading() as connection:
@@ -212,10 +214,9 @@ def _draw_item(
     attempts_section(actions, sequences)
     if decides:
         question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
-        confirms, dismisses = map(actions.implied_label, (Decision.CONFIRM, Decision.DISMISS))
-        if confirms is not None:
-            question = f"{question} Y: {confirms}, N: {dismisses}"
-        choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
+        implied = implied_labels(actions)
+        question += implied_words(implied)
+        choices = decision_choices(actions.decide, flag=True, implied=implied)
     else:
         question = (
             "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
@@ -240,6 +241,16 @@ def _draw_item(
     )
 
 
+def _implies(reviewer: Reviewer | None, rules: Collection[str]) -> bool | None:
+    """Whether decisions on flags of these rules imply a label; None if the reviewer is to be asked."""
+    if reviewer is None:
+        return False
+    with reading() as connection:
+        implying, asked = implying_rules(connection, reviewer.id)
+    implies = not set(implying).isdisjoint(rules)
+    return None if asked and implies else implies
+
+
 def _decided_ids(item: Item, review_id: int) -> Sequence[int]:
     return next((review.flag_ids for review in item.reviews if review.id == review_id), ())
 
@@ -262,8 +273,8 @@ def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> C
 
 def _undo_choice(session: ReviewSession, done: Done | None, undo: Callable[[Done, str], None]) -> Choice:
     if done is None:
-        return undo_choice(None, None)
-    return undo_choice(done.review_id, partial(undo, done, session.request_key(f"undo{done.review_id}")))
+        return undo_choice(None)
+    return undo_choice(partial(undo, done, session.request_key(f"undo{done.review_id}")))
 
 
 def _to_flag(actions: ItemActions, name: str, key: str, flag_id: int | None) -> Choice:
@@ -298,7 +309,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
             open_rows("queue")
         if session.done:
             undo = partial(undo_review, store(), session, reviewer)
-            _undo_choice(session, session.done[-1], undo).draw("end", quiet=True)
+            _undo_choice(session, session.done[-1], undo).draw(quiet=True)
 
 
 def review_queue(name: str) -> None:
@@ -336,6 +347,10 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     leased.shown = True
     leased.expiry_shown = reveal is None and leased.expired(datetime.now(UTC))
     blind = item is None or item.hidden.judge
+    implies = work.queue.implied_labels
+    if implies is None:
+        graded = "label" in work.queue.grades or work.schema is not None
+        implies = False if item is None or blind or graded else _implies(reviewer, {each.rule for each in item.flags})
     actions = QueueActions(
         store=store(),
         session=session,
@@ -347,6 +362,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         seconds=seconds,
         judgment=None if item is None or blind else primary_verdict(item),
         threshold=leased.threshold,
+        implies=implies,
         work=work,
         leased=leased,
     )
@@ -405,7 +421,9 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             actions.decide, leased.pair.shown, keys=QUEUE_SIDE_KEYS, enabled=enabled
         )
     if work.reveal is None:
-        return "Is there a problem?", decision_choices(actions.decide, flag=False)
+        implied = implied_labels(actions)
+        question = f"Is there a problem?{implied_words(implied)}"
+        return question, decision_choices(actions.decide, flag=False, implied=implied)
     if work.reveal.changing:
         choices = decision_choices(actions.answer_reveal, flag=False)
         return "Having seen the judge: is there a problem?", choices
@@ -467,9 +485,16 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
             open_rows("queue", show=QUEUES)
 
 
-with page("Item", heading=False):
-    if st.query_params.get("queue"):
-        review_queue(st.query_params["queue"])
-    else:
-        release_leases()
-        review_item()
+@st.fragment
+def item_page() -> None:
+    """Show the page; a press on it runs this alone, without the frame of the app."""
+    with page("Item", heading=False):
+        if st.query_params.get("queue"):
+            review_queue(st.query_params["queue"])
+        else:
+            release_leases()
+            review_item()
+    st.bottom.empty()  # a fragment writes only where it did so when the whole page was drawn
+
+
+item_page()
