@@ -342,7 +342,7 @@ class DraftWriter:
         if waiting is not None:
             return waiting.content
         with store.reading() as connection:
-            return read_draft(connection, reviewer_id, *_ids(subject)) or {}
+            return read_draft(connection, reviewer_id, subject) or {}
 
     def flush(self) -> None:
         """Store all drafts that are not stored yet."""
@@ -351,7 +351,7 @@ class DraftWriter:
         for (url, reviewer_id, subject), kept in waiting.items():
             # Where the database is gone or busy, the session still has the draft.
             with suppress(Exception), kept.store.writing() as connection:
-                save_draft(connection, reviewer_id, *_ids(subject), kept.content, kept.at)
+                save_draft(connection, reviewer_id, subject, kept.content, kept.at)
             with self._lock:
                 if self._waiting.get((url, reviewer_id, subject)) is kept:
                     del self._waiting[url, reviewer_id, subject]
@@ -360,10 +360,6 @@ class DraftWriter:
         while True:
             time.sleep(PACE)
             self.flush()
-
-
-def _ids(subject: int) -> tuple[int | None, int | None]:
-    return (subject, None) if subject > 0 else (None, -subject)
 
 
 draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)
