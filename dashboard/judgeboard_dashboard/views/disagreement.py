@@ -74,9 +74,9 @@ def _load() -> tuple[Filters, DisagreementPage]:
     with reading() as connection:
         fields = metadata_fields(connection)
         with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
-            place = st.container(width=230)
-            types_place = st.container(width=210)
-            people_place = st.container(width=220)
+            place = st.container(width=170)
+            types_place = st.container(width=130)
+            people_place = st.container(width=170)
             grade = grade_field("groundedness")
             implied_labels = implied_field(disabled=grade != "label")
             with people_place:
@@ -98,17 +98,11 @@ def _load() -> tuple[Filters, DisagreementPage]:
                 placeholder="Any",
                 key="having",
                 bind="query-params",
-                width=170,
+                width=130,
                 disabled=not values,
             )
-            direction = st.segmented_control(
-                "Direction",
-                list(DIRECTIONS.values()),
-                default=DIRECTIONS[None],
-                required=True,
-                key="direction",
-                bind="query-params",
-            )
+            names = list(DIRECTIONS.values())
+            direction = st.selectbox("Direction", names, key="direction", bind="query-params", width=140)
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
         version = version_field(place, source.paired(list_versions(connection), grade, primary_judge(connection)))
         pairs: dict[str, Any] = {

@@ -50,7 +50,6 @@ HINTS = (
         "Each row needs a question and an answer. Passages, id, query type, time and user feedback are read if "
         "present. Common column names are recognised."
     ),
-    "To import in a terminal: `judgeboard import FILE`",
 )
 NEXT: dict[str, tuple[str, Rows, str]] = {
     "responses": ("Judge these answers", Rows("rejudge", {"rows": "plain"}), "Next: judge these answers."),

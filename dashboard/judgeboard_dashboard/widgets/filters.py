@@ -432,7 +432,6 @@ def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:
         [everybody, *graders],
         key="people",
         bind="query-params",
-        width=220,
         format_func=lambda name: combined if name == everybody and len(graders) > 1 else name,
     )
     return graders.get(chosen)

@@ -12,6 +12,7 @@ import streamlit as st
 from judgeboard.errors import JudgeboardError
 from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
 from judgeboard.flags.rule import Thresholds
+from judgeboard.flags.rules import RULES
 from judgeboard.people.roster import FlagSummary, change_settings, raise_flags
 from judgeboard.settings import variable_of
 from judgeboard.store.judge_versions import StoredVersion
@@ -20,7 +21,7 @@ from judgeboard.store.settings import LONGEST_SEED, PRIMARY_JUDGE, SettingLine
 from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, store
-from judgeboard_dashboard.widgets.texts import commands, count, heading, when
+from judgeboard_dashboard.widgets.texts import capital, commands, count, heading, rule_words, when
 
 IMPLYING = (LOW_GROUNDEDNESS,)
 AROUND = 2  # equal lines shown around a change
@@ -124,25 +125,6 @@ def _same(entered: Any, in_force: Any) -> bool:
 _SAVED = "settings_saved"  # whether a setting was saved after the rules were last applied
 
 
-SWITCHES = {
-    "excuse_refusals": (
-        "Excuse refusals where nothing fitting was retrieved",
-        (
-            "Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search found "
-            "no passage that fits the question (default: on)."
-        ),
-    ),
-    "implied_labels": (
-        "Decisions on low groundedness imply a label",
-        (
-            "To confirm a flag of the rule “low groundedness” also stores the label hallucinated, to dismiss it the "
-            "label grounded, unless the reviewer grades label or groundedness (default: on)."
-        ),
-    ),
-}
-"""The settings that are on or off, with their labels and help texts."""
-
-
 def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Sequence[str]) -> None:
     """Show the form; the Save button stores each changed value."""
     heading("Flag rules")
@@ -181,8 +163,27 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             max_chars=LONGEST_SEED,
             help="The same seed selects the same answers.",
         )
-        for key, (label, explanation) in SWITCHES.items():
-            entered[key] = _field(st.checkbox, by_key[key], label, help=explanation)
+        entered["excuse_refusals"] = _field(
+            st.checkbox,
+            by_key["excuse_refusals"],
+            "Excuse refusals where nothing fitting was retrieved",
+            help="Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search "
+            "found no passage that fits the question (default: on).",
+        )
+        implied = by_key["implied_labels"]
+        rules = _field(
+            st.multiselect,
+            implied,
+            "Rules whose decisions imply a label",
+            [rule.name for rule in RULES],
+            value=IMPLYING if implied.value is None else implied.value,
+            default=f"default: {rule_words(LOW_GROUNDEDNESS)}; each person is asked once",
+            format_func=lambda name: capital(rule_words(name)),
+            placeholder="none",
+            help="To confirm a flag of these rules also stores the label hallucinated, to dismiss it the label "
+            "grounded, unless the reviewer grades label or groundedness.",
+        )
+        entered["implied_labels"] = None if implied.value is None and rules == IMPLYING else rules
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")
@@ -190,10 +191,16 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
 
 
 def _field(
-    widget: Callable[..., Any], line: SettingLine, *labels: Any, default: str = "default", **options: Any
+    widget: Callable[..., Any],
+    line: SettingLine,
+    *labels: Any,
+    value: Any = None,
+    default: str = "default",
+    **options: Any,
 ) -> Any:
-    """Show the field of a setting, with its value unless it is being edited, and the origin of the setting."""
-    value = float(line.value) if line.key in NUMBERS else line.value
+    """Show the field of a setting, with its ``value`` (that in force) unless it is being edited, and its origin."""
+    if value is None:
+        value = float(line.value) if line.key in NUMBERS else line.value
     st.session_state.setdefault(_key(line.key), list(value) if isinstance(value, tuple) else value)
     entered = widget(*labels, key=_key(line.key), disabled=line.origin == "env", **options)
     words = default if line.origin == "default" else origin_words(line)

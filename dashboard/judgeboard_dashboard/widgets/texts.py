@@ -145,6 +145,9 @@ _WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
 
 def with_database(command: str) -> str:
     """Return a command with the database in use, unless it is the default one or the command takes none."""
+    parts = re.split("( && |  #)", command, maxsplit=1)  # a second command, a comment
+    if len(parts) > 1:
+        return "".join(map(with_database, parts))
     if not command.startswith("judgeboard ") or command.startswith(_WITHOUT_DATABASE) or "--help" in command:
         return command
     url = database_url()
