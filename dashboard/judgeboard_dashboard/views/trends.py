@@ -1,8 +1,7 @@
 """Trends: whether answers become better or worse, per query type or metadata field, by week or day."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -29,18 +28,6 @@ Name = TypeVar("Name", bound=str)
 FIELDS = ("show", "by", "verdicts", "last", "split", "table", "type", "value")
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The filter row; ``judge`` as in `trend`."""
-
-    measure: MeasureName
-    period: Period
-    judge: str | int | None
-    last: int | None
-    by: str
-    table: bool
-
-
 def trends() -> None:
     """Show one panel per query type, or per value of a metadata field."""
     follow("trends", own=FIELDS)
@@ -49,15 +36,8 @@ def trends() -> None:
         fields = [f"{METADATA}{each.field}" for each in known]
         splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
-        filters = _filters(rules.thresholds.low_groundedness, rules.primary_judge, versions, splits)
-        figures = trend(
-            connection,
-            measure=filters.measure,
-            period=filters.period,
-            judge=filters.judge,
-            last=filters.last,
-            by=filters.by,
-        )
+        asked, as_table = _filters(rules.thresholds.low_groundedness, rules.primary_judge, versions, splits)
+        figures = trend(connection, **asked)
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
         empty_page("trends", trend_sentence(figures))
@@ -65,19 +45,20 @@ def trends() -> None:
         return
     _sentence(figures)
     _left_out(figures)
-    shown = _chosen(drawn, filters.by)
-    if filters.table:
+    shown = _chosen(drawn, figures.by)
+    if as_table:
         show_trend_table(figures, shown)
     else:
         trend_panels(figures, shown, drawn)
-    _caption(figures, filters, max(len(panel.points) for panel in drawn))
-    if filters.by != QUERY_TYPE:
-        without_index({filters.by.removeprefix(METADATA)}, known)
+    _caption(figures, max(len(panel.points) for panel in drawn), as_table=as_table)
+    if figures.by != QUERY_TYPE:
+        without_index({figures.by.removeprefix(METADATA)}, known)
 
 
 def _filters(
     threshold: float, primary: str | None, versions: Sequence[StoredVersion], splits: Mapping[str, str]
-) -> Filters:
+) -> tuple[dict[str, Any], bool]:
+    """Show the filter row; return the arguments of `trend`, and whether to show a table."""
     measures: dict[MeasureName, str] = {
         "groundedness": "Groundedness",
         "quality": "Quality",
@@ -102,7 +83,8 @@ def _filters(
         split = st.selectbox("Split by", list(splits), key="split", bind="query-params", width=150)
         st.space("stretch")
         table = st.toggle("Table", key="table", bind="query-params", width="content")
-    return Filters(measure, period, judges.get(judge), lasts.get(last), splits.get(split, QUERY_TYPE), table)
+    asked = {"measure": measure, "period": period, "judge": judges.get(judge), "last": lasts.get(last)}
+    return {**asked, "by": splits.get(split, QUERY_TYPE)}, table
 
 
 def _one_of(label: str, names: dict[Name, str], key: str) -> Name:
@@ -152,7 +134,7 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
     return [panel for panel in drawn if panel.group in names]
 
 
-def _caption(figures: Trend, filters: Filters, most_points: int) -> None:
+def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
     measure = MEASURES[figures.measure]
     parts = [
         f"Line: {'share' if measure.bounds is None else 'mean'} per {figures.period} (UTC)",
@@ -163,7 +145,7 @@ def _caption(figures: Trend, filters: Filters, most_points: int) -> None:
     ]
     legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
     judged = f"Verdicts of {figures.judge}." if figures.judge and measure.of_judge else None
-    caption(None if filters.table else legend, judged)
+    caption(None if as_table else legend, judged)
 
 
 def _left_out(figures: Trend) -> None:

@@ -120,9 +120,7 @@ def _changes(lines: list[PersonLine]) -> None:
         )
     if lines:
         _change_person({line.person.name: line.role for line in lines}, may_change=may_change)
-    result: str | None = st.session_state.pop(_RESULT, None)
-    if result is not None:
-        problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
+    _show_result()
     caption(*map(role_words, ROLES))
 
 
@@ -169,7 +167,7 @@ def _add(role: Role) -> None:
         st.session_state[_ADDRESS] = ""
 
 
-def _change(change: Callable[[Reviewer], Reviewer], result: str) -> None:
+def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
     """Make a change in the name of the admin, and note its result for the page."""
     admin = current_reviewer()
     if admin is None:
@@ -181,6 +179,11 @@ def _change(change: Callable[[Reviewer], Reviewer], result: str) -> None:
     st.session_state[_RESULT] = result
 
 
+def _show_result() -> None:
+    if result := st.session_state.pop(_RESULT, ""):
+        problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
+
+
 VERSION_COLUMNS = (
     Column("Judge version", width=190),
     Column("Kind", width=85),
@@ -188,7 +191,6 @@ VERSION_COLUMNS = (
     Column("Since", width=115),
     Column("Fingerprint", width=125),
 )
-_NOT_RETIRED = "version_not_retired"
 MARKS = {"added": "+", "removed": "−", "same": "", "gap": "…"}
 
 
@@ -242,20 +244,11 @@ def _retiring(version: StoredVersion, fact: Retired | None) -> None:
             help="A retired version makes no new judgments. Existing ones are kept."
             if admin is not None
             else "Enter your name first: it is stored with the change.",
-            on_click=_retire,
-            args=(version.id, admin, fact is None),
+            on_click=_change,
+            args=(lambda by: (retire_version if fact is None else restore_version)(store(), version.id, by),),
             wrap=False,
         )
-    reason = st.session_state.pop(_NOT_RETIRED, None)
-    if reason is not None:
-        problem(f"Not changed: {reason}")
-
-
-def _retire(version_id: int, admin: Reviewer, retire: bool) -> None:
-    try:
-        (retire_version if retire else restore_version)(store(), version_id, admin)
-    except JudgeboardError as error:
-        st.session_state[_NOT_RETIRED] = str(error)
+    _show_result()
 
 
 def _versions_file(listed: Sequence[StoredVersion]) -> Table:

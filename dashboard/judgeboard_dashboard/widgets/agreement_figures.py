@@ -219,7 +219,7 @@ class AgreementFigures:
             title, 0.0, 1.0, share, WEEK, min(starts), max(starts), max(point.estimate.n for point in points)
         )
         figure(
-            lambda: trend.trend_chart(trend.trend_points(points, "week", year=True), (), axis),
+            lambda: trend.trend_chart(points, (), axis),
             260,
             _time_table(points, title, share=share),
             [cell_rows(self.cell(), **_days(point)) for point in points],
