@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 from app_pages import OpenPage, labels, markup, shown
 from graded_log import GradedLog
 from held_endpoint import HeldEndpoint
+from judgeboard.llm.recording_endpoint import failure
 from judgeboard.runs.jobs import held_key, recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import last_response_id
-from recording_endpoint import failure
 
 KEY = "sk-typed-on-the-page"
 

@@ -9,6 +9,7 @@ import pytest
 from judgeboard.agreement.fields import field_agreement
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.judges.rubric_file import rubric_of
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.reports.agreement import fields_table
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.reviews.queues import QueueRules, create_queue
@@ -16,7 +17,6 @@ from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judging_log import number_in
 from queue_case import CONFIRM, queue_case
-from recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 
 SCHEMA = schema_in("""
 name: s

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
 from judging_log import address, store_answers
-from recording_endpoint import RecordingEndpoint
 from served import START_SECONDS, answers, free_port
 
 ROWS = [

@@ -11,6 +11,7 @@ import pytest
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, Grade
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
@@ -18,7 +19,6 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.tables import GENERATION, JUDGMENT
 from judging_log import address, judgeboard, judgments, runs, until
-from recording_endpoint import RecordingEndpoint, Script, completion
 from stored_rows import row_count
 from suite_runs import asked, playing, scored
 

@@ -12,9 +12,9 @@ from judgeboard.formats.label_schema import schema_in
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.material import Example, example_responses
 from judgeboard.judges.rubric_file import Dimension, Rubric, rubric_of
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 from judgeboard.runs.judging import make_judge
 from judging_log import judge_once
-from recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS, weight=3.0), Dimension("tone", WORDS)), name="house")

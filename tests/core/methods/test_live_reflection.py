@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import judgeboard
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, in_turn, verdict
 from judgeboard.methods.reflect import Outcome
-from recording_endpoint import RecordingEndpoint, completion, in_turn, verdict
 
 QUERY = "At what temperature does Dyneema melt?"
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."

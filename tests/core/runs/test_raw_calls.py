@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Response
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, failure, in_turn, verdict
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.raw_calls import NO_CALL, NOT_REBUILT, raw_calls, sent_messages
 from judgeboard.store.engine import Store
@@ -14,7 +15,6 @@ from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.storing import store_responses
-from recording_endpoint import RecordingEndpoint, always, completion, failure, in_turn, verdict
 
 
 def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any) -> int:

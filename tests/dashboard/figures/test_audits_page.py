@@ -2,10 +2,10 @@
 
 from app_pages import OpenPage, charts, texts
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.methods.audit import audit, audit_recorded, make_supreme
 from judgeboard.methods.audit_report import AuditSample
 from judgeboard.store.engine import Store
-from recording_endpoint import RecordingEndpoint, always, completion
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 
