@@ -37,13 +37,6 @@ def shown(app: AppTest, number: int) -> list[list[object]]:
 
 
 @pytest.mark.usefixtures("page_store")
-def test_an_empty_page_says_the_commands_that_fill_it(open_page: OpenPage) -> None:
-    said = " ".join(texts(open_page("pairs")))
-    assert "No pairs yet." in said
-    assert "judgeboard compare --a SOURCE --b SOURCE --model NAME" in said
-    assert "judgeboard import --kind pairs FILE" in said
-
-
 def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, open_page: OpenPage) -> None:
     people_say(sqlite_store, pair_ids[0], "a", "b", "b")
     app = open_page("pairs")

@@ -1,7 +1,7 @@
 """Trends: whether answers become better or worse, per query type or metadata field, by week or day."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from judgeboard.store.settings import rules_in_force
 from judgeboard.trends import MEASURES, QUERY_TYPE, MeasureName, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_trend_table, trend_panels
-from judgeboard_dashboard.widgets.filters import without_index
+from judgeboard_dashboard.widgets.filters import choose, switch, without_index
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.texts import caption, sentence
@@ -24,7 +24,6 @@ LAST: dict[Period, dict[str, int | None]] = {
 }
 PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
 MOST_PANELS = 6
-Name = TypeVar("Name", bound=str)
 FIELDS = ("show", "by", "verdicts", "last", "split", "table", "type", "value")
 
 
@@ -65,41 +64,22 @@ def _filters(
         "low_share": f"Share below {threshold:g}",
         "flagged_share": "Share flagged",
     }
-    judges = judge_choices(primary, versions)
     with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
-        measure = _one_of("Show", measures, "show")
-        period = _one_of("By", PERIODS, "by")
-        judge = st.selectbox(
+        measure = switch("Show", measures, key="show")
+        period = switch("By", PERIODS, key="by")
+        judge = choose(
             "Judge version",
-            list(judges),
+            judge_choices(primary, versions),
             key="verdicts",
-            bind="query-params",
             width=210,
             disabled=measure == "flagged_share",
             help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
         )
-        lasts = LAST[period]
-        last = st.selectbox("Last", list(lasts), key="last", bind="query-params", width=130)
-        split = st.selectbox("Split by", list(splits), key="split", bind="query-params", width=150)
+        last = choose("Last", LAST[period], key="last", width=130)
+        by = choose("Split by", splits, key="split", width=150)
         st.space("stretch")
         table = st.toggle("Table", key="table", bind="query-params", width="content")
-    asked = {"measure": measure, "period": period, "judge": judges.get(judge), "last": lasts.get(last)}
-    return {**asked, "by": splits.get(split, QUERY_TYPE)}, table
-
-
-def _one_of(label: str, names: dict[Name, str], key: str) -> Name:
-    """Show a field with a few choices; the default is the first."""
-    first = next(iter(names))
-    chosen = st.segmented_control(
-        label,
-        list(names),
-        format_func=names.__getitem__,
-        default=first,
-        required=True,
-        key=key,
-        bind="query-params",
-    )
-    return chosen or first
+    return {"measure": measure, "period": period, "judge": judge, "last": last, "by": by}, table
 
 
 def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
