@@ -215,7 +215,12 @@ def _table(
     if selecting:
         ids = [line.response_id for line in answers.lines]
         external_ids = [line.external_id for line in answers.lines]
-        selecting_rows(rows, Selectable("responses", ids, external_ids, answers.total, lambda: _all_ids(filters)))
+        rejudged = None if filters.where.response_ids is not None else "match"
+        all_of = (lambda: _all_ids(filters), lambda: _export(filters))
+        selecting_rows(
+            rows,
+            Selectable("responses", ids, external_ids, answers.total, *all_of, filters.query, rejudged),
+        )
         return
     show_rows(
         rows,
