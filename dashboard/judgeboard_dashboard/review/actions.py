@@ -281,8 +281,9 @@ class ItemActions(Actions):
         return message
 
 
-def undo_review(store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done, request_key: str) -> None:
+def undo_review(store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done) -> None:
     """Undo a review outside queues and go to its item, with the draft it was made from."""
+    request_key = session.request_key(f"undo{done.review_id}")
 
     def act(known: Reviewer) -> None:
         if undone(store, session, known, done.review_id, request_key):
@@ -321,8 +322,9 @@ class QueueActions(Actions):
         """Lease the item again after its lease ended."""
         safely(self.session, self.reviewer, self._lease_again)
 
-    def undo(self, done: Done, request_key: str) -> None:
+    def undo(self, done: Done) -> None:
         """Undo the last review of this session: its item is leased again and on the screen, with its draft."""
+        request_key = self.session.request_key(f"undo{done.review_id}")
         safely(self.session, self.reviewer, lambda reviewer: self._undo(reviewer, done, request_key), request_key)
 
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
