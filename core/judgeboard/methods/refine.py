@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
@@ -28,13 +28,17 @@ Keeping = Literal["last", "best"]
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One attempt, numbered from 1. Without ``answer`` or ``rating``, ``status`` and ``error`` give the reason."""
+    """One attempt, numbered from 1. Without ``answer`` or ``rating``, ``status`` and ``error`` give the reason.
+
+    ``with_feedback`` is the feedback on the attempt before, which the generator got.
+    """
 
     number: int
     answer: str | None
     answering: StepRecord
     rating: Rating | None = None
     judging: StepRecord | None = None
+    with_feedback: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -144,7 +148,7 @@ async def attempt_until_good(
             feedback = attempts[-1].feedback if attempts else None
             number = len(attempts) + 1
             generated = await answer(generation.with_feedback(messages, feedback), number)
-            attempt = Refinement(number, generated.text, generated.record)
+            attempt = Refinement(number, generated.text, generated.record, with_feedback=feedback)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         if attempt.answer is not None:
@@ -180,22 +184,15 @@ class Refined:
         return generation.total_cost([*answering, self.judge_cost_micro])
 
 
+@dataclass(frozen=True, slots=True)
 class Refiner:
     """A chat call with self-refine: await it, or use ``blocking`` outside an event loop."""
 
-    def __init__(
-        self,
-        chat: Chat,
-        judge: str | RatingJudge | Chat,
-        rule: RefineRule,
-        options: dict[str, Any],
-        store: Store | None = None,
-    ) -> None:
-        self._store = store
-        self._chat = chat
-        self._judge = judge
-        self._rule = rule
-        self._options = options
+    _chat: Chat
+    _judge: str | RatingJudge | Chat
+    _rule: RefineRule
+    _options: dict[str, Any]
+    _store: Store | None = None
 
     async def __call__(
         self, messages: str | Sequence[Mapping[str, Any]], *, passages: Sequence[str] | None = None
@@ -220,10 +217,9 @@ class Refiner:
             if self._store is not None:
                 from judgeboard.methods.refine_run import store_live_attempts  # which imports this module
 
-                model = str(getattr(self._chat, "__name__", type(self._chat).__name__))
                 origin = Origin(item, generation.SOURCE, checked)
                 await asyncio.to_thread(
-                    store_live_attempts, self._store, judge, model, self._rule, origin, tuple(attempts)
+                    store_live_attempts, self._store, judge, self._chat, self._rule, origin, tuple(attempts)
                 )
         finally:
             if judge is not self._judge:
@@ -295,32 +291,21 @@ def refine(
     return Refiner(chat, judge, RefineRule(success_rating, max_repeats, keep), options, store)
 
 
-_ATTEMPT_ID = re.compile(r"(?P<prompt_id>.*)~refine-(?P<run_id>\d+)-(?P<number>\d+)", re.DOTALL)
+_ATTEMPT_ID = re.compile(r"(?P<prompt_id>.*)~refine-\d+-(?P<number>\d+)", re.DOTALL)
 
 
-class AttemptId(NamedTuple):
-    """The external id of an attempt's answer; ``number`` counts from 1."""
-
-    prompt_id: str
-    run_id: int
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.prompt_id}~refine-{self.run_id}-{self.number}"
-
-    @classmethod
-    def read(cls, text: str) -> "AttemptId | None":
-        """Return the attempt that an external id names; None if it names none."""
-        match = _ATTEMPT_ID.fullmatch(text)
-        return None if match is None else cls(match["prompt_id"], int(match["run_id"]), int(match["number"]))
+def attempt_id(prompt_id: str, run_id: int, number: int) -> str:
+    """Return the external id of an attempt's answer; ``number`` counts from 1."""
+    return f"{prompt_id}~refine-{run_id}-{number}"
 
 
 def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
     """Return the recorded replies for an attempt, else those of its prompt: one line per attempt."""
-    attempt = AttemptId.read(subject)
+    attempt = _ATTEMPT_ID.fullmatch(subject)
     if subject in replies or attempt is None:
         return replies.get(subject, ())
-    return replies.get(attempt.prompt_id, ())[attempt.number - 1 : attempt.number]
+    number = int(attempt["number"])
+    return replies.get(attempt["prompt_id"], ())[number - 1 : number]
 
 
 def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:

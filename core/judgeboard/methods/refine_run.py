@@ -9,13 +9,14 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Response, RunState, Status
+from judgeboard.domain import Response, Status
 from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.judges.rating import Rated, Rating, RatingJudge
-from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generated, Generator
+from judgeboard.llm.asking import Generated, Generator
+from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
-from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
+from judgeboard.methods.refine import Refinement, RefineRule, attempt_id, attempt_until_good
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (
     Begun,
@@ -27,13 +28,12 @@ from judgeboard.runs.method import (
     run_method,
     task_reader,
 )
-from judgeboard.runs.runner import Keep
+from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
-from judgeboard.store.runs import finish_run, start_or_continue_method_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,38 +113,21 @@ class Prompt:
 
     def new_id(self, number: int) -> str:
         """Return the external id of an attempt's answer, the same each time this run makes it."""
-        return str(AttemptId(self.origin.item.external_id, self.run_id, number))
+        return attempt_id(self.origin.item.external_id, self.run_id, number)
 
-
-@dataclass(frozen=True, slots=True)
-class RefineStep:
-    """An attempt with a new answer or a new rating; ``feedback`` is what the prompt of the attempt contained."""
-
-    prompt: Prompt
-    attempt: Refinement
-    feedback: str | None = None
-
-    @property
-    def status(self) -> Status:
-        """Status of the call."""
-        return self.attempt.status
-
-    @property
-    def cost_micro(self) -> int | None:
-        """Cost of the call in millionths; None if unknown."""
-        return self.attempt.latest.cost_micro
-
-    @property
-    def response(self) -> Response:
-        """The attempt's answer as it is stored."""
-        prompt = self.prompt
+    def response(self, attempt: Refinement) -> Response:
+        """Return an attempt's answer as it is stored."""
         return generation.made_response(
-            prompt.origin,
-            self.attempt.answer or "",
-            external_id=prompt.new_id(self.attempt.number),
-            model=prompt.model,
-            messages=generation.with_feedback(prompt.messages, self.feedback),
+            self.origin,
+            attempt.answer or "",
+            external_id=self.new_id(attempt.number),
+            model=self.model,
+            messages=generation.with_feedback(self.messages, attempt.with_feedback),
         )
+
+
+# The result is an attempt with a new answer, then the same with its rating.
+RefineStep = Answered[Prompt, Refinement]
 
 
 class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummary]):
@@ -166,7 +149,6 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
 
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
         item = task.origin.item
-        feedback_for: dict[int, str | None] = {attempt.number + 1: attempt.feedback for attempt in task.done}
 
         async def answer(messages: generation.Messages, _number: int) -> Generated:
             return await self.generator.generate(messages, subject=item.external_id)
@@ -175,34 +157,36 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             return await self.judge.rate(replace(item, answer=text, external_id=task.new_id(number)))
 
         async def keep_attempt(attempt: Refinement) -> bool:
-            feedback_for[attempt.number + 1] = attempt.feedback
-            return await keep(RefineStep(task, attempt, feedback_for.get(attempt.number)))
+            return await keep(Answered(task, attempt, attempt.latest))
 
         await attempt_until_good(answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt)
 
     def save(self, connection: Connection, begun: Begun, steps: list[RefineStep]) -> None:
         now, run_id = datetime.now(UTC), begun.run.id
-        answered = [step for step in steps if step.attempt.judging is None]
-        rated = [step for step in steps if step.attempt.judging is not None]
+        answered = [(step.task, step.result) for step in steps if step.result.judging is None]
+        rated = [(step.task, step.result) for step in steps if step.result.judging is not None]
         generations = [
             refinements.NewGeneration(
-                step.prompt.subject,
-                step.attempt.number,
-                step.prompt.model,
-                step.attempt.answering,
-                None if step.attempt.answer is None else step.response,
+                prompt.subject,
+                attempt.number,
+                prompt.model,
+                attempt.answering,
+                None if attempt.answer is None else prompt.response(attempt),
             )
-            for step in answered
+            for prompt, attempt in answered
         ]
         refinements.store_generations(connection, run_id, generations, now)
-        rows = [_row(step, "no_answer") for step in answered if step.attempt.answer is None]
-        verdicts = [(step.response, Rated(step.attempt.rating, step.attempt.latest).verdict) for step in rated]
-        for step, stored in zip(rated, generation.store_verdicts(connection, begun, verdicts, now), strict=True):
+        rows = [_row(prompt, attempt, "no_answer") for prompt, attempt in answered if attempt.answer is None]
+        verdicts = [
+            (prompt.response(attempt), Rated(attempt.rating, attempt.latest).verdict) for prompt, attempt in rated
+        ]
+        stored_verdicts = generation.store_verdicts(connection, begun, verdicts, now)
+        for (prompt, attempt), stored in zip(rated, stored_verdicts, strict=True):
             if stored is not None:
                 response_id, judgment = stored
-                passed = "passed" if self._rule.succeeds(step.attempt.score) else "failed"
-                outcome = "unrated" if step.attempt.rating is None else passed
-                rows.append(_row(step, outcome, response_id, judgment.judgment_id))
+                passed = "passed" if self._rule.succeeds(attempt.score) else "failed"
+                outcome = "unrated" if attempt.rating is None else passed
+                rows.append(_row(prompt, attempt, outcome, response_id, judgment.judgment_id))
         refinements.insert_refinements(connection, run_id, rows, now)
 
     def summarise(self, outcome: RunOutcome) -> RefineSummary:
@@ -311,32 +295,19 @@ class _RefinePrompts(_RefineMethod):
 
 
 def store_live_attempts(
-    store: Store, judge: RatingJudge, model: str, rule: RefineRule, origin: Origin, attempts: Sequence[Refinement]
-) -> int:
-    """Store the attempts of a live `refine` call as a finished run, and return the run's id."""
-    generator = Generator(generation.function_endpoint(_not_called, model), DEFAULT_GENERATOR_OUTPUT, {})
-    method = _RefinePrompts(judge, generator, rule, [origin])
-    with store.writing() as connection:
-        version = ensure_version(connection, judge.version)
-        selected = method.select(connection, version)
-        run = start_or_continue_method_run(
-            connection, method.kind, version, selected.question, 1, actor="library", endpoint_host=judge.endpoint_host
-        )
-        begun = Begun(store, version, run)
+    store: Store, judge: RatingJudge, chat: Chat, rule: RefineRule, origin: Origin, attempts: Sequence[Refinement]
+) -> None:
+    """Store the attempts of a live `refine` call as a finished run."""
+    method = _RefinePrompts(judge, Generator(generation.function_endpoint(chat)), rule, [origin])
+    with generation.live_run(store, method, method.question(live=origin.item.external_id)) as (connection, begun):
         prompt = method.prompt(begun, origin.item.external_id, origin, ())
-        steps, feedback = [], None
-        for attempt in attempts:
-            steps.append(RefineStep(prompt, replace(attempt, rating=None, judging=None), feedback))
-            if attempt.judging is not None:
-                steps.append(RefineStep(prompt, attempt, feedback))
-            feedback = attempt.feedback
-        method.save(connection, begun, steps)
-        finish_run(connection, run.id, RunState.DONE)
-    return run.id
-
-
-def _not_called(_messages: list[dict[str, Any]]) -> str:
-    raise AssertionError("the attempts are made already")
+        made = [
+            stage
+            for attempt in attempts
+            for stage in (replace(attempt, rating=None, judging=None), attempt)
+            if stage is not attempt or attempt.judging is not None
+        ]
+        method.save(connection, begun, [Answered(prompt, stage, stage.latest) for stage in made])
 
 
 def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinement, ...]:
@@ -350,16 +321,16 @@ def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinemen
 
 
 def _row(
-    step: RefineStep, outcome: str, response_id: int | None = None, judgment_id: int | None = None
+    prompt: Prompt, attempt: Refinement, outcome: str, response_id: int | None = None, judgment_id: int | None = None
 ) -> refinements.NewRefinement:
     return refinements.NewRefinement(
         method=refinements.REFINE,
-        subject=step.prompt.subject,
-        number=step.attempt.number,
-        root_response_id=step.prompt.origin.root_response_id,
+        subject=prompt.subject,
+        number=attempt.number,
+        root_response_id=prompt.origin.root_response_id,
         outcome=outcome,
         response_id=response_id,
         judgment_id=judgment_id,
-        rating=step.attempt.score,
-        feedback=step.attempt.feedback,
+        rating=attempt.score,
+        feedback=attempt.feedback,
     )

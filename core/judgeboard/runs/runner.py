@@ -5,11 +5,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.domain import Status, StepRecord
+from judgeboard.domain import StepRecord
 from judgeboard.errors import EndpointRefused
 
 # What came back is committed at the latest 50 ms later: this long a batch gathers, the rest is for the commit itself.
@@ -25,42 +25,20 @@ INTERRUPTED = "Ctrl-C"
 COST_LIMIT = "the cost limit is reached"
 
 
-class Step(Protocol):
-    """The result of one request to a model, to be stored."""
-
-    @property
-    def status(self) -> Status:
-        """Its status."""
-
-    @property
-    def cost_micro(self) -> int | None:
-        """Its cost in millionths; None if unknown."""
-
-
 T = TypeVar("T")
-S = TypeVar("S", bound=Step)
-
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[T, V]):
-    """The step of most methods: a task, the result of asking it, and the record of the call."""
+    """A step: a task, the result of one request to a model about it, and the record of the call."""
 
     task: T
     result: V
     record: StepRecord
 
-    @property
-    def status(self) -> Status:
-        """Outcome of the call."""
-        return self.record.status
 
-    @property
-    def cost_micro(self) -> int | None:
-        """Cost of the call in millionths; None where unknown."""
-        return self.record.cost_micro
-
+S = TypeVar("S", bound=Answered[Any, Any])
 
 # Stores a step; returns whether to go on.
 Keep = Callable[[S], Awaitable[bool]]
@@ -90,13 +68,13 @@ class Tally:
         elapsed = time.monotonic() - self.started
         return self.asked / elapsed if elapsed > 0 else 0.0
 
-    def add(self, step: Step) -> None:
+    def add(self, record: StepRecord) -> None:
         """Count one step."""
-        setattr(self, step.status.value, getattr(self, step.status.value) + 1)
-        if step.cost_micro is None:
+        setattr(self, record.status.value, getattr(self, record.status.value) + 1)
+        if record.cost_micro is None:
             self.cost_micro = None
         elif self.cost_micro is not None:
-            self.cost_micro += step.cost_micro
+            self.cost_micro += record.cost_micro
 
 
 class Runner(Generic[T, S]):
@@ -194,7 +172,7 @@ class Runner(Generic[T, S]):
                 self._in_flight -= 1
 
     async def _keep(self, step: S) -> bool:
-        self.tally.add(step)
+        self.tally.add(step.record)
         self._waiting.append(step)
         self._something_waits.set()
         if len(self._waiting) >= 4 * self._concurrency + self._read_ahead:

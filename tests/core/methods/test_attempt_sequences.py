@@ -10,9 +10,10 @@ from judgeboard.judges.rating import Rated, Rating
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import Refinement, RefineRule
-from judgeboard.methods.refine_run import Prompt, RefineStep, _RefineLogged, refine_pending
+from judgeboard.methods.refine_run import Prompt, _RefineLogged, refine_pending
 from judgeboard.methods.reflect import ReflectRule, reflect_pending
 from judgeboard.runs.method import Begun
+from judgeboard.runs.runner import Answered
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -87,15 +88,15 @@ def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -
     rating = Rated(Rating(4, "good", ""), OK)
     begun = Begun(store, version, run)
 
-    def save(step: RefineStep) -> None:
+    def save(attempt: Refinement) -> None:
         with store.writing() as connection:
-            method.save(connection, begun, [step])
+            method.save(connection, begun, [Answered(prompt, attempt, attempt.latest)])
 
-    save(RefineStep(prompt, mine))
-    save(RefineStep(prompt, theirs))
-    save(RefineStep(prompt, replace(theirs, rating=rating.rating, judging=rating.record)))
+    save(mine)
+    save(theirs)
+    save(replace(theirs, rating=rating.rating, judging=rating.record))
     assert [row["answer"] for row in made(store)] == ["mine"]
     assert (refinements(store), judgments(store)) == ([], [])
-    save(RefineStep(prompt, replace(mine, rating=rating.rating, judging=rating.record)))
+    save(replace(mine, rating=rating.rating, judging=rating.record))
     assert [row["outcome"] for row in refinements(store)] == ["passed"]
     assert [row["quality"] for row in judgments(store)] == [4]
