@@ -124,7 +124,7 @@ class RubricJudge(ModelJudge):
         messages = chat([*instructions, reply], item_task(self._prompt, item))
         request = self._request(messages, item.external_id, self._schema, "scores", logprobs=self._logprobs)
         asked = await self._ask(request, lambda text: parse_scores(text, self.rubric))
-        record, scored = asked.record(self._endpoint.price), asked.value
+        record, scored = asked.record, asked.value
         if scored is None:
             return Verdict.of(record)
         digits = [

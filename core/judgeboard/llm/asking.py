@@ -142,13 +142,8 @@ async def ask(
 ) -> Asked[T]:
     """Ask, and where the reply cannot be used ask once more, showing what was wrong.
 
-    A truncated reply is not repaired (it would be cut off again), a refusal neither.
-
-    Args:
-        chat: The model.
-        request: The question.
-        parse: Reads a reply; raises UnusableReply with the reason.
-        repair: Makes the text of the repair request from that reason; None asks once only.
+    A truncated reply is not repaired (it would be cut off again), a refusal neither. ``parse`` raises UnusableReply
+    with the reason, and ``repair`` makes the text of the second request from it; None asks once only.
     """
     _keep(request)
     first = _heard(await chat.complete(request), request, parse)
@@ -221,12 +216,9 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Asks a model for an answer.
+    """Asks a model for an answer of at most ``max_output`` tokens.
 
-    Attributes:
-        endpoint: The model.
-        max_output: Tokens an answer may have.
-        parameters: Sampling parameters; none by default, so that the endpoint's own settings hold.
+    Without ``parameters`` for sampling the endpoint's own settings hold.
     """
 
     endpoint: ModelEndpoint

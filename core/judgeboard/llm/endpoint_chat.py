@@ -90,22 +90,15 @@ class EndpointChat:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Make the client; nothing is sent yet.
+        """Make the client; nothing is sent yet. Options are as in `JudgeOptions`.
 
-        Args:
-            model: Name of the model at the endpoint.
-            provider: The provider.
-            base_url: Address with its ``/v1`` (default: the provider's own).
-            api_key: Never shown or stored; None is sent as "none", which local servers accept.
-            concurrency: Size of the connection pool.
-            timeout_s: Maximum number of seconds for one call.
-            tries: Maximum number of calls for one request (default: see `RETRIES`).
-            sleep: Waits a number of seconds.
-            chance: Returns a number in 0..1, for the jitter.
+        The key is never shown or stored; None is sent as "none", which local servers accept. ``sleep`` waits a number
+        of seconds, ``chance`` returns a number in 0..1 for the jitter.
         """
         self.model = model
         self.shape = provider.shape
         self.base_url = base_url or provider.base_url
+        self.host: str | None = host_of(self.base_url)
         self._provider = provider
         self._key = api_key or NO_KEY
         self._timeout_s = timeout_s
@@ -126,11 +119,6 @@ class EndpointChat:
             timeout=timeout_s,
             http_client=openai.DefaultAioHttpClient(limits=limits, timeout=timeout_s),
         )
-
-    @property
-    def host(self) -> str:
-        """Host and port of the endpoint, without a user or password that its address may carry."""
-        return host_of(self.base_url)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.dialogue import earlier_turns
-from judgeboard.judges.rating import KIND, Rated, Rating, RatingJudge
+from judgeboard.judges.judge import Replied
+from judgeboard.judges.rating import KIND, Rating, RatingJudge
 from judgeboard.llm.asking import Generated
 from judgeboard.llm.chat import Chat, call
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -122,7 +123,7 @@ class RefineRule:
 
 
 Answer = Callable[[generation.Messages, int], Awaitable[Generated]]
-Rate = Callable[[str, int], Awaitable[Rated]]
+Rate = Callable[[str, int], Awaitable[Replied[Rating]]]
 KeepAttempt = Callable[[Refinement], Awaitable[bool]]
 
 
@@ -153,7 +154,7 @@ async def attempt_until_good(
                 return [*attempts, attempt]
         if attempt.answer is not None:
             rated = await rate(attempt.answer, attempt.number)
-            attempt = replace(attempt, rating=rated.rating, judging=rated.record)
+            attempt = replace(attempt, rating=rated.value, judging=rated.record)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         attempts.append(attempt)
@@ -209,7 +210,7 @@ class Refiner:
         call_id, turns = uuid.uuid4().hex, earlier_turns(checked)
         item = JudgeInput(0, generation.request_text(checked), "", evidence, external_id=call_id, turns=turns)
 
-        async def rate(answer: str, _number: int) -> Rated:
+        async def rate(answer: str, _number: int) -> Replied[Rating]:
             return await judge.rate(replace(item, answer=answer))
 
         try:

@@ -10,9 +10,9 @@ from typing import Any, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import Response, Status
-from judgeboard.judges.judge import prompt_hash
+from judgeboard.judges.judge import Replied, prompt_hash
 from judgeboard.judges.material import load_prompt
-from judgeboard.judges.rating import Rated, Rating, RatingJudge
+from judgeboard.judges.rating import Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generated, Generator
 from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
@@ -34,6 +34,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
+from judgeboard.store.statements import record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         async def answer(messages: generation.Messages, _number: int) -> Generated:
             return await self.generator.generate(messages, subject=item.external_id)
 
-        async def rate(text: str, number: int) -> Rated:
+        async def rate(text: str, number: int) -> Replied[Rating]:
             return await self.judge.rate(replace(item, answer=text, external_id=task.new_id(number)))
 
         async def keep_attempt(attempt: Refinement) -> bool:
@@ -178,7 +179,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         refinements.store_generations(connection, run_id, generations, now)
         rows = [_row(prompt, attempt, "no_answer") for prompt, attempt in answered if attempt.answer is None]
         verdicts = [
-            (prompt.response(attempt), Rated(attempt.rating, attempt.latest).verdict) for prompt, attempt in rated
+            (prompt.response(attempt), rating_verdict(attempt.rating, attempt.latest)) for prompt, attempt in rated
         ]
         stored_verdicts = generation.store_verdicts(connection, begun, verdicts, now)
         for (prompt, attempt), stored in zip(rated, stored_verdicts, strict=True):
@@ -202,14 +203,8 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             made = _refinements(stored)
             prompt_id = ids.get(int(subject), subject) if ids else subject
             outcomes = tuple(
-                AttemptOutcome(
-                    attempt.score,
-                    None if attempt.rating is None else attempt.rating.evaluation,
-                    attempt.feedback,
-                    attempt.status,
-                    attempt.error,
-                )
-                for attempt in made
+                record_of(AttemptOutcome, row, status=attempt.status, error=attempt.error)
+                for row, attempt in zip(stored, made, strict=True)
             )
             items.append(RefinedPrompt(prompt_id, self._rule.passed(made), outcomes))
         return RefineSummary(
@@ -230,10 +225,8 @@ class _RefineLogged(_RefineMethod):
         self._selection = refinements.RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        runs, up_to = (
-            refinements.runs_of_method(connection, refinements.REFINE, version.id, self.made_by),
-            last_logged_id(connection),
-        )
+        up_to = last_logged_id(connection)
+        runs = refinements.runs_of_method(connection, refinements.REFINE, version.id, self.made_by)
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
         count = refinements.count_unrefined(connection, self._selection)
         question = self.question(where=self._selection.where.as_dict(), up_to=up_to)

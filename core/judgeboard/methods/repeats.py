@@ -41,6 +41,7 @@ from judgeboard.store.judge_versions import (
 )
 from judgeboard.store.responses import judge_inputs, last_logged_id
 from judgeboard.store.run_steps import count_missing, missing_repeats, next_answers
+from judgeboard.store.statements import record_of
 from judgeboard.store.verdicts import by_repeat, repeated_answers
 
 
@@ -174,15 +175,7 @@ def repeats_report(
         raise NotFound(f"{title} has no repeats{_command(versions[0])}")
     source = PairSource.open(connection)
     measures = [
-        Repeated(
-            measure=each.measure,
-            items=len(each.rows),
-            incomplete=each.incomplete,
-            self_consistency=each.self_consistency,
-            krippendorff_alpha=each.krippendorff_alpha,
-            spread=each.spread,
-            accuracy=_accuracy(source, versions, each.measure),
-        )
+        record_of(Repeated, each, items=len(each.rows), accuracy=_accuracy(source, versions, each.measure))
         for each in repeated.measures()
     ]
     if not measures:

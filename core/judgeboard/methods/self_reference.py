@@ -222,10 +222,10 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
         plan, pair = self._plan, task.pair
         answers, failed = dict(task.answers), bool(task.failed)
         for number in task.missing_samples(plan.k):
-            solved = await self.judge.solver.solve(pair, number)
-            answers[number] = solved.answer
+            solved = await self.judge.solve(pair, number)
+            answers[number] = solved.value
             failed = failed or solved.record.status in FAILED
-            sample = NewSample(pair.id, number, solved.answer, solved.record, task.asks.get(number, 0))
+            sample = NewSample(pair.id, number, solved.value, solved.record, task.asks.get(number, 0))
             if not await keep(Answered(task, sample, sample.record)):
                 return
         if failed:
@@ -360,7 +360,7 @@ def estimate_run(
         return RunEstimate(len(wanted), planned, left, None, model)
     verdicts = plan.calls_an_item - plan.k
     item_cost = sum(
-        plan.k * _most_cost(judge.solver.request(pair, 0), price)
+        plan.k * _most_cost(judge.solve_request(pair, 0), price)
         + verdicts * _most_cost(judge.pairwise.request(pair, Shown.AB, pair.reference), price)
         for pair in pairs
     ) / len(pairs)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
+from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.blocking import on_first_ctrl_c
 from judgeboard.runs.runner import INTERRUPTED, Keep, Runner, S, T, Tally
 from judgeboard.store.engine import Readable, Store
@@ -183,21 +184,6 @@ class RunOptions(TypedDict, total=False):
     on_stop: Callable[[str, int], None] | None
 
 
-class AskedModel(Protocol):
-    """A model that a method asks beside its judge."""
-
-    @property
-    def model(self) -> str | None:
-        """Its name, for the message about a missing price."""
-
-    @property
-    def priced(self) -> bool:
-        """Whether the cost of a call is known."""
-
-    async def aclose(self) -> None:
-        """Release connections."""
-
-
 @dataclass(frozen=True, slots=True)
 class Selected:
     """The number of items or steps to ask, and the question: the JSON values that identify the run.
@@ -241,7 +227,7 @@ class Method(ABC, Generic[T, S, R]):
     judge: AskedJudge
     """Whose version stores the steps; closed at the end."""
 
-    answering: AskedModel | None = None
+    answering: ModelEndpoint | None = None
     """The model that makes answers, where the method asks one; closed at the end."""
 
     @property

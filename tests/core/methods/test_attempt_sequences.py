@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
-from judgeboard.judges.rating import Rated, Rating
+from judgeboard.judges.rating import Rating
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import Refinement, RefineRule
@@ -85,7 +85,7 @@ def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -
     prompt = Prompt("a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer")
     mine = Refinement(1, "mine", OK)
     theirs = Refinement(1, "theirs", OK)
-    rating = Rated(Rating(4, "good", ""), OK)
+    rating = Rating(4, "good", "")
     begun = Begun(store, version, run)
 
     def save(attempt: Refinement) -> None:
@@ -94,9 +94,9 @@ def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -
 
     save(mine)
     save(theirs)
-    save(replace(theirs, rating=rating.rating, judging=rating.record))
+    save(replace(theirs, rating=rating, judging=OK))
     assert [row["answer"] for row in made(store)] == ["mine"]
     assert (refinements(store), judgments(store)) == ([], [])
-    save(replace(mine, rating=rating.rating, judging=rating.record))
+    save(replace(mine, rating=rating, judging=OK))
     assert [row["outcome"] for row in refinements(store)] == ["passed"]
     assert [row["quality"] for row in judgments(store)] == [4]
