@@ -107,6 +107,6 @@ def model_endpoint(
     def make() -> ChatModel:
         from judgeboard.llm.endpoint_chat import EndpointChat
 
-        return EndpointChat(model, provider=chosen, base_url=base_url, **options)
+        return EndpointChat(model, provider=chosen, base_url=base_url or "", **options)
 
     return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -24,9 +24,9 @@ from judgeboard.runs.method import (
     RunOptions,
     RunOutcome,
     Selected,
-    id_reader,
+    id_tasks,
+    key_tasks,
     run_method,
-    task_reader,
 )
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store import refinements
@@ -232,7 +232,7 @@ class _RefineLogged(_RefineMethod):
         question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
         return Selected(question, count) if count else None
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
+    def tasks(self, begun: Begun) -> Iterator[Prompt]:
         selection, run = self._selection_of(begun), begun.run
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Prompt]] | None:
@@ -243,7 +243,7 @@ class _RefineLogged(_RefineMethod):
             tasks = [self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ())) for id_ in known]
             return (ids[-1], tasks) if ids else None
 
-        return id_reader(begun.store, load)
+        return id_tasks(begun.store, load)
 
     def left(self, connection: Connection, begun: Begun) -> int:
         return refinements.count_unrefined(connection, self._selection_of(begun))
@@ -269,8 +269,8 @@ class _RefinePrompts(_RefineMethod):
         address = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return Selected(self.question(prompts=address), len(self._prompts))
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        return task_reader(
+    def tasks(self, begun: Begun) -> Iterator[Prompt]:
+        return key_tasks(
             begun.store, self._prompts, lambda connection, prompts: self._unfinished(connection, begun, prompts)
         )
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -20,7 +20,7 @@ from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_reader, run_method
+from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_tasks, run_method
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
@@ -311,7 +311,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         }
         return {"method": self.made_by, "rule": rule, **answers}
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[_Task]]:
+    def tasks(self, begun: Begun) -> Iterator[_Task]:
         selection, run, model = self._selection_of(begun), begun.run, self.generator.endpoint.model
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[_Task]] | None:
@@ -324,7 +324,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
             ]
             return (tasks[-1].response_id, tasks) if tasks else None
 
-        return id_reader(begun.store, load)
+        return id_tasks(begun.store, load)
 
     async def ask(self, task: _Task, keep: Keep[_Step]) -> None:
         item = task.origin.item

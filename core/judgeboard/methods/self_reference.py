@@ -1,6 +1,6 @@
 """Self-reference (SSR-Judge): samples a judge's own answers, then compares pairs with and without them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -23,7 +23,7 @@ from judgeboard.methods.self_reference_report import (
 )
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method, task_reader
+from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, key_tasks, run_method
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.comparisons import (
     FAILED,
@@ -209,14 +209,14 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             pairs_question(self._pair_ids, conditions=conditions, needed=plan.needed, again=self._again), left
         )
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Task]]:
+    def tasks(self, begun: Begun) -> Iterator[Task]:
         plan, again = self._plan, self._asked_again(begun)
 
         def unfinished(connection: Connection, pair_ids: Sequence[int]) -> list[Task]:
             tasks = read_tasks(connection, begun.version.id, pair_ids, again)
             return [task for task in tasks if task.calls_left(plan)]
 
-        return task_reader(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared)
+        return key_tasks(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared)
 
     async def ask(self, task: Task, keep: Keep[_Step]) -> None:
         plan, pair = self._plan, task.pair

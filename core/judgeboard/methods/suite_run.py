@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -190,12 +189,11 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             self._copy_logged(connection, candidate.source, run.id)
         return run
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[CaseTask]]:
+    def tasks(self, begun: Begun) -> Iterator[CaseTask]:
         with begun.store.reading() as connection:
             unfinished = self._unfinished(connection, begun.run.id)
         # Backwards if another process works on the same run.
-        remaining: Iterator[CaseTask] = iter(unfinished[::-1] if begun.run.shared else unfinished)
-        return lambda limit: list(islice(remaining, limit))
+        return iter(unfinished[::-1] if begun.run.shared else unfinished)
 
     async def ask(self, task: CaseTask, keep: Keep[_Step]) -> None:
         answer, case = task.answer, task.case

@@ -1,7 +1,7 @@
 """Judges stored responses: selects them, asks a judge, and stores every judgment."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -23,7 +23,7 @@ from judgeboard.runs.method import (
     RunOptions,
     RunOutcome,
     check_limit,
-    id_reader,
+    id_tasks,
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep
@@ -107,8 +107,8 @@ class Judging(VerdictMethod[JudgingSummary]):
             endpoint_host=self.endpoint_host,
         )
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
-        """Return the reader of asks, by response id."""
+    def tasks(self, begun: Begun) -> Iterator[Ask]:
+        """Return the asks by response id."""
         run = begun.run
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
@@ -117,7 +117,7 @@ class Judging(VerdictMethod[JudgingSummary]):
             tasks = [Ask(inputs[each.response_id], each.ask) for each in asks if each.response_id in inputs]
             return (asks[-1].response_id, tasks) if asks else None
 
-        return id_reader(begun.store, load)
+        return id_tasks(begun.store, load)
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Return the counts of the run."""
