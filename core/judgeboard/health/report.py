@@ -127,10 +127,6 @@ def measure_health(store: Readable, judge_version: int | str, *, families: Path 
     """Check a judge version for faults, from stored judgments only; makes no model calls.
 
     ``families`` is a table of models (TOML, as ``models.toml``; default: JUDGEBOARD_FAMILIES).
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: The table of models is invalid.
     """
     with store.reading() as connection:
         version = get_version(connection, judge_version)

@@ -23,6 +23,7 @@ from judgeboard.judges.rubric_file import (
 )
 from judgeboard.llm.asking import UnusableReply, read_json_object
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.text import shortened
 
 _MOST_NAMED = 5
 
@@ -68,7 +69,7 @@ def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
 
 def _note(names: Sequence[str], values: Mapping[str, int], content: Mapping[str, Any]) -> str | None:
     missing = [name for name in names if name not in values]
-    unknown = [name if len(name) <= 60 else f"{name[:59]}…" for name in content if name not in names]
+    unknown = [shortened(name, 60) for name in content if name not in names]
     parts = []
     if missing:
         parts.append(f"Not scored by the judge: {', '.join(missing)}.")

@@ -62,8 +62,7 @@ def _candidates(text: str) -> Iterator[str]:
 def read_json_object(text: str) -> JsonReply:
     """Return the JSON object in ``text``, tolerating text and code fences around it.
 
-    Raises:
-        UnusableReply: There is none, or it repeats a field, or it holds NaN or Infinity.
+    Raises UnusableReply if there is none, or it repeats a field, or it holds NaN or Infinity.
     """
     if not text.strip():
         raise UnusableReply("the reply is empty")

@@ -92,10 +92,7 @@ def audit_recorded(
     ``by`` ``label`` marks a verdict if the labels differ; a missing label is derived from groundedness at the rule's
     threshold. ``thresholds`` marks it if groundedness, quality or label differ by the rule judges_disagree. Default:
     ``thresholds`` for a supreme version of approach 2, else ``label``; approach 1 takes neither.
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: A version would audit itself, the audited one has no verdicts, or ``by`` does not apply.
+    Raises BadInput if a version would audit itself, the audited one has no verdicts, or ``by`` does not apply.
     """
     sample = sample or AuditSample()
     with store.reading() as connection:
@@ -329,12 +326,7 @@ async def audit_async(
     that differs by the thresholds of the rule judges_disagree is marked (approach 2). A supreme version is asked once
     about each verdict or answer; ``again`` repeats calls without a usable result. A stopped audit continues, with the
     answers that were logged at its start. A review keeps its sampling share. The supreme judge is closed at the end.
-    ``options`` are fields of `RunOptions`.
-
-    Raises:
-        NotFound: There is no such judge version.
-        UnknownPrice: A cost limit is given and the model has no price.
-        BadInput: The two judges have no measure in common (approach 2).
+    ``options`` are fields of `RunOptions`. Raises BadInput if the two judges have no measure in common (approach 2).
     """
     if isinstance(supreme, SupremeJudge):
         return await run_method(store, _Reviewing(supreme, audited, sample, again=again), **options)

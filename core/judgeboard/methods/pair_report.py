@@ -213,10 +213,7 @@ def measure_pairs(
 
     ``unusable`` tells how an unusable verdict counts for gold and people: left out (``drop``), a ``tie``, or ``wrong``.
     ``account`` is that of the run that asked (default: all comparisons of the version on these pairs).
-
-    Raises:
-        NotFound: There is no such version, or it has no comparisons of these pairs or aspects.
-        BadInput: ``unusable`` is invalid.
+    Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
     """
     if unusable not in UNUSABLE_AS:
         raise BadInput(f"--unusable must be one of {', '.join(UNUSABLE_AS)}, not {unusable!r}")

@@ -52,10 +52,7 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
 
     Two answers make a pair if they have the same query and, where both have passages, the same passages. Each answer is
     in at most one pair: of repeated queries, the first answer is paired with the first. Answers are not copied.
-
-    Raises:
-        BadInput: Both sources are the same.
-        NotFound: A source has no answers.
+    Raises BadInput if both sources are the same, and NotFound if one has no answers.
     """
     if a == b:
         raise BadInput("--a and --b must be different sources")

@@ -291,10 +291,7 @@ async def self_refer_async(
     verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues; ``again``
     repeats failed samples and orders without a usable verdict. If the call for a sample failed, the item is unmeasured.
     Pairs without texts are left out. The judge is closed at the end. ``options`` are fields of `RunOptions`.
-
-    Raises:
-        BadInput: No pair has its texts, or ``tau`` or a condition is invalid.
-        UnknownPrice: A cost limit is given and the model has no price.
+    Raises BadInput if no pair has its texts, or ``tau`` or a condition is invalid.
     """
     method = _SelfReference(
         judge, pair_ids, tau=tau, conditions=conditions, tau_by_category=tau_by_category, again=again

@@ -198,10 +198,7 @@ def measure_self_reference(
     ``judge_version`` is optional if only one version has samples. The first ``k`` samples count (default: as many as
     the version takes, else 5). The gate is on from the agreement ``tau``, above 0 and at most 1. ``tau_by_category``
     also tunes the threshold of each category. ``account`` is that of a run (default: the stored steps).
-
-    Raises:
-        BadInput: ``tau`` or a condition is invalid, or no question has ``k`` samples.
-        NotFound: There is no such version, or none has comparisons.
+    Raises NotFound, or BadInput if ``tau`` or a condition is invalid, or no question has ``k`` samples.
     """
     named = checked_conditions(conditions)
     with store.reading() as connection:

@@ -369,12 +369,8 @@ async def run_suite_async(
     ``candidate`` is a `Candidate`, or what `make_candidate` takes (default: the suite's own). ``judge`` is by default a
     rubric judge over ``model``. ``baseline`` is the number of the run to compare with, or "latest" (as
     `find_baseline`). The answers are stored as responses of kind candidate. Both models are closed at the end.
-    ``options`` are fields of `RunOptions`.
-
-    Raises:
-        BadInput: No candidate is named, or candidate or judge cannot be made.
-        NotFound: There is no such baseline.
-        UnknownPrice: A cost limit is given and the price of a model is not known.
+    ``options`` are fields of `RunOptions`. Raises NotFound if there is no such baseline, and BadInput if no candidate
+    is named, or candidate or judge cannot be made.
     """
     chosen = candidate if candidate is not None else suite.candidate
     if chosen is None:

@@ -137,10 +137,6 @@ async def judge_pending_async(
 
     An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
     any judgment of this version), ``failed`` (whose latest is not ok) or ``all``. The judge is closed at the end.
-
-    Raises:
-        BadInput: The mode is none of the three.
-        UnknownPrice: A cost limit is given and the model has no price.
     """
     return await run_method(store, Judging(judge, where=where, mode=mode, limit=limit), **options)
 

@@ -156,7 +156,8 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         concurrency: Maximum number of tasks in flight (default: 16).
-        max_cost: Cost limit in the price file's currency; nothing further is asked once it is reached.
+        max_cost: Cost limit in the price file's currency; nothing further is asked once it is reached. UnknownPrice is
+            raised if a model has no price.
         actor: Who asks (default: ``library``).
         on_progress: Called after every commit with the tally and the number of steps expected in all.
         on_stop: Called if asking ends early (Ctrl-C, the cost limit, a refusal) with the reason and the number of
@@ -321,11 +322,7 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
     """Run a method: continue its unfinished run of the same question, or begin a new one, and return its result.
 
     Every step is stored within 50 ms of its arrival. If there is nothing to ask, nothing is stored, not even the judge
-    version. The models are closed at the end.
-
-    Raises:
-        UnknownPrice: A cost limit is given and a model has no price.
-        BadInput: The judge version is retired, or the method cannot ask what is selected.
+    version. The models are closed at the end. Raises BadInput if the judge version is retired.
     """
     actor, max_cost = options.get("actor", "library"), options.get("max_cost")
     try:
