@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -21,7 +20,6 @@ import openai
 from judgeboard.llm.chat import ChatRequest
 
 MODEL = "mock"
-ENDPOINT = Path(__file__).parents[1] / "tests" / "recording_endpoint.py"
 
 
 @dataclass
@@ -101,7 +99,7 @@ def endpoint(given: str | None, content: str | None = None) -> Iterator[str]:
     if given is not None:
         yield given
         return
-    command = [sys.executable, ENDPOINT, "--latency-ms", "200"]
+    command = [sys.executable, "-m", "judgeboard.llm.recording_endpoint", "--latency-ms", "200"]
     command += [] if content is None else ["--content", content]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

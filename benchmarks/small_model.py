@@ -21,15 +21,12 @@ from sqlalchemy import select
 
 from judgeboard.cli.demo import sample_folder
 from judgeboard.imports.importing import import_file
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import open_store
 from judgeboard.store.tables import JUDGMENT
 
-TESTS = Path(__file__).parents[1] / "tests"
-sys.path.append(str(TESTS))
-from recording_endpoint import RecordingEndpoint, forward_to  # noqa: E402 - beside the tests
-
-SERVER = TESTS / "small_model.py"
+SERVER = Path(__file__).parents[1] / "tests" / "small_model.py"
 STATUSES = ("ok", "unparsable", "refused", "error")
 
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
 from judging_log import asked
-from recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
 
 
 @dataclass

@@ -16,11 +16,11 @@ from sqlalchemy import select
 
 from judgeboard.domain import JudgeInput, Response, Verdict
 from judgeboard.judges.judge import Judge
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN
-from recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
 from stored_rows import rows_of
 
 PATIENCE = 60

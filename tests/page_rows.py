@@ -9,6 +9,7 @@ from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind, JudgeV
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, RESPONSE
 
@@ -46,6 +47,7 @@ def fill_pages(store: Store) -> PageRows:
     """Store the answers and what judges and users said of them; return their ids."""
     responses = [*_plain(), *_states(), *_hostile()]
     with store.writing() as connection:
+        set_setting(connection, "implied_labels", ("low_groundedness",), "test")  # else the first decision asks
         store_responses(connection, responses, now=START)
         ids = _ids(connection)
         first = JudgeVersion("rag", "rag", "llama-3.1-8b", {"temperature": 0}, "Judge.")

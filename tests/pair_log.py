@@ -18,12 +18,12 @@ from judgeboard.domain import (
 )
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.llm.endpoint import model_endpoint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
-from recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
 

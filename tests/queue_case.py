@@ -13,11 +13,12 @@ from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import Decided, decide
 from judgeboard.reviews.leases import LeasedItem, next_item
 from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal
-from judgeboard.reviews.queues import CreatedQueue, QueueProgress, QueueRules, create_queue, queue_progress
+from judgeboard.reviews.queues import QueueProgress, QueueRules, create_queue, queue_progress
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.queue_filling import CreatedQueue
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
@@ -121,7 +122,7 @@ class QueueCase:
             grade=Grade(note=note, **fields),
             request_key=f"key {next(self.keys)}",
             now=self.now,
-        ).review_id
+        )
 
     def undo(self, review_id: int, who: Reviewer) -> None:
         undo(self.store, review_id=review_id, reviewer=who, request_key=f"key {next(self.keys)}", now=self.now)

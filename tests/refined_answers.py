@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import select
 
 from judgeboard.domain import Response
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script
 from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.refine_run import refine_pending
 from judgeboard.methods.reflect import reflect_pending
@@ -13,7 +14,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
-from recording_endpoint import RecordingEndpoint, Script
 from refining_log import both, generator, judge, rated, scored
 
 ORIGINAL = "Granite is a soft rock that grows on trees in the warm months of the year. <b>old</b>"

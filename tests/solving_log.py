@@ -9,9 +9,9 @@ from typing import Any
 from judgeboard.domain import Pair, Preference
 from judgeboard.judges.self_reference import SelfReferenceJudge
 from judgeboard.llm.endpoint import model_endpoint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
-from recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 
 OPTIONS = ("Paris", "Rome", "Oslo", "Bern")
 TORN = "ABCAB"

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.methods.suite_file import Case, Suite
 from judgeboard.methods.suite_run import run_suite
 from judgeboard.store.engine import Store
-from recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from suite_runs import playing, scored, suite
 
 HOSTILE = "What is number-3? <b>bold</b> $x^2$ :red[x]"

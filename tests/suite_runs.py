@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.judges.rubric_file import Dimension, Rubric
+from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion
 from judgeboard.methods.suite_file import Case, Suite
 from judging_log import number_in
-from recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion
 
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS), Dimension("tone", WORDS)))

@@ -117,6 +117,14 @@ class FeedbackKind(StrEnum):
     STARS = "stars"
 
 
+class IssueState(StrEnum):
+    """The state of an issue; closed ones are hidden from the list."""
+
+    OPEN = "open"
+    FIXED = "fixed"
+    CLOSED = "closed"
+
+
 class FlagState(StrEnum):
     """The state of a flag, derived from reviews and from newer judgments or feedback."""
 

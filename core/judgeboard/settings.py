@@ -25,7 +25,7 @@ class Settings(BaseModel):
     first admin, ``JUDGEBOARD_PROVIDER`` and ``JUDGEBOARD_MODEL`` the provider and name of the judge's model,
     ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes. Primary judge and
     thresholds (``flags.rule.Thresholds``) take precedence over stored ones; ``JUDGEBOARD_ALWAYS_REVIEW`` is a
-    comma-separated list of query types.
+    comma-separated list of query types, ``JUDGEBOARD_IMPLIED_LABELS`` one of rules, or ``none``.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -44,7 +44,7 @@ class Settings(BaseModel):
     disagree_quality: float | None = None
     random_share: float | None = None
     excuse_refusals: bool | None = None
-    implied_labels: bool | None = None
+    implied_labels: tuple[str, ...] | None = None
     random_seed: str | None = None
     always_review: tuple[str, ...] | None = None
 
@@ -53,10 +53,11 @@ class Settings(BaseModel):
     def _as_stored(cls, value: str | None) -> str | None:
         return value.strip().lower() if value else None
 
-    @field_validator("always_review", mode="before")
+    @field_validator("always_review", "implied_labels", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+        names = map(str.strip, value.split(",")) if isinstance(value, str) else value
+        return tuple(name for name in names if name and name != "none")
 
 
 class ConfigLine(NamedTuple):

@@ -1,4 +1,4 @@
-"""Groundedness, quality and flags over time, per query type, with the sentences of the page."""
+"""Groundedness, quality and flags over time, per query type or value of a metadata field, with their sentences."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,13 +16,33 @@ from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import Move, mean_interval, moved, share_moved
-from judgeboard.store.filters import RowFilter, ScoreName
+from judgeboard.store.filters import (
+    METADATA,
+    METADATA_FIELD,
+    MISSING,
+    RowFilter,
+    Scalar,
+    ScoreName,
+    metadata_condition,
+    metadata_field,
+    metadata_path,
+)
 from judgeboard.store.judge_versions import get_version, list_versions
-from judgeboard.store.overview import DaySums, count_responses, flagged_sums, judged_counts, low_sums, score_sums
+from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
+from judgeboard.store.overview import (
+    DaySums,
+    Groups,
+    count_responses,
+    flagged_sums,
+    judged_counts,
+    low_sums,
+    score_sums,
+)
 from judgeboard.store.settings import rules_in_force
 
 Period = Literal["week", "day"]
 
+QUERY_TYPE = "query_type"
 PERIOD_DAYS: Mapping[Period, int] = {"week": 7, "day": 1}
 
 DayOrDays = TypeVar("DayOrDays", int, npt.NDArray[np.int64])
@@ -96,6 +116,7 @@ class Asked(NamedTuple):
     connection: Connection
     judge: str | int | None
     threshold: float
+    groups: Groups = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +156,11 @@ class Measure:
 
 
 def _scores(score: ScoreName) -> Callable[[Asked], list[DaySums]]:
-    return lambda asked: [] if asked.judge is None else score_sums(asked.connection, asked.judge, score)
+    return lambda asked: [] if asked.judge is None else score_sums(asked.connection, asked.judge, score, asked.groups)
 
 
 def _low(asked: Asked) -> list[DaySums]:
-    return [] if asked.judge is None else low_sums(asked.connection, asked.judge, asked.threshold)
+    return [] if asked.judge is None else low_sums(asked.connection, asked.judge, asked.threshold, asked.groups)
 
 
 MEASURES: dict[MeasureName, Measure] = {
@@ -170,24 +191,24 @@ MEASURES: dict[MeasureName, Measure] = {
     "flagged_share": Measure(
         "Share flagged",
         "answers, judged or not",
-        lambda asked: flagged_sums(asked.connection),
+        lambda asked: flagged_sums(asked.connection, asked.groups),
         worse_when_higher=True,
         of_judge=False,
     ),
 }
 
 
-Reason = Literal["no_verdict", "no_score", "no_time"]
+Reason = Literal["no_verdict", "no_score", "no_time", "other_value"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """``n`` logged answers that no point counts, each with one reason; ``where`` filters them."""
+    """``n`` logged answers that no point counts, each with one reason; ``where`` filters them, None if it cannot."""
 
     reason: Reason
     n: int
     words: str
-    where: RowFilter
+    where: RowFilter | None
 
 
 def left_out(
@@ -225,12 +246,12 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One query type: its points, the starts of the ``empty`` periods between them, and its change.
+    """One query type or metadata value: its points, the starts of the ``empty`` periods between them, its change.
 
     From the period ``moved_at`` on, ``move.after`` applies. ``without_time`` answers are not drawn.
     """
 
-    query_type: str
+    group: str
     points: tuple[Point, ...]
     empty: tuple[int, ...]
     without_time: int
@@ -257,11 +278,13 @@ class Trend:
     """Every panel of one measure: changed ones first, the worst change first, then those with most answers.
 
     ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is that of the low groundedness rule,
-    for the measures it concerns. ``left_out`` counts the whole log.
+    for the measures it concerns. ``left_out`` counts the whole log. ``by`` is query_type, or a metadata field as
+    ``metadata.tenant``.
     """
 
     measure: MeasureName
     period: Period
+    by: str
     judge: str | None
     threshold: float | None
     panels: tuple[Panel, ...]
@@ -281,15 +304,19 @@ def trend(
     period: Period = "week",
     judge: str | int | None = None,
     last: int | None = None,
+    by: str = QUERY_TYPE,
 ) -> Trend:
     """Return the trend of a measure per query type; days are UTC, weeks begin on Monday.
+
+    ``by`` may name a metadata field instead, as ``metadata.tenant``: its panels are the missing value and the frequent
+    values among the newest and the oldest answers.
 
     The share flagged counts flags of all rules but random sampling, among all logged answers; the other measures count
     verdicts of the ``judge``: a name (current verdicts), a version's id, or None for the primary judge. Only the
     ``last`` periods are kept.
 
     Raises:
-        BadInput: No such measure or period, or ``last`` is below 1.
+        BadInput: No such measure, period or field, or ``last`` is below 1.
         NotFound: No such judge version.
     """
     if measure not in MEASURES or period not in PERIOD_DAYS:
@@ -300,29 +327,56 @@ def trend(
     asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
     shown = MEASURES[measure]
     sums = shown.sums(asked)
+    of_groups = sums if by == QUERY_TYPE else _sums_by_value(shown, asked, by)
     starts = [start_of(row.day, period) for row in sums if row.day is not None and row.n]
     kept_from = min(starts, default=0)
     if last is not None and starts:
         kept_from = max(kept_from, max(starts) - (last - 1) * PERIOD_DAYS[period])
     rows_of = defaultdict[str, list[DaySums]](list)
-    for row in sums:
+    for row in of_groups:
         if row.n:
-            rows_of[row.query_type].append(row)
-    panels = (_panel(shown, asked.judge, name, rows, period, kept_from) for name, rows in rows_of.items())
+            rows_of[row.group].append(row)
+    panels = (_panel(shown, asked.judge, by, group, rows, period, kept_from) for group, rows in rows_of.items())
+    others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)
+    other_values = LeftOut("other_value", others, f"{others:,} with other values", None)
     return Trend(
         measure,
         period,
+        by,
         get_version(connection, asked.judge).title if isinstance(asked.judge, int) else asked.judge,
         asked.threshold if shown.has_threshold else None,
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),
-        left_out(connection, shown, asked.judge, sums),
+        (*left_out(connection, shown, asked.judge, sums), *([other_values] if others > 0 else [])),
     )
 
 
+def _sums_by_value(measure: Measure, asked: Asked, by: str) -> list[DaySums]:
+    if not by.startswith(METADATA):
+        raise BadInput(f"a trend is by {QUERY_TYPE} or {METADATA_FIELD}, not {by!r}")
+    field = metadata_field(metadata_path(by.removeprefix(METADATA)))
+    known = next((each.values for each in metadata_fields(asked.connection) if each.field == field), ())
+    values, matched = [MISSING], set[tuple[bool, Scalar]]()
+    for value in sorted(known, key=lambda value: value.startswith('"')):  # 3 is the number and the text, "3" the text
+        of_value = {(isinstance(each, bool), each) for each in metadata_condition(f"{field}={value}").values}
+        if not of_value & matched:
+            values.append(value)
+            matched |= of_value
+    return measure.sums(asked._replace(groups=metadata_groups(asked.connection, field, values)))
+
+
 def _panel(
-    measure: Measure, judge: str | int | None, query_type: str, rows: Sequence[DaySums], period: Period, kept_from: int
+    measure: Measure,
+    judge: str | int | None,
+    by: str,
+    group: str,
+    rows: Sequence[DaySums],
+    period: Period,
+    kept_from: int,
 ) -> Panel:
+    of_group: dict[str, Any] = {"query_types": (group,)}
+    if by != QUERY_TYPE:
+        of_group = {"metadata": (f"{by.removeprefix(METADATA)}={group}",)}
     sums = by_period(rows, period, kept_from)
     filled = sums.filled(period)
     move = measure.move(filled)
@@ -333,12 +387,12 @@ def _panel(
             start + last_day,
             estimate,
             segment,
-            measure.rows(judge, query_types=(query_type,), day_from=start, day_to=start + last_day),
+            measure.rows(judge, **of_group, day_from=start, day_to=start + last_day),
         )
         for start, estimate, segment in zip(sums.starts, measure.estimates(sums), sums.segments(period), strict=True)
     )
     return Panel(
-        query_type,
+        NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
         tuple(points),
         tuple(start for start, n in zip(filled.starts, filled.n, strict=True) if not n),
         sum(row.n for row in rows if row.day is None),
@@ -354,7 +408,7 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
         worsened = change if measure.worse_when_higher else -change
     # What improved comes between what fell and what did not change.
     order = -worsened if worsened > 0 else 0.5 if worsened < 0 else 1.0
-    return order, -panel.n, panel.query_type
+    return order, -panel.n, panel.group
 
 
 def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int) -> tuple[VersionMark, ...]:
@@ -388,7 +442,7 @@ def trend_sentence(trend: Trend) -> str:
     moved = [panel for panel in drawn if panel.move is not None]
     if not moved:
         return f"Nothing changed beyond its interval in {_span(drawn, trend.period)}."
-    still = [panel.query_type for panel in drawn if panel.move is None]
+    still = [panel.group for panel in drawn if panel.move is None]
     sentences = [_moved_words(panel, trend) for panel in moved[:2]]
     if len(moved) > 2:
         sentences.append(f"{_counted(len(moved) - 2).capitalize()} more changed.")
@@ -426,12 +480,12 @@ def _nothing_drawn(trend: Trend) -> str:
 
 def _moved_words(panel: Panel, trend: Trend) -> str:
     if panel.move is None or panel.moved_at is None:
-        raise ValueError(f"{panel.query_type} did not move")
+        raise ValueError(f"{panel.group} did not move")
     year = _several_years([point.start for point in panel.points])
     verb = "fell" if panel.move.fell else "rose"
     before, after = (_value_words(each, trend) for each in (panel.move.before, panel.move.after))
     shown = MEASURES[trend.measure]
-    what = panel.query_type if shown.bounds else f"The {shown.title[0].lower()}{shown.title[1:]} of {panel.query_type}"
+    what = panel.group if shown.bounds else f"The {shown.title[0].lower()}{shown.title[1:]} of {panel.group}"
     return f"{what} {verb} {_in(panel.moved_at, trend.period, year=year)}, from {before} to {after}."
 
 

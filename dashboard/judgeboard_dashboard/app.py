@@ -26,6 +26,7 @@ PAGES: dict[str, dict[str, str]] = {
         "agreement": "Agreement",
         "disagreement": "Disagreement",
         "failure_modes": "Failure modes",
+        "issues": "Issues",
     },
     "Judges": {
         "judges": "Judges",

@@ -10,7 +10,7 @@
    The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
 let send; // sends presses to the server
 
-const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[2489])$/;
+const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24789])$/;
 // Without a name nothing can be decided: the keys that decide lead to its field.
 const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
 const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };

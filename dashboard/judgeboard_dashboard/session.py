@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
-from typing import NoReturn
+from typing import Literal, NoReturn
 from urllib.parse import unquote
 
 import streamlit as st
@@ -58,6 +58,7 @@ NAME_COOKIE = "judgeboard_reviewer"
 LONGEST_NAME = 60
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NAME = "reviewer_name"
+_PAGE, _ASKED = "page_title", "name_asked_on"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
 
@@ -122,6 +123,9 @@ def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[
     about them also shows how many are hidden.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
+    st.session_state[_PAGE] = title
+    if st.session_state.get(_ASKED, title) != title and not reviewer_name():
+        st.session_state[_NAME] = suggested_name()  # asked on another page, where it was left as it was
     if heading:
         st.title(title, anchor=False)
     if heading and answers:
@@ -192,16 +196,30 @@ def reviewer_name() -> str:
 def ask_reviewer(why: str = "Your name is stored with each decision.") -> Reviewer | None:
     """Return the reviewer; without a name yet, show the field for it and return None.
 
-    It suggests the system's user. A cookie keeps the name in this browser.
+    A cookie keeps the name in this browser.
     """
     reviewer = current_reviewer()
     if reviewer is not None:
         return reviewer
     with st.container(key="who", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_input("Your name", suggested_name(), key=NAME_FIELD, placeholder="Ann", width=260, on_change=give_name)
-        st.button("OK", key="who_start", on_click=give_name)
+        name_field(label_visibility="visible")
         show(tag("div", why, cls="jb-cap"), width="content")
     return None
+
+
+def name_field(label_visibility: Literal["visible", "collapsed"]) -> None:
+    """Show the field for the name. It suggests the system's user, who is the reviewer on every other page."""
+    st.session_state[_ASKED] = st.session_state[_PAGE]
+    st.text_input(
+        "Your name",
+        suggested_name(),
+        key=NAME_FIELD,
+        label_visibility=label_visibility,
+        placeholder="Your name",
+        width=220,
+        on_change=give_name,
+    )
+    st.button("OK", key="who_start", on_click=give_name, wrap=False)
 
 
 def tidy_name(name: str) -> str:
@@ -229,6 +247,7 @@ def give_name() -> None:
 def change_name() -> None:
     """Forget the name; the next page that needs one asks again."""
     st.session_state[_NAME] = ""
+    st.session_state.pop(_ASKED, None)
 
 
 def _show_hidden() -> None:

@@ -55,7 +55,7 @@ ASK = """
 import asyncio, json
 from judgeboard.runs.judging import make_judge
 from judgeboard.domain import JudgeInput
-from recording_endpoint import RecordingEndpoint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 
 async def ask(judge):
     verdict = await judge.judge(JudgeInput(1, "q", "a", ("p",)))

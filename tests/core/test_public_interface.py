@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import judgeboard
-from recording_endpoint import RecordingEndpoint, always, failure, in_turn, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, in_turn, verdict
 
 QUERY = "At what temperature does Dyneema melt?"
 ANSWER = "Dyneema melts at about 145 degrees."

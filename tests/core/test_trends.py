@@ -9,6 +9,7 @@ from graded_log import GOOD, GradedLog
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.metadata import index_metadata
 from judgeboard.trends import MEASURES, MeasureName, Period, Trend, panel_caption, start_of, trend, trend_sentence
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
@@ -66,7 +67,7 @@ def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog,
         if measure == "flagged_share":
             flagged = frame.assign(groundedness=frame["groundedness"].where(~differs, 0.0))
             expected = by_pandas(flagged, measure, period)
-        points = {(panel.query_type, point.start): point for panel in drawn.panels for point in panel.points}
+        points = {(panel.group, point.start): point for panel in drawn.panels for point in panel.points}
         assert points.keys() == expected.keys()
         for key, point in points.items():
             assert point.estimate.n == expected[key][0]
@@ -215,7 +216,7 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
                 version, {each: {"groundedness": (0.3 if low else 0.8) + index / 100} for index, each in enumerate(ids)}
             )
     drawn = shown(sqlite_log)
-    assert [panel.query_type for panel in drawn.panels] == ["c", "a", "b"]
+    assert [panel.group for panel in drawn.panels] == ["c", "a", "b"]
     assert drawn.panels[0].moved_at == MONDAY + 28
     said = trend_sentence(drawn)
     assert said.startswith("c fell in the week of 2 February, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
@@ -266,3 +267,42 @@ def test_days_of_the_year_before_carry_their_year(sqlite_log: GradedLog) -> None
         sqlite_log.say(version, {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)})
     said = trend_sentence(shown(sqlite_log))
     assert f"in the week of {(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY)):%-d %B} 2026" in said
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log: GradedLog, indexed: bool) -> None:
+    version = log.version()
+    tenants = [("acme", 5), ("globex", 3), (3, 2), ("3", 2), (True, 1), (None, 2)]
+    for number, (tenant, n) in enumerate(tenants):
+        ids = log.answers(n, day=MONDAY + 7 * (number % 2), metadata={"user": {"tenant": tenant}})
+        log.say_all(version, ids, groundedness=number / 10, quality=3)
+    log.say_all(version, log.answers(1, metadata={"user": {"tenant": "acme"}}), groundedness=1.0, quality=4)
+    if indexed:
+        index_metadata(log.store, "user.tenant")
+    for measure in MEASURES:
+        drawn = shown(log, measure=measure, by="metadata.user.tenant")
+        panels = {panel.group: panel for panel in drawn.panels}
+        assert {name: panel.n for name, panel in panels.items()} == {
+            "acme": 5,
+            "globex": 3,
+            "3": 4,
+            "true": 1,
+            "no value": 2,
+        }
+        assert panels["acme"].without_time == 1
+        for panel in drawn.panels:
+            assert [log.opened_by(point.where) for point in panel.points] == [p.estimate.n for p in panel.points]
+    assert shown(log, by="metadata.user.tenant").panels[0].points[0].estimate.value is not None
+    assert [each.words for each in shown(log, by="metadata.user.tenant").left_out] == ["1 without a time"]
+
+
+def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for number in range(25):
+        ids = sqlite_log.answers(1, day=MONDAY, metadata={"session": f"s{number}"})
+        sqlite_log.say_all(version, ids, groundedness=0.5)
+    drawn = shown(sqlite_log, by="metadata.session")
+    assert len(drawn.panels) == 20
+    assert [each.words for each in drawn.left_out] == ["5 with other values"]
+    with pytest.raises(BadInput, match="not 'mood'"):
+        shown(sqlite_log, by="mood")

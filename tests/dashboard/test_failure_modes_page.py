@@ -22,7 +22,10 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page: OpenPage, page_rows,
     save_mode(page_store, "outdated source", by=lead)
     assert "No answer has a failure mode yet." in shown(open_page("failure_modes"))
     flag = page_rows.flags["claims"]
-    app = press(press(open_page("item", flag=flag), "mode_0"), "mode_1")
+    app = open_page("item", flag=flag)
+    parts = [shown(app).index(words) for words in ("Why you see this", "Failure modes", "History (")]
+    assert parts == sorted(parts)
+    app = press(press(app, "mode_0"), "mode_1")
     again = open_page("item", flag=flag)
     chosen = [
         one.label for one in again.button if one.key and one.key.startswith("mode_") and one.proto.type == "primary"

@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 from app_pages import OpenPage, labels, markup, shown
 from graded_log import GradedLog
 from held_endpoint import HeldEndpoint
+from judgeboard.llm.recording_endpoint import failure
 from judgeboard.runs.jobs import held_key, recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import last_response_id
-from recording_endpoint import failure
 
 KEY = "sk-typed-on-the-page"
 
@@ -70,6 +70,16 @@ def test_a_trial_that_fails_says_why(page_store: Store, open_page, endpoint: Hel
     page = page.button(key="rejudge_try").click().run()
     assert "The trial failed:" in shown(page)
     assert "401" in shown(page)
+
+
+def test_the_name_is_asked_once(page_rows, open_page) -> None:
+    page = open_page("item", reviewer="", flag=page_rows.flags["claims"])
+    assert page.text_input(key="who_name").value == getpass.getuser()
+    page.switch_page("views/my_reviews.py").run()
+    assert "You have not reviewed any answers yet." in shown(page)
+    assert getpass.getuser() in [button.label for button in page.switch_page("views/queue.py").run().button]
+    page.button(key="queue_who").click().run()
+    assert page.text_input(key="who_name").value == getpass.getuser(), "the button asks again"
 
 
 def test_the_name_defaults_to_the_user_of_a_server_for_this_machine_alone(

@@ -1,10 +1,11 @@
 """The item page in every state, with what its keys do."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, markup, plain, press, shown
@@ -91,7 +92,7 @@ def test_every_key_is_on_one_button(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     keys = [button.proto.shortcut for button in page.button if button.proto.shortcut]
     assert sorted(keys) == sorted(set(keys))
-    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"QW", *"YNU", *"ZJKLH", *"VBXPI", "F2", "F9"}
+    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"QW", *"YNU", *"ZJKLH", *"VBXPI", "F2", "F7", "F9"}
 
 
 def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
@@ -112,17 +113,25 @@ def labels(page, *starts: str) -> list[str]:
 
 
 def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, open_page, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "implied_labels", None, "test")
     page = open_page("item", flag=page_rows.flags["claims"])
-    assert "Is there a problem? Y: hallucinated, N: grounded" in shown(page)
     page = press(page, "groundedD_")
     assert "N: grounded" not in shown(page), "a person's own grade implies nothing"
-    press(press(page, "groundedD_"), "dismiss_")
+    page = press(press(page, "groundedD_"), "dismiss_")
+    assert "This is asked once" in shown(page)
+    assert flag_of(page) == page_rows.flags["claims"], "nothing is stored before the answer"
+    press(page, "implied_True_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
     assert (review.decision, review.label, review.label_implied) == ("dismiss", "grounded", True)
     with sqlite_store.writing() as connection:
-        set_setting(connection, "implied_labels", False, "test")
-    assert "N: grounded" not in shown(open_page("item"))
+        connection.execute(update(FLAG).values(state="open"))
+    page = open_page("item", flag=page_rows.flags["claims"])
+    assert "Is there a problem? Y: hallucinated, N: grounded" in shown(page), "the answer is remembered"
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "implied_labels", (), "test")
+    assert "N: grounded" not in shown(open_page("item")), "a lead chooses for everybody"
 
 
 def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, sqlite_store: Store) -> None:
@@ -330,6 +339,40 @@ def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(page_rows, open_p
     label = "Refusal: nothing was retrieved"
     assert label in shown(open_page("item", response="refusal"))
     assert label not in shown(open_page("item", response="nothing-found"))
+
+
+def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    claims = (
+        Claim("Granite cools <slowly>.", ClaimStatus.SUPPORTED, answer_start=0, answer_end=39),
+        Claim("Basalt is older.", ClaimStatus.SUPPORTED, answer_start=40, answer_end=69),
+        Claim("Quartz is hard.", ClaimStatus.UNSUPPORTED),
+    )
+    verdict = Verdict(Status.OK, groundedness=0.61, quality=3, reasoning="One is right.", claims=claims)
+    with sqlite_store.writing() as connection:
+        for name, model, again in (("rag", "llama-4", verdict), ("second", "gpt-4o-mini", replace(verdict, quality=1))):
+            version = ensure_version(connection, JudgeVersion(name, "rag", model, {}, "Judge again."))
+            store_judgments(connection, version, None, [NewJudgment(page_rows.responses["claims"], 0, 0, again)])
+    page = open_page("item", response=page_rows.responses["claims"])
+    assert "jb-judgments" not in markup(page)
+    [table] = [body for body in bodies(press(page, "judgments_")) if 'class="jb-judgments"' in body]
+    lines = [line.split("<td>") for line in table.split("<tr>")[2:]]
+    rows = {plain(name): [plain(cell) for cell in cells] for name, *cells in lines}
+    assert re.findall('scope="col">([^<]+)', table) == ["rag v1, before", "rag v2", "second v2"]
+    assert rows["Groundednessdiffer"] == ["0.42", "0.61", "0.61"]
+    assert rows["Qualitydiffer"] == ["3 / 4", "3 / 4", "1 / 4"]
+    assert "<del>wrong.</del>" in table
+    assert "<ins>right.</ins>" in table
+    before, after, other = rows["Claims"]
+    assert "✗2Basalt is older than granite.now supported" in before
+    assert "✓2Basalt is older.was contradicted" in after
+    assert "∅3Quartz is hard.new" in after
+    assert "?3Basalt forms columnsdropped" in before
+    assert "Granite cools <slowly>.✓" in after, "a claim with the same status is not marked"
+    assert "new" not in other
+    press(page, "judgments_")
+    assert "jb-judgments" not in markup(page)
 
 
 def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(

@@ -36,6 +36,8 @@ def test_a_lead_sees_how_people_review_and_reassigns_their_queues(open_page, cas
     assert list(rows["Left"]) == [1, 2]
     assert list(rows["With gold"]) == ["0 % [0, 79], n = 1", "100 % [21, 100], n = 1"]
     assert list(rows["With others"]) == ["50 % [9, 91], n = 2"] * 2
+    assert "With self" not in rows, "nobody has repeated items"
+    assert table_rows(page, "Reviews agree")[0] == ["with gold labels (adjudicated)", "0 % [0, 79], n = 1"]
     assert table_rows(page, "Queue") == [["q", 2, 1]]
     [to] = [field for field in page.selectbox if field.label == "To"]
     assert to.options == ["Ada", "Lead", "Mara"]
@@ -48,13 +50,13 @@ def test_a_lead_sees_how_people_review_and_reassigns_their_queues(open_page, cas
 
 def test_my_reviews_shows_ones_own_progress_and_agreement(open_page, case: QueueCase) -> None:
     page = open_page("my_reviews")
-    assert table_rows(page, "Your reviews agree") == [
+    assert table_rows(page, "Reviews agree") == [
         ["with gold labels (adjudicated)", "100 % [21, 100], n = 1"],
         ["with other people", "50 % [9, 91], n = 2"],
     ]
     assert table_rows(page, "Queue") == [["q", 2, 1]]
     assert "95 % intervals" in shown(page)
-    assert "Your reviews agree" not in open_page("my_reviews", reviewer="Ada").dataframe
+    assert "Reviews agree" not in open_page("my_reviews", reviewer="Ada").dataframe
 
 
 def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case: QueueCase) -> None:

@@ -3,11 +3,11 @@
 import pytest
 
 from app_pages import OpenPage, charts, table_rows, texts
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.methods.suite_results import suite_result
 from judgeboard.methods.suite_run import run_suite
 from judgeboard.store.engine import Store
 from page_rows import PageRows
-from recording_endpoint import RecordingEndpoint, always, completion
 from suite_log import HOSTILE, fill_suites
 from suite_runs import suite
 
@@ -15,12 +15,6 @@ from suite_runs import suite
 @pytest.fixture
 def runs(page_rows: PageRows, sqlite_store: Store) -> list[int]:
     return fill_suites(sqlite_store)
-
-
-def test_without_a_run_the_page_names_the_command(open_page: OpenPage, page_rows: PageRows) -> None:
-    app = open_page("suites")
-    (said,) = texts(app, "jb-empty")
-    assert "judgeboard suite run" in said
 
 
 def test_the_newest_run_is_shown_against_the_one_before(open_page: OpenPage, runs: list[int]) -> None:

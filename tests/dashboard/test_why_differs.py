@@ -1,6 +1,7 @@
 """Why a person and the judge differ: one key on the item, pills on the Disagreement page, counted per judge version."""
 
 import pytest
+from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
 from app_pages import press, shown, table
@@ -9,6 +10,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
+from judgeboard.store.tables import REVIEW
 
 
 def why(app: AppTest) -> list[str]:
@@ -36,7 +38,8 @@ def test_the_reason_is_saved_with_the_verdict_that_was_seen(page_rows, open_page
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
     assert review.why_differs == "missed_support"
     with sqlite_store.reading() as connection:
-        assert review.judgment_seen_id == load_item(connection, page_rows.responses["claims"]).currents[0].id
+        seen = connection.execute(select(REVIEW.c.judgment_seen_id)).scalar_one()
+        assert seen == load_item(connection, page_rows.responses["claims"]).currents[0].id
     assert "Why they differ: Judge missed support" in shown(open_page("item", response=page_rows.responses["claims"]))
 
 
@@ -62,7 +65,7 @@ def test_the_disagreement_page_asks_who_graded_and_counts(graded, open_page, sql
     [pills] = [one for one in page.get("button_group") if one.label == "Why they differ"]
     pills.set_value(WhyDiffers.PARTIAL_SUPPORT).run()
     new, old = reviews(sqlite_store, graded)
-    assert (new.why_differs, new.groundedness, new.replaces, old.stands) == ("partial_support", 1.0, old.id, False)
+    assert (new.why_differs, new.groundedness, old.stands) == ("partial_support", 1.0, False)
     again = open_page("disagreement")
     assert "Partial support" in shown(again)
     counts = table(again, "Judge version")

@@ -30,7 +30,7 @@ def judged(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 def weekly(store: Store) -> dict[str, Panel]:
     with store.reading() as connection:
-        return {panel.query_type: panel for panel in trend(connection, judge="lexical").panels}
+        return {panel.group: panel for panel in trend(connection, judge="lexical").panels}
 
 
 def bounds(point: Point) -> tuple[float, float]:

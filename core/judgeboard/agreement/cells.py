@@ -41,7 +41,8 @@ class Cell:
     - ``standin``: judge version ``first``, tested as a replacement of person ``second``.
     - ``shown``: answers on which people differed from judge version ``first`` before they saw its judgment.
 
-    ``by`` and ``slice`` narrow the cell to one slice of a field. Raises BadInput if a value is unknown.
+    ``by`` and ``slice`` narrow the cell to one slice of a field. Without ``implied_labels``, labels that a decision
+    implies count as not given. Raises BadInput if a value is unknown.
     """
 
     grade: GradeName
@@ -55,6 +56,7 @@ class Cell:
     human: Human = "gold"
     by: By | None = None
     slice: str | None = None
+    implied_labels: bool = True
 
     def __post_init__(self) -> None:
         if self.grade not in GRADES:
@@ -100,6 +102,7 @@ def cell_words(connection: Connection, cell: Cell) -> str:
     Raises NotFound if there is no such judge version.
     """
     words = f"{cell.grade} · {_rater_words(connection, cell)}"
+    words = words if cell.implied_labels else f"{words}, without implied labels"
     return words if cell.by is None else f"{words}, {cell.by.replace('_', ' ')} {cell.slice}"
 
 
@@ -141,7 +144,8 @@ def _tenth_words(name: str) -> str:
 
 
 def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
-    pairs = PairSource.open(connection, cell.reviewer_id, cell.human).pairs(cell.first, cell.grade)
+    source = PairSource.open(connection, cell.reviewer_id, cell.human, implied_labels=cell.implied_labels)
+    pairs = source.pairs(cell.first, cell.grade)
     inside = np.ones(pairs.n, dtype=np.bool_)
     names = cell_names(cell.grade)
     for name, values in ((cell.people, pairs.people), (cell.judge, pairs.judge)):
@@ -157,7 +161,8 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
     if cell.raters == "shown":
         grades = before_and_after(connection, cell.first, cell.grade)
         return grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
-    source = AnswerRatings(connection, cell.grade)
+    pairs = PairSource.open(connection, implied_labels=cell.implied_labels)
+    source = AnswerRatings(connection, cell.grade, source=pairs)
     names = reviewer_names(connection)
     if cell.raters == "judges":
         ids = (version.id for version in list_versions(connection)) if cell.first == ALL else (cell.first, cell.second)

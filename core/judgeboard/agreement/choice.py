@@ -16,7 +16,7 @@ from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.both_orders import UNUSABLE_AS, UnusableAs
 from judgeboard.stats.ratings import HUMANS, Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, metadata_field, metadata_path
-from judgeboard.store.metadata import metadata_of, shown_value
+from judgeboard.store.metadata import NO_VALUE, metadata_of, shown_value
 from judgeboard.store.preferences import pair_facts
 from judgeboard.store.response_pages import answer_lengths, response_facts, rules_of
 from judgeboard.store.statements import TextColumn
@@ -124,7 +124,7 @@ def sliced_by(by: By) -> str:
 LENGTH_BANDS = (200, 500, 1_000, 2_000)
 """Upper ends of the bands of length, in characters of the answer."""
 
-NO_TIME, NO_RULE, FORGOTTEN, NO_VALUE, OTHER_VALUES = "no time", "no rule", "forgotten", "no value", "other values"
+NO_TIME, NO_RULE, FORGOTTEN, OTHER_VALUES = "no time", "no rule", "forgotten", "other values"
 _MOST_VALUES = 50  # values of a metadata field that are slices of their own
 
 _BANDS = (

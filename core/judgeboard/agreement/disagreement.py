@@ -114,6 +114,7 @@ def disagreement_page(
     cell: tuple[int, int] | None = None,
     offset: int = 0,
     limit: int = 50,
+    implied_labels: bool = True,
     source: PairSource | None = None,
 ) -> DisagreementPage:
     """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
@@ -121,9 +122,9 @@ def disagreement_page(
     With ``reviewer_id`` only this person's grades count. ``metadata`` is a field and its value as `value_text` writes
     it. ``direction`` selects answers that the judge grades higher
     (``too_kind``) or lower than people, ``cell`` those in a (row, column) of the picture, even if they do not differ.
-    ``source`` is `PairSource.open` for this reviewer, if loaded already.
+    ``source`` is `PairSource.open` for this reviewer and ``implied_labels``, if loaded already.
     """
-    source = source or PairSource.open(connection, reviewer_id)
+    source = source or PairSource.open(connection, reviewer_id, implied_labels=implied_labels)
     rules = rules_in_force(connection)
     gap = {"label": 1.0, "groundedness": rules.thresholds.disagree_groundedness}.get(
         grade, rules.thresholds.disagree_quality

@@ -1,4 +1,4 @@
-"""Agreement of people on each field of a label schema, with the statistic of its scale."""
+"""Agreement on each field of a label schema, with the statistic of its scale: people, and judges with people."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,14 +9,17 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import AgreementChoice
-from judgeboard.agreement.ratings import item_ratings
-from judgeboard.agreement.result import Statistics, of_raters
+from judgeboard.agreement.ratings import RESAMPLED, item_ratings
+from judgeboard.agreement.result import Statistics, of_raters, with_accuracy
 from judgeboard.formats.label_schema import FieldType, SchemaField
-from judgeboard.stats.arrays import AnyArray
+from judgeboard.stats.arrays import AnyArray, grouping
+from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import Scale
 from judgeboard.stats.sets_and_spans import ranking_agreement, set_alpha, span_f1
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import FieldReview, field_reviews, rated_texts, schema_named
 from judgeboard.store.reviewers import reviewer_names
+from judgeboard.store.verdicts import current_verdicts
 
 _WORD = re.compile(r"\S+")
 Values = Mapping[int, Mapping[int, Any]]
@@ -27,7 +30,8 @@ Values = Mapping[int, Mapping[int, Any]]
 class FieldAgreement:
     """Agreement of people on a field; ``n`` answers have values of two people or more.
 
-    ``options`` has alpha of each option alone, where several may be chosen.
+    ``options`` has alpha of each option alone, where several may be chosen. ``judges`` compares each judge version that
+    scored the field with every person's value, by title.
     """
 
     field: str
@@ -35,15 +39,18 @@ class FieldAgreement:
     n: int
     statistics: Statistics
     options: Statistics
+    judges: Mapping[str, Statistics]
 
 
 def field_agreement(connection: Connection, schema: str) -> list[FieldAgreement]:
-    """Return the agreement of people on each field of a label schema, over the reviews of all versions of its name.
+    """Return the agreement on each field of a label schema, over the reviews of all versions of its name.
 
     The fields are those of ``schema`` ("support v2", or a name for its newest version). Each person's latest review of
     an answer counts, without adjudications and without reviews after the reveal. A field of several categories has
     alpha with the MASI distance of sets, spans have F1 by character and alpha by word, rankings Kendall's tau-b; the
-    other fields have the statistics of single grades. Texts have none. Raises NotFound if there is no such schema.
+    other fields have the statistics of single grades. Texts have none. A judge made of the schema (`rubric_of`) is
+    compared with people on the fields that it scored, without the answers that its prompt shows as examples.
+    Raises NotFound if there is no such schema.
     """
     stored = schema_named(connection, schema)
     reviews = field_reviews(connection, stored.schema)
@@ -67,6 +74,7 @@ def _of_field(
     of_items = np.array([groups[each] for each in ids], dtype=np.int64)
     items = [list(values[each].values()) for each in ids]
     options: Statistics = {}
+    judges: dict[str, Statistics] = {}
     if field.many:
         statistics = {"set_alpha": set_alpha([[frozenset(each) for each in sets] for sets in items], of_items)}
         for option in field.values:
@@ -83,8 +91,37 @@ def _of_field(
         items = [item for item, is_known in zip(items, known, strict=True) if is_known]
         statistics = {"ranking_tau": ranking_agreement(items, [each for each in lengths if each], of_items[known])}
     else:
-        statistics = _single(_scale(field, values), values, groups, names)
-    return FieldAgreement(field.name, field.type, len(ids), statistics, options)
+        scale = _scale(field, values)
+        statistics = _single(scale, values, groups, names)
+        judges = _judges(connection, field, scale, values, groups)
+    return FieldAgreement(field.name, field.type, len(ids), statistics, options, judges)
+
+
+def _judges(
+    connection: Connection, field: SchemaField, scale: Scale, values: Values, groups: Mapping[int, int]
+) -> dict[str, Statistics]:
+    """Return the agreement of each judge version with people; each person's value of an answer is a row."""
+    if not field.numbered:
+        return {}
+    judged = current_verdicts(connection, field.name, of_reviewed=True)
+    by_version: dict[int, list[tuple[Any, Any, int]]] = {}
+    for version, item, score in zip(
+        judged.version_ids.tolist(), judged.response_ids.tolist(), judged.grades.scores.tolist(), strict=True
+    ):
+        value = field.numbered.get(score)
+        if value is not None:
+            rows = by_version.setdefault(version, [])
+            rows += [(value, given, groups[item]) for given in values.get(item, {}).values()]
+    _, group = RESAMPLED["responses"]
+    statistics = {}
+    for version, rows in by_version.items():
+        if rows:
+            judge, people, of_rows = (np.array(column) for column in zip(*rows, strict=True))
+            grouped = grouping(of_rows, len(rows), row="grade", group=group)
+            statistics[get_version(connection, version).title] = with_accuracy(
+                pair_statistics(judge, people, scale, grouped)
+            )
+    return statistics
 
 
 def _scale(field: SchemaField, values: Values) -> Scale:

@@ -147,10 +147,11 @@ def every_judge(
 
 
 def stand_in_test(
-    connection: Connection, version: StoredVersion, grade: str, epsilon: float
+    connection: Connection, version: StoredVersion, grade: str, epsilon: float, *, implied_labels: bool = True
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test of a judge version on the answers that people graded."""
-    source = AnswerRatings(connection, grade)
+    pairs = PairSource.open(connection, grade=grade, implied_labels=implied_labels)
+    source = AnswerRatings(connection, grade, source=pairs)
     people = source.people()
     return alternative_annotator_test(source.judge_on(version, people.ids), people.ratings, epsilon)
 

@@ -129,6 +129,7 @@ def agreement_page(
         human=source.human,
         by=by,
         reviewer_id=source.reviewer_id,
+        implied_labels=source.implied_labels,
     )
     if chosen is None:
         notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))

@@ -130,11 +130,14 @@ class PairSource:
         reviewer_id: int | None = None,
         human: Human = "gold",
         dimension: Scale | None = None,
+        *,
+        implied_labels: bool = True,
     ) -> None:
         self.graded = graded
         self.cut = cut
         self.reviewer_id = reviewer_id
         self.human = human
+        self.implied_labels = implied_labels
         self._scales = SCALES if dimension is None else {dimension.grade: dimension}
         self._people: dict[str, PeopleValues] = {}
         self._pairs: dict[tuple[int, str], AnswerPairs] = {}
@@ -152,7 +155,8 @@ class PairSource:
         """Load all three grades, or the rubric dimension that ``grade`` names: `BadInput` if it has several scales."""
         scale = None if grade is None or grade in GRADES else _scale_of(connection, grade)
         graded = load_graded(connection, None if scale is None else scale.grade, implied_labels=implied_labels)
-        return cls(graded, thresholds(connection).low_groundedness, reviewer_id, human, scale)
+        cut = thresholds(connection).low_groundedness
+        return cls(graded, cut, reviewer_id, human, scale, implied_labels=implied_labels)
 
     def people(self, grade: str) -> PeopleValues:
         """Return one value per answer with this grade."""

@@ -62,7 +62,7 @@ def adjudicate_command(
     who = options.reviewer(store)
     if decision is not None and item_id is not None:
         final_grade = given_grade(grade | {"note": reason}, schema_of_item(store, item_id))
-        adjudicated = adjudicate(
+        review_id = adjudicate(
             store,
             item_id,
             by=who,
@@ -70,7 +70,7 @@ def adjudicate_command(
             grade=final_grade,
             request_key=f"cli:{secrets.token_urlsafe(16)}",
         )
-        result = {"review": adjudicated.review_id, "item": item_id, "state": "adjudicated"}
+        result = {"review": review_id, "item": item_id, "state": "adjudicated"}
         options.show(result, [f"Item {item_id} is adjudicated."])
         return
     with store.reading() as connection:

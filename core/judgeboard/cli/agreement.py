@@ -86,7 +86,7 @@ from judgeboard.errors import BadInput
 @click.option(
     "--schema",
     metavar="NAME",
-    help="Measure how far people agree on each field of this label schema, and nothing else.",
+    help="Measure each field of this label schema, and nothing else: people, and judges made of it with people.",
 )
 @click.option(
     "--report",

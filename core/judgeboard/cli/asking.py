@@ -81,6 +81,11 @@ few_shot_options: Callable[[F], F] = decorator(
         type=FILE,
         help="Rubric for the rubric judge: a YAML file with dimensions, levels, weights and examples.",
     ),
+    click.option(
+        "--schema",
+        metavar="NAME",
+        help="Label schema for the rubric judge: it fills in the fields with a scale, one category or yes/no.",
+    ),
     click.option("--judge-file", type=FILE, help="Domain and examples for the rag judge: a YAML file."),
     click.option(
         "--examples-from-reviews",
@@ -240,17 +245,25 @@ def given_grade(options: Mapping[str, Any], schema: "LabelSchema | None" = None)
     return schema.grade(values, grade)
 
 
-def reviewed_examples(kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the judge options for ``--examples-from-reviews``: the examples, and for a rubric judge the rubric."""
-    from judgeboard.judges.rubric_file import default_rubric, read_rubric
+def read_few_shot(kind: str, chosen: dict[str, Any]) -> None:
+    """Put what ``--schema`` and ``--examples-from-reviews`` name into the options of a judge."""
+    from judgeboard.judges.rubric_file import default_rubric, read_rubric, rubric_of
     from judgeboard.store.grades import examples_from_reviews
+    from judgeboard.store.label_schemas import schema_named
 
-    more: dict[str, Any] = {}
-    if kind == "rubric":
-        more["rubric"] = read_rubric(chosen["rubric"]) if chosen.get("rubric") else default_rubric()
-    dimensions = more["rubric"].weights if more else None
+    schema, count = chosen.pop("schema"), chosen.pop("examples_from_reviews")
+    if schema is not None and chosen["rubric"] is not None:
+        raise BadInput("--schema and --rubric both name what to score: remove one")
+    if schema is None and not count:
+        return
     with open_store().reading() as connection:
-        return more | {"examples": examples_from_reviews(connection, count, dimensions=dimensions)}
+        if schema is not None:
+            chosen["rubric"] = rubric_of(schema_named(connection, schema).schema)
+        elif kind == "rubric":
+            chosen["rubric"] = read_rubric(chosen["rubric"]) if chosen["rubric"] else default_rubric()
+        if count:
+            dimensions = chosen["rubric"].weights if kind == "rubric" else None
+            chosen["examples"] = examples_from_reviews(connection, count, dimensions=dimensions)
 
 
 def chosen_generator(chosen: dict[str, Any]) -> "Generator":

@@ -14,7 +14,7 @@ from judgeboard.formats.files import FORMATS
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
     *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
-    *("failure_modes", "label_schemas"),
+    *("failure_modes", "issues", "label_schemas"),
 )
 
 

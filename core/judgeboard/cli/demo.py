@@ -143,17 +143,21 @@ def _run_suites(store: "Store", folder: Path) -> int:
 
 def _review_queue(store: "Store", folder: Path) -> int:
     """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
-    from judgeboard.people.roster import ensure_reviewer
+    from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
+    from judgeboard.people.roster import change_settings, ensure_reviewer
     from judgeboard.reviews.failure_modes import save_mode
+    from judgeboard.reviews.issues import save_issue
     from judgeboard.reviews.leases import take_item
     from judgeboard.reviews.queue_decisions import decide_item
     from judgeboard.reviews.queues import QueueRules, create_queue
     from judgeboard.store.filters import RowFilter
+    from judgeboard.store.issues import Issue
     from judgeboard.store.queue_items import unfinished_items
     from judgeboard.store.queues import find_queue
     from judgeboard.store.responses import responses_named
 
     rows = _rows(folder / "queue_reviews.jsonl.gz")
+    change_settings(store, {"implied_labels": (LOW_GROUNDEDNESS,)}, ACTOR)
     save_mode(store, FAILURE_MODE, "States something that no passage supports", key="U", by=ACTOR)
     with store.reading() as connection:
         queue = find_queue(connection, QUEUE)
@@ -161,6 +165,9 @@ def _review_queue(store: "Store", folder: Path) -> int:
         where = RowFilter(query_types=("complex",), sources=(SOURCE,))
         rules = QueueRules(QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=())
         queue = create_queue(store, rules, by=ACTOR).queue
+        flagged = RowFilter(query_types=("complex",), rules=("low_groundedness",))
+        about = "Since the week of 12 October, most of these answers state what their passages do not."
+        save_issue(store, Issue("Complex answers are not grounded", flagged, about), by=ACTOR)
     with store.reading() as connection:
         named = responses_named(connection, {row["response_id"] for row in rows})
         ids = {name: each.id for name, matches in named.items() for each in matches if each.source == SOURCE}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options
+from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_options
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
@@ -115,9 +115,7 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
 @click.option("--judge", "kind", required=True, metavar="KIND", help="Kind of judge: rag, lexical, …")
 @stored_judge_options
 @options.json_and_database
-def judge(
-    kinds: str | None, kind: str, examples_from_reviews: int | None, max_cost: float | None, **chosen: Any
-) -> int:
+def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -> int:
     """Judge the control answers, and their originals if this judge has not judged them yet.
 
     Use the options of your `judgeboard judge` command to get the same judge version. To continue an interrupted run,
@@ -127,8 +125,7 @@ def judge(
     from judgeboard.methods.control_answers import judge_control_answers
     from judgeboard.runs.judging import make_judge
 
-    if examples_from_reviews:
-        chosen |= reviewed_examples(kind, examples_from_reviews, chosen)
+    read_few_shot(kind, chosen)
     asked_judge = make_judge(kind, **chosen)
     store = options.open_store()
     with run_options(chosen["concurrency"], max_cost) as how:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options, warned
+from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_options, warned
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 @options.json_and_database
 def judge_command(
     kind: str | None,
-    examples_from_reviews: int | None,
     where: RowFilter,
     rejudge: str | None,
     limit: int | None,
@@ -78,8 +77,7 @@ def judge_command(
     kind = kind or "rag"
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
-    if examples_from_reviews:
-        chosen |= reviewed_examples(kind, examples_from_reviews, chosen)
+    read_few_shot(kind, chosen)
     judges = _jury_judges(kind, jury, chosen) if jury else [make_judge(kind, **chosen)]
     store = options.open_store()
     warnings = warned(selection_warning(store, judge.version.model, where) for judge in judges)

@@ -18,7 +18,8 @@ from judgeboard.reviews.presets import PRESETS
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.reviews.queues import CreatedQueue, QueueProgress
+    from judgeboard.reviews.queues import QueueProgress
+    from judgeboard.store.queue_filling import CreatedQueue
     from judgeboard.store.reviewers import Reviewer
 
 
@@ -124,6 +125,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Answers with gold labels, the same for everybody; reviewers see the gold label after each review.",
 )
+@click.option(
+    "--implied-labels/--no-implied-labels",
+    default=None,
+    help="Whether confirm stores the label hallucinated and dismiss the label grounded where a review gives no label "
+    "(default: as the setting `implied_labels` says).",
+)
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
 @click.option(
     "--seed",
@@ -192,6 +199,9 @@ def create(
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people]}
     options.show({"queue": name} | counts | names, _created_lines(created, people))
+    if created.joined:
+        others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
+        options.suggest("queue", "show" if others else "next", created.queue.name)
 
 
 def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterator[str]:
@@ -207,8 +217,6 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
             "This queue is open to everybody: an item is hidden from its reviewer only during the lease. "
             "Use --assign to hide it from the start."
         )
-    others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
-    yield f"judgeboard queue {'show' if others else 'next'} {shlex.quote(queue.name)}"
 
 
 @click.command("close", epilog=options.example("judgeboard queue close legal"))

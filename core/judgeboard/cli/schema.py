@@ -25,7 +25,10 @@ def schema_command() -> None:
 @click.argument("file", type=options.FILE)
 @options.json_and_database
 def add(file: Path) -> None:
-    """Store the schema of FILE. Another content under the same name gets the next version number."""
+    """Store the schema of FILE. Another content under the same name gets the next version number.
+
+    FILE may also be a rubric: its dimensions become required scales with the words of their levels.
+    """
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.reviews.label_schemas import add_schema
 

@@ -116,7 +116,7 @@ class Thresholds:
         0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
     )
     excuse_refusals: bool = True
-    implied_labels: bool = True
+    implied_labels: tuple[str, ...] | None = None
     random_seed: str = "judgeboard"
     always_review: tuple[str, ...] = ()
 
@@ -128,14 +128,17 @@ class Thresholds:
                     raise ValueError(f"{each.name} must be a number from {low:g} to {high:g}, not {value!r}")
                 if not low <= value <= high:
                     raise ValueError(f"{each.name} must lie from {low:g} to {high:g}, not {number_words(value)}")
-        for name in ("excuse_refusals", "implied_labels"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
+        if not isinstance(self.excuse_refusals, bool):
+            raise ValueError(f"excuse_refusals must be true or false, not {self.excuse_refusals!r}")
         if not isinstance(self.random_seed, str):
             raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
-        if isinstance(self.always_review, str) or not all(isinstance(each, str) for each in self.always_review):
-            raise ValueError(f"always_review must be a list of query types, not {self.always_review!r}")
-        object.__setattr__(self, "always_review", tuple(self.always_review))
+        for name, things in (("always_review", "query types"), ("implied_labels", "rules")):
+            texts = getattr(self, name)
+            if texts is None and name == "implied_labels":
+                continue
+            if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
+                raise ValueError(f"{name} must be a list of {things}, not {texts!r}")
+            object.__setattr__(self, name, tuple(texts))
 
 
 THRESHOLDS: tuple[str, ...] = tuple(each.name for each in fields(Thresholds))

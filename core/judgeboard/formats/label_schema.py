@@ -23,7 +23,6 @@ TAKEN_KEYS = {"label": "QW", "groundedness": "ASDFG"}
 """The keys of the parts of the built-in grade, which its schema cannot give to options."""
 
 MOST_FIELDS, MOST_OPTIONS, MOST_SPANS = 40, 50, 500
-LONGEST_TEXT = 20_000  # characters of a text field
 LONGEST_SCHEMA = 200_000  # characters of a schema as JSON
 _NAME = re.compile(r"[^\W_][\w -]{0,59}")
 
@@ -38,6 +37,11 @@ class FieldType(StrEnum):
     TEXT = "text"
     SPANS = "spans"
     RANKING = "ranking"
+
+
+def written_scale(levels: Sequence[int]) -> str:
+    """Return the scale of consecutive levels as it is stored: "1-5", "-1..1"."""
+    return f"{levels[0]}{'..' if levels[0] < 0 else '-'}{levels[-1]}"
 
 
 def _name(name: str) -> str:
@@ -133,8 +137,17 @@ class SchemaField:
     @property
     def scale(self) -> str:
         """The scale of its scores as it is stored: "1-5"."""
-        low, high = self.levels[0][0], self.levels[-1][0]
-        return f"{low}..{high}" if low < 0 else f"{low}-{high}"
+        return written_scale(self.values)
+
+    @property
+    def numbered(self) -> dict[int, Any]:
+        """The value behind each number that a judge gives: a level stands for itself, other values count from 1.
+
+        Empty if a judge gives no numbers for the field.
+        """
+        if self.many or self.type is FieldType.SPANS:
+            return {}
+        return {value if self.levels else place: value for place, value in enumerate(self.values, start=1)}
 
     def checked(self, value: Any) -> Any:
         """Return a value as it is stored, None for an empty one; raise BadInput if it does not fit."""
@@ -142,7 +155,7 @@ class SchemaField:
             return None
         try:
             return _CHECKS[self.type](self, value)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise BadInput(f"{self.name}: {error}") from None
 
     def from_text(self, text: str) -> Any:
@@ -224,8 +237,6 @@ def _number(field: SchemaField, value: Any) -> float:
 def _text(_: SchemaField, value: Any) -> str | None:
     if not isinstance(value, str):
         raise ValueError(f"must be a text, not {_shown(value)}")
-    if len(value) > LONGEST_TEXT:
-        raise ValueError(f"must have at most {LONGEST_TEXT:,} characters")
     if reason := unstorable(value):
         raise ValueError(f"cannot be stored: {reason}")
     return value.strip() or None
@@ -404,7 +415,11 @@ def stored_schema(name: str, content: list[Any]) -> LabelSchema:
 
 
 def schema_from(file: YamlFile) -> LabelSchema:
-    """Return the schema of a file; BadInput names file, line and field."""
+    """Return the schema of a file; BadInput names file, line and field.
+
+    A rubric is a schema too: each dimension becomes a required scale with the words of its levels.
+    """
+    file = _of_rubric(file)
     schema = file.read(LabelSchema)
     known: dict[str, SchemaField] = {}
     keys = {key for field in schema.fields for key in TAKEN_KEYS.get(field.name, "")}
@@ -416,6 +431,20 @@ def schema_from(file: YamlFile) -> LabelSchema:
     if len(json.dumps(_as_json(schema))) > LONGEST_SCHEMA:
         raise file.fail("the schema is too long")
     return schema
+
+
+def _of_rubric(file: YamlFile) -> YamlFile:
+    """Return the file of a rubric as that of a schema, any other file as it is."""
+    dimensions = file.content.get("dimensions") if isinstance(file.content, dict) else None
+    if not isinstance(dimensions, list) or not all(isinstance(each, dict) for each in dimensions):
+        return file
+    scales = [
+        {"name": each.get("name"), "help": each.get("description"), "levels": each.get("levels")}
+        | {"type": "scale", "required": True}
+        for each in dimensions
+    ]
+    lines = {("fields", *keys[1:]) if keys[:1] == ("dimensions",) else keys: line for keys, line in file.lines.items()}
+    return YamlFile(file.name, {"name": file.content.get("name", "rubric"), "fields": scales}, lines)
 
 
 def _problems_beside(

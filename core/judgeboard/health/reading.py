@@ -144,10 +144,8 @@ def _numbers(grade: GradeName, values: AnyArray) -> FloatArray:
 def _with_facts(
     connection: Connection, response_ids: IntArray, groups: IntArray, judge: FloatArray, people: FloatArray
 ) -> GradedAnswers:
-    facts = health.answer_facts(connection, response_ids)
-    names, models = np.unique(np.array(facts.models, dtype=object).astype(str), return_inverse=True)
-    written_by = models.astype(np.int64), tuple(str(name) for name in names)
-    return GradedAnswers(judge, people, np.array(facts.lengths), groups, *written_by)
+    lengths, models = health.answer_facts(connection, response_ids)
+    return GradedAnswers(judge, people, lengths, groups, models.codes, models.names)
 
 
 def _pairs(version: StoredVersion, verdicts: list[BothOrders]) -> Mapping[str, OrderVerdicts]:

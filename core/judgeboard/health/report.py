@@ -48,7 +48,10 @@ CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
 )
 """Name to check, in the order of command and page. A new check is a file and a line here."""
 
-EMPTY = ("No judgments yet.", "To judge without a model: `judgeboard judge --judge lexical`")
+EMPTY = (
+    "This page checks a judge for typical faults, such as position bias, or one score for nearly all answers.",
+    "No judgments yet. To judge without a model: `judgeboard judge --judge lexical`",
+)
 MOST_SHOWN = 20  # answers per check in the list of answers that show a fault
 
 # Titles that differ from the name of the check.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import Connection
 
@@ -111,18 +111,6 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
             version = recorded_version(connection, judge, now)
             store_recorded(connection, version, self, comparisons, rows, now)
         return rows.stored()
-
-    def as_row(self, record: ImportedComparison) -> dict[str, Any]:
-        """Return the main values of a comparison."""
-        return {
-            "pair_id": record.pair_id,
-            "source": record.source,
-            "judge": record.judge.name,
-            "order": record.comparison.shown,
-            "verdict": dict(record.comparison.preferences) or None,
-            "status": record.comparison.record.status,
-            "raw": record.comparison.record.raw,
-        }
 
 
 def _ask(cells: Cells) -> int:

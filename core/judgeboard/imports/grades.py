@@ -1,14 +1,13 @@
 """People's grades of responses, and their preferences between the answers of pairs."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import (
-    OVERALL,
     GivenPreference,
     Grade,
     ImportedGrade,
@@ -19,10 +18,10 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
-from judgeboard.imports.pairs import aspects_as_row, aspects_in, shown_word
-from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
+from judgeboard.imports.pairs import aspects_in, shown_word
+from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
 from judgeboard.store.failure_modes import ensure_modes
-from judgeboard.store.grades import NOT_IMPORTED, GradeOf, insert_grades
+from judgeboard.store.grades import GradeOf, insert_grades
 from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
 from judgeboard.store.preferences import PreferenceOf, store_preferences
@@ -143,31 +142,6 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         stored.new += new
         stored.unchanged -= new
         return stored
-
-    def as_row(self, record: ImportedGrade | ImportedPreference) -> dict[str, Any]:
-        """Return the main values of a grade or preference."""
-        if isinstance(record, ImportedGrade):
-            grade = {name: value for name, value in asdict(record.grade).items() if name not in NOT_IMPORTED}
-            return {
-                "response_id": record.response_id,
-                "annotator": record.annotator,
-                "source": record.source,
-                **grade,
-                **({"failure_modes": list(record.grade.modes)} if record.grade.modes else {}),
-                **scores_as_row("aspects", record.scores),
-                **({"label_schema": record.schema, "fields": dict(record.fields)} if record.schema else {}),
-            }
-        preference, overall = record.preference, record.preference.aspects.get(OVERALL)
-        return {
-            "pair_id": record.pair_id,
-            "annotator": preference.annotator,
-            "source": record.source,
-            "shown": preference.shown,
-            "aspects": aspects_as_row(preference.aspects),
-            "preference": overall.preference if overall and overall.value is not None else None,
-            "scale": next((one.scale for one in preference.aspects.values() if one.scale), None),
-            "note": preference.note,
-        }
 
     def _of_pair(self, cells: Cells) -> ImportedPreference:
         pair_id, annotator = cells.required_name("pair_id", MAX_ID), cells.required_name("annotator")

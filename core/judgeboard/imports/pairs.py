@@ -98,11 +98,6 @@ def aspects_in(
     return aspects
 
 
-def aspects_as_row(aspects: Mapping[str, AspectPreference]) -> dict[str, Any]:
-    """Return the preferences by aspect as `aspects_in` reads them."""
-    return {aspect: one.preference if one.value is None else one.value for aspect, one in aspects.items()}
-
-
 def shown_word(field: str, value: Any) -> Shown | None:
     """Return the order of a word: ab or ba, in any case, None for None."""
     if value is None:
@@ -262,14 +257,6 @@ class PairImport(RecordedImport[ImportedPair]):
         super().finish(connection, now)
         return len(late)
 
-    def as_row(self, record: ImportedPair) -> dict[str, Any]:
-        """Return the main values of a pair; of people, who and their preferences."""
-        verdicts = {f"verdict_order_{shown}": dict(verdict) for shown, verdict in record.verdicts.items()}
-        human = [
-            {"annotator": one.annotator, "shown": one.shown, **aspects_as_row(one.aspects)} for one in record.people
-        ]
-        return {**pair_as_row(record.pair), "judge": record.judge, **verdicts, "human": human}
-
     def _store_verdicts(
         self,
         connection: Connection,
@@ -363,9 +350,3 @@ def import_pairs(
             first.setdefault(pair_id, index)
     rows.new |= {first[pair_id] for pair_id in result.new}
     return result.ids
-
-
-def pair_as_row(pair: Pair) -> dict[str, Any]:
-    """Return the main values of a pair."""
-    names = ("source", "external_id", "question", "options", "answer_a", "answer_b", "query_type", "reference", "gold")
-    return {name: getattr(pair, name) for name in names if getattr(pair, name) is not None}

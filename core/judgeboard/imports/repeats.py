@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import Connection
 
@@ -101,9 +101,9 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         rows = RowOutcomes(len(records))
         responses = [record.response for record in records]
         stored = store_responses(connection, responses, self.batch_id, now)
-        for clash in stored.differing:
-            reason = f"{clash.external_id!r} is stored with other content"
-            rows.refuse(clash.index, "external_id", reason, differs=True)
+        for index in stored.differing:
+            reason = f"{responses[index].external_id!r} is stored with other content"
+            rows.refuse(index, "external_id", reason, differs=True)
         known = find_responses(connection, [key_of(response) for response in responses])
         new = set(stored.new)
         by_judge: dict[tuple[str, str, str], dict[int, int]] = {}
@@ -126,20 +126,6 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             if judgments:
                 store_judgments(connection, version, self.run(connection, version, now), judgments, now)
         return rows.stored()
-
-    def as_row(self, record: ImportedRepeats) -> dict[str, Any]:
-        """Return the main values of repeats."""
-        response = record.response
-        return {
-            "source": response.source,
-            "external_id": response.external_id,
-            "question": response.query,
-            "answer": response.answer,
-            "judge": record.judge,
-            "rubric": record.rubric,
-            "scale": record.scale,
-            "scores": list(record.scores),
-        }
 
 
 def _new_judgments(

@@ -107,28 +107,14 @@ class ResponseImport(ImportKind[Response]):
         """Store responses that are new, and feedback that is new on known ones."""
         stored = store_responses(connection, records, self.batch_id, now)
         result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
-        kept = find_contents(connection, [key_of(records[row.index]) for row in stored.differing])
-        for row in stored.differing:
-            record = records[row.index]
+        kept = find_contents(connection, [key_of(records[index]) for index in stored.differing])
+        for index in stored.differing:
+            record = records[index]
             other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []
-            reason = f"{row.external_id!r} is stored with other content"
+            reason = f"{record.external_id!r} is stored with other content"
             reason += f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}" if other else ""
-            result.problems.append(Problem(row.index, "id", reason, differs=True))
+            result.problems.append(Problem(index, "id", reason, differs=True))
         return result
-
-    def as_row(self, record: Response) -> dict[str, Any]:
-        """Return the main values of a response."""
-        return {
-            "source": record.source,
-            "external_id": record.external_id,
-            "query": record.query,
-            "context": record.passages,
-            "answer": record.answer,
-            "query_type": record.query_type,
-            "asked_at": None if record.asked_at is None else record.asked_at.isoformat(),
-            "metadata": record.metadata,
-            "feedback": [{one.kind.value: one.value, "user": one.user} for one in record.feedback],
-        }
 
     def _free_id(self, response: Response) -> str:
         """Return the hash, or hash-k for the k-th equal row; k is found by doubling and halving, not by counting."""

@@ -11,7 +11,7 @@ from judgeboard.domain import OVERALL, Pair, Preference, Shown, Status, StepReco
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, Cells, ColumnNames, Unusable, raw_text
 from judgeboard.imports.kinds import RowOutcomes, Stored
-from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_as_row, pair_in, preference_word
+from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.store.comparisons import (
     NewComparison,
@@ -105,10 +105,6 @@ class SampleImport(RecordedImport[ImportedSamples]):
             comparisons = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}
             store_recorded(connection, version, self, comparisons, rows, now)
         return rows.stored()
-
-    def as_row(self, record: ImportedSamples) -> dict[str, Any]:
-        """Return the main values of samples."""
-        return {**pair_as_row(record.pair), "judge": record.judge.name, "samples": [one.answer for one in record.tries]}
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:

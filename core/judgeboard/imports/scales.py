@@ -92,13 +92,6 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
     )
 
 
-def scores_as_row(field: str, scores: tuple[DimensionScore, ...]) -> dict[str, Any]:
-    """Return scores as `scores_in` reads them."""
-    if not scores:
-        return {}
-    return {"scale": scores[0].scale, field: {score.dimension: score.value for score in scores}}
-
-
 def _numbers_by_name(raw: Any, scale: NumberScale) -> dict[str, Any] | None:
     if not isinstance(raw, dict):
         return None

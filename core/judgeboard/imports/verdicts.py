@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import Connection
 
@@ -23,7 +23,7 @@ from judgeboard.imports.fields import (
 )
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
-from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
+from judgeboard.imports.scales import own_scale, scores_in
 from judgeboard.judges.rag import located
 from judgeboard.store.judgments import NewJudgment, first_recorded_verdicts
 from judgeboard.store.pairs import sides_named
@@ -130,29 +130,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 rows.new |= set(list(new)[:stored])
         return rows.stored()
 
-    def as_row(self, record: ImportedVerdict) -> dict[str, Any]:
-        """Return the main values of a verdict."""
-        verdict = record.verdict
-        return {
-            "response_id": record.response_id,
-            "judge": record.judge,
-            "source": record.source,
-            "label": verdict.label,
-            "groundedness": verdict.groundedness,
-            "quality": verdict.quality,
-            **scores_as_row("scores", verdict.scores),
-            "reasoning": verdict.reasoning,
-            **({"claims": [_claim_as_row(claim) for claim in verdict.claims]} if verdict.claims else {}),
-            "raw": verdict.raw,
-        }
-
 
 _QUOTES = ("answer_quote", "passage_quote")
-
-
-def _claim_as_row(claim: Claim) -> dict[str, Any]:
-    names = ("text", "status", "answer_quote", "passage", "passage_quote")
-    return {name: getattr(claim, name) for name in names if getattr(claim, name) is not None}
 
 
 def _claims(cells: Cells) -> tuple[Claim, ...] | None:

@@ -12,13 +12,11 @@ from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, 
 from judgeboard.judges.material import Prompt, added_sections, chat, example_params, examples_part, fill, item_task
 from judgeboard.judges.reply_forms import TEXT, Form, entry, expected_scores, integer_field
 from judgeboard.judges.rubric_file import (
-    LEVELS,
     OVERALL,
     SCALE,
     Dimension,
     Rubric,
     default_rubric,
-    overall,
     read_rubric,
 )
 from judgeboard.llm.asking import UnusableReply, read_json_object
@@ -37,7 +35,12 @@ class ScoredRubric:
     replaced: bool = False
 
 
-_ENTRY = {"reasoning": TEXT, "score": integer_field(LEVELS)}
+def _form(rubric: Rubric, *, optional: bool = False) -> Form:
+    entries = {
+        each.name: entry({"reasoning": TEXT, "score": integer_field(each.values)}, optional=optional)
+        for each in rubric.dimensions
+    }
+    return Form(entries, optional=optional)
 
 
 def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
@@ -52,19 +55,22 @@ def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
     for name, each in raw_entries.items():
         if isinstance(each, dict):
             raw_entries[name] = {key: value for key, value in each.items() if value is not None}
-    entries = Form(dict.fromkeys(rubric.weights, entry(_ENTRY, optional=True)), optional=True).read(raw_entries)
+    entries = _form(rubric, optional=True).read(raw_entries)
     for name, each in entries.items():
         if "score" in each and "reasoning" not in each:
             raise UnusableReply(f"{name}: the field 'reasoning' is missing")
     values = {name: each["score"] for name, each in entries.items() if "score" in each}
-    total = overall(values, rubric.weights)
-    if total is None:
+    if not values:
         raise UnusableReply("no dimension of the rubric was scored")
     scores = [
-        DimensionScore(name, values.get(name), SCALE, entries.get(name, {}).get("reasoning")) for name in rubric.weights
+        DimensionScore(each.name, values.get(each.name), each.scale, entries.get(each.name, {}).get("reasoning"))
+        for each in rubric.dimensions
     ]
+    total = rubric.overall(values)
+    if total is not None:
+        scores.append(DimensionScore(OVERALL, total, SCALE))
     note = _note(list(rubric.weights), values, reply.content)
-    return ScoredRubric((*scores, DimensionScore(OVERALL, total, SCALE)), note, reply.replaced)
+    return ScoredRubric(tuple(scores), note, reply.replaced)
 
 
 def _note(names: Sequence[str], values: Mapping[str, int], content: Mapping[str, Any]) -> str | None:
@@ -114,7 +120,7 @@ class RubricJudge(ModelJudge):
         )
         self._logprobs = logprobs
         self.rubric = rubric
-        self._schema = Form(dict.fromkeys(rubric.weights, entry(_ENTRY))).schema  # reasons come before scores
+        self._schema = _form(rubric).schema  # reasons come before scores
         self._instructions = _instructions(self._prompt, rubric, field)
 
     async def judge(self, item: JudgeInput) -> Verdict:
@@ -128,12 +134,13 @@ class RubricJudge(ModelJudge):
         record, scored = asked.record, asked.value
         if scored is None:
             return Verdict.of(record)
-        digits = [
-            (score.dimension, int(score.value), rf'{re.escape(json.dumps(score.dimension))}\s*:\s*{{.*?"score"\s*:\s*')
-            for score in scored.scores
-            if score.value is not None and score.dimension != OVERALL
-        ]
-        expected = expected_scores(asked.tokens, digits, low=min(LEVELS), high=max(LEVELS))
+        given = {score.dimension: int(score.value) for score in scored.scores if score.value is not None}
+        expected: list[DimensionScore] = []
+        for each in self.rubric.dimensions:
+            low, high = each.values[0], each.values[-1]
+            if each.ordered and each.name in given and low >= 0 and high <= 9:
+                before = rf'{re.escape(json.dumps(each.name))}\s*:\s*{{.*?"score"\s*:\s*'
+                expected += expected_scores(asked.tokens, [(each.name, given[each.name], before)], low=low, high=high)
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
 
 
@@ -155,10 +162,13 @@ def make_rubric_judge(options: JudgeOptions) -> RubricJudge:
 def _instructions(prompt: Prompt, rubric: Rubric, domain: str) -> list[str]:
     sections = prompt.sections
     names = [dimension.name for dimension in rubric.dimensions]
-    example = json.dumps({name: {"reasoning": "…", "score": 3} for name in names}, ensure_ascii=False)
+    middle = {each.name: each.values[len(each.levels) // 2] for each in rubric.dimensions}
+    entries = {name: {"reasoning": "…", "score": score} for name, score in middle.items()}
+    example = json.dumps(entries, ensure_ascii=False)
+    usual = all(each.ordered and each.scale == SCALE for each in rubric.dimensions)
     return [
         fill(sections["Role"], domain=domain),
-        sections["Scale"],
+        sections["Scale" if usual else "Own scales"],
         *(_words(dimension) for dimension in rubric.dimensions),
         sections["Reference"],
         sections["Passages"],
@@ -169,5 +179,5 @@ def _instructions(prompt: Prompt, rubric: Rubric, domain: str) -> list[str]:
 
 def _words(dimension: Dimension) -> str:
     head = dimension.name if dimension.description is None else f"{dimension.name}: {dimension.description}"
-    levels = zip(reversed(LEVELS), reversed(dimension.levels), strict=True)
+    levels = zip(reversed(dimension.values), reversed(dimension.levels), strict=True)
     return "\n".join([f"## {head}", *(f"- {level}: {words}" for level, words in levels)])

@@ -10,7 +10,18 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml, unless_null
+from judgeboard.errors import BadInput
+from judgeboard.formats.label_schema import LabelSchema, SchemaField, written_scale
+from judgeboard.formats.yaml_file import (
+    CLOSED,
+    Number,
+    Text,
+    YamlFile,
+    not_in_a_file,
+    parse_yaml,
+    read_yaml,
+    unless_null,
+)
 from judgeboard.judges.material import Example, check_examples
 
 LEVELS = (1, 2, 3, 4, 5)
@@ -19,6 +30,7 @@ OVERALL = "overall"
 EXPECTED = "expected "
 """Prefix of the name under which the expected score of a dimension is stored. No dimension's name starts with it."""
 
+YES_NO = {True: "yes", False: "no"}
 MOST_WEIGHT = 1e6  # far beyond use; sums of larger ones would overflow
 _NAME = re.compile(r"[^\W_][\w -]{0,59}")
 
@@ -48,7 +60,11 @@ def _levels(levels: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One thing that an answer is scored on; ``levels`` are the words of 1, 2, 3, 4, 5 in that order."""
+    """One thing that an answer is scored on; ``levels`` are the words of 1, 2, 3, 4, 5 in that order.
+
+    A dimension of a label schema may have other levels, which begin at ``low``. Levels that are not ``ordered`` are
+    categories: the overall score leaves them out.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -56,11 +72,25 @@ class Dimension:
     levels: Annotated[tuple[Text, ...], BeforeValidator(_levels), Field(min_length=5, max_length=5)]
     weight: Annotated[Number, Field(gt=0, le=MOST_WEIGHT), unless_null(1.0)] = 1.0
     description: Text | None = None
+    low: Annotated[int, BeforeValidator(not_in_a_file)] = 1
+    ordered: Annotated[bool, BeforeValidator(not_in_a_file)] = True
+
+    @property
+    def values(self) -> range:
+        """The numbers of its levels."""
+        return range(self.low, self.low + len(self.levels))
+
+    @property
+    def scale(self) -> str:
+        """The scale of its scores as it is stored: "1-5"."""
+        return written_scale(self.values)
 
     def as_json(self) -> dict[str, Any]:
         """Return the dimension as JSON values."""
-        words = {"name": self.name, "weight": self.weight, "levels": list(self.levels)}
-        return words if self.description is None else words | {"description": self.description}
+        always = {"name": self.name, "weight": self.weight, "levels": list(self.levels)}
+        others = {"description": self.description, "low": self.low, "ordered": self.ordered}
+        defaults = {"description": None, "low": 1, "ordered": True}
+        return always | {name: value for name, value in others.items() if value != defaults[name]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +108,15 @@ class Rubric:
     def weights(self) -> dict[str, float]:
         """Weight by dimension."""
         return {dimension.name: dimension.weight for dimension in self.dimensions}
+
+    def overall(self, scores: Mapping[str, int]) -> float | None:
+        """Return the weighted mean of the scores, each on a scale of 1 to 5; None where no ordered one was given."""
+        on_five = {
+            dimension.name: 1 + 4 * (scores[dimension.name] - dimension.low) / (len(dimension.levels) - 1)
+            for dimension in self.dimensions
+            if dimension.ordered and dimension.name in scores
+        }
+        return overall(on_five, self.weights)
 
 
 def overall(scores: Mapping[str, float], weights: Mapping[str, float]) -> float | None:
@@ -112,3 +151,36 @@ def rubric_from(file: YamlFile) -> Rubric:
     known = {dimension.name: (LEVELS[0], LEVELS[-1], True) for dimension in rubric.dimensions}
     check_examples(file, rubric.examples, known)
     return rubric
+
+
+def stored_dimensions(params: Mapping[str, Any]) -> tuple[Dimension, ...]:
+    """Return the dimensions that the parameters of a judge version hold."""
+    return tuple(Dimension(**{**each, "levels": tuple(each["levels"])}) for each in params.get("dimensions", ()))
+
+
+def rubric_of(schema: LabelSchema) -> Rubric:
+    """Return the rubric that asks a judge for the scales, single categories and yes/no fields of a schema.
+
+    The judge gives numbers: see `SchemaField.numbered`. Raises BadInput if there is no such field.
+    """
+    dimensions = tuple(_dimension_of(field) for field in schema.own if field.numbered)
+    if not dimensions:
+        raise BadInput(f"the schema {schema.name} has no field for a judge: a scale, a single category or yes_no")
+    return Rubric(dimensions, schema.name)
+
+
+def _dimension_of(field: SchemaField) -> Dimension:
+    try:
+        name = _dimension_name(field.name)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    names = {level: level_name or f"level {level}" for level, level_name in field.levels}
+    words = names or {number: YES_NO.get(value, value) for number, value in field.numbered.items()}
+    meanings = [field.help, *(f"{option.value}: {option.help}" for option in field.options if option.help)]
+    return Dimension(
+        name,
+        tuple(words.values()),
+        description=" ".join(filter(None, meanings)) or None,
+        low=min(words),
+        ordered=bool(field.levels),
+    )

@@ -215,12 +215,6 @@ def _notes(
     return tuple(notes)
 
 
-NO_AUDIT = (
-    "No audit yet. `judgeboard audit --supreme-model MODEL --judge-version NAME` reviews a tenth of the verdicts.",
-    "To compare two stored judges: `judgeboard audit --recorded --supreme-version A --judge-version B`.",
-)
-
-
 @dataclass(frozen=True, slots=True)
 class DoneAudit:
     """One version audited by another."""

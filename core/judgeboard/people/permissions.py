@@ -30,6 +30,7 @@ class Action(StrEnum):
     REJUDGE_ONE = "rejudge_one"
     MAKE_QUEUES = "make_queues"
     ASSIGN = "assign"
+    KEEP_ISSUES = "keep_issues"
     ADJUDICATE = "adjudicate"
     CHANGE_SETTINGS = "change_settings"
     REJUDGE_MANY = "rejudge_many"
@@ -60,6 +61,7 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
         Action.REJUDGE_ONE: Permission(Role.REVIEWER, "Rejudging an answer"),
         Action.MAKE_QUEUES: Permission(Role.LEAD, "Creating and closing queues"),
         Action.ASSIGN: Permission(Role.LEAD, "Assigning answers to people"),
+        Action.KEEP_ISSUES: Permission(Role.LEAD, "Opening and changing issues"),
         Action.ADJUDICATE: Permission(Role.LEAD, "Adjudicating"),
         Action.CHANGE_SETTINGS: Permission(Role.LEAD, "Changing thresholds, rules and the primary judge"),
         Action.REJUDGE_MANY: Permission(Role.LEAD, "Rejudging more than one answer"),

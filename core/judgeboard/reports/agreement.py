@@ -148,20 +148,23 @@ def leading_statistics() -> list[str]:
 
 
 def fields_table(fields: Sequence[FieldAgreement]) -> Table:
-    """Return the leading statistics of each field of a label schema, then of each of several options."""
-    columns = (Column("Field"), Column("n", "count"), Column("Figure"), Column("Value"), Column("95 % CI"))
+    """Return the leading statistics of each field of a label schema: people, several options alone, each judge."""
+    columns = (*map(Column, ("Field", "Raters")), Column("n", "count"), *map(Column, ("Figure", "Value", "95 % CI")))
     rows: list[tuple[Any, ...]] = []
     for each in fields:
-        named = {
-            statistic_name(name): (name, each.statistics[name])
-            for name in leading_statistics()
-            if name in each.statistics
-        }
-        named |= {f"Alpha of {option}": ("alpha", alpha) for option, alpha in each.options.items()}
-        for title, (name, estimate) in named.items():
+        figures = [("people", statistic_name(name), name, estimate) for name, estimate in _leading(each.statistics)]
+        figures += [("people", f"Alpha of {option}", "alpha", alpha) for option, alpha in each.options.items()]
+        for judge, statistics in each.judges.items():
+            raters = f"{judge} vs. people"
+            figures += [(raters, statistic_name(name), name, estimate) for name, estimate in _leading(statistics)]
+        for raters, title, name, estimate in figures:
             _, value, bounds, _, _ = _figure_row(name, estimate)
-            rows.append((each.field, each.n, title, value, bounds))
+            rows.append((each.field, raters, each.n if raters == "people" else estimate.n, title, value, bounds))
     return Table(columns, tuple(rows))
+
+
+def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
+    return [(name, statistics[name]) for name in leading_statistics() if name in statistics]
 
 
 def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] = ()) -> Table:

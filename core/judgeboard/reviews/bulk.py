@@ -12,10 +12,17 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import Request, checked_request
-from judgeboard.reviews.decisions import IMPLIED, VERBS, new_review, own_decisions, replaced_by, withdrawal
+from judgeboard.reviews.decisions import (
+    VERBS,
+    implying_rules,
+    new_review,
+    own_decisions,
+    replaced_by,
+    with_implied,
+    withdrawal,
+)
 from judgeboard.reviews.outcome import update_states
 from judgeboard.store.drafts import delete_drafts
 from judgeboard.store.engine import Store
@@ -35,7 +42,6 @@ from judgeboard.store.reviews import (
     reviewed_by_others,
     reviews_of_bulk,
 )
-from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import batches
 
 MOST_ANSWERS = 10_000
@@ -166,7 +172,7 @@ def _decide(
     reviews: list[NewReview] = []
     for some, given in (
         (flags.keys() - labelled, grade),
-        (labelled, replace(grade, label=IMPLIED[decision], label_implied=True)),
+        (labelled, with_implied(grade, decision)),
     ):
         if not some:
             continue
@@ -200,7 +206,6 @@ def _repeated(
 
 def _implied(connection: Connection, flags: Mapping[int, Sequence[LockedFlag]], reviewer: Reviewer) -> set[int]:
     """Return the answers for which a decision implies a label: their reviewer has not graded them."""
-    if not thresholds(connection).implied_labels:
-        return set()
-    low = {id_ for id_, of_answer in flags.items() if any(flag.rule == LOW_GROUNDEDNESS for flag in of_answer)}
-    return low - graded_by(connection, low, reviewer.id)
+    rules, _ = implying_rules(connection, reviewer.id)
+    implying = {id_ for id_, of_answer in flags.items() if any(flag.rule in rules for flag in of_answer)}
+    return implying - graded_by(connection, implying, reviewer.id)

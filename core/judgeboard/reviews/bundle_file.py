@@ -1,18 +1,18 @@
 """The file of an offline bundle: lines of JSON, written, and read with every value checked."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from judgeboard.domain import Decision, DimensionScore, Grade, Label, Rejected, checked_groundedness, checked_quality
+from judgeboard.domain import Decision, DimensionScore, Grade, Label, Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row, Unreadable, find_format, write_whole
 from judgeboard.formats.jsonl import json_kind
+from judgeboard.formats.label_schema import BUILT_IN, FieldType, LabelSchema, Option, SchemaField
 from judgeboard.judges.rubric_file import LEVELS, SCALE
-from judgeboard.reviews.checks import LONGEST_KEY, LONGEST_LOOK, checked_seconds
+from judgeboard.reviews.checks import LONGEST_KEY, LONGEST_LOOK
 from judgeboard.reviews.leases import LeasedItem, split_token
 from judgeboard.reviews.queues import ASKED
 from judgeboard.reviews.shown import ItemText, PairText
@@ -29,10 +29,20 @@ _TEXTS = {
     "answers": ("id", "query_type", "question", "passages", "answer"),
     "pairs": ("query_type", "question", "options", "passages", "left", "right"),
 }
+_SECONDS = SchemaField("seconds", FieldType.NUMBER, low=0, high=LONGEST_LOOK)
 _FIELDS = {
-    "answers": ("decision", "label", "groundedness", "quality", "scores", "note", "corrected_answer", "seconds"),
-    "pairs": ("preference", "note", "seconds"),
+    "answers": (
+        SchemaField("decision", FieldType.CATEGORY, options=tuple(Option(each.value) for each in DECISIONS)),
+        *BUILT_IN.values(),
+        _SECONDS,
+    ),
+    "pairs": (
+        SchemaField("preference", FieldType.CATEGORY, options=tuple(map(Option, SIDES))),
+        BUILT_IN["note"],
+        _SECONDS,
+    ),
 }
+_LEVELS = tuple((level, None) for level in LEVELS)
 _FILL_IN = {
     "answers": {
         "decision": "confirm (the answer is bad), dismiss (it is good) or unsure",
@@ -84,10 +94,15 @@ class BundleLine:
 
 
 def write_bundle(
-    file: Path, head: BundleHead, until: str, queue: Queue, items: Iterable[tuple[LeasedItem, ItemText]]
+    file: Path,
+    head: BundleHead,
+    until: str,
+    queue: Queue,
+    schema: LabelSchema | None,
+    items: Iterable[tuple[LeasedItem, ItemText]],
 ) -> None:
     """Write a bundle; the file appears whole or not at all."""
-    first = {
+    first: dict[str, Any] = {
         "judgeboard_bundle": FORMAT,
         "bundle": head.bundle,
         "queue": head.queue,
@@ -99,13 +114,22 @@ def write_bundle(
         "required": ["preference"] if queue.subject == PAIRS else ["decision", *queue.grades],
         "fill_in": _FILL_IN[head.subject],
     }
-    lines = [first, *(_line(item, text) for item, text in items)]
+    own = () if schema is None else schema.own
+    if schema is not None:
+        first["required"] += [field.name for field in own if field.required]
+        first["fields"] = [each for each in schema.as_json()["fields"] if each["name"] not in BUILT_IN]
+    lines = [first, *(_line(item, text, own) for item, text in items)]
     text = "".join(f"{json.dumps(line, ensure_ascii=False, allow_nan=False)}\n" for line in lines)
     write_whole(file, lambda stream: stream.write(text.encode()))
 
 
-def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
-    """Return a bundle that was filled in, every line checked; errors name file, line and field."""
+def read_bundle(
+    file: str | Path, schema_of: Callable[[BundleHead], LabelSchema | None]
+) -> tuple[BundleHead, list[BundleLine]]:
+    """Return a bundle that was filled in, every line checked; errors name file, line and field.
+
+    ``schema_of`` returns the label schema of the queue that the first line names.
+    """
     with ByteSource(file) as source:
         try:
             rows = list(find_format(source, "jsonl").read(source))
@@ -117,7 +141,7 @@ def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
         head = _head(first.line, _values(first))
     except UnusableLine as wrong:
         raise BadInput(f"{name}, {wrong}") from None
-    lines, unusable = _read_lines(others, head)
+    lines, unusable = _read_lines(others, head, schema_of(head))
     if unusable:
         more = len(unusable) - MOST_NAMED
         named = "; ".join(str(line) for line in unusable[:MOST_NAMED])
@@ -139,16 +163,19 @@ def text_values(text: ItemText) -> dict[str, Any]:
     return shared | {"id": text.external_id, "answer": text.answer}
 
 
-def _line(item: LeasedItem, text: ItemText) -> dict[str, Any]:
+def _line(item: LeasedItem, text: ItemText, own: Iterable[SchemaField]) -> dict[str, Any]:
     subject = "pairs" if isinstance(text, PairText) else "answers"
     texts = text_values(text)
     line = {"item": item.item_id, "token": item.token} | {name: texts[name] for name in _TEXTS[subject]}
     if subject == "pairs":
-        return line | dict.fromkeys(_FIELDS[subject])
+        return line | {field.name: None for field in _FIELDS[subject]}
     asked = [grade for grade in ASKED if grade in item.queue.asked]
-    dimensions = {grade: None for grade in item.queue.asked if grade not in ASKED}
-    scores = {"scores": dimensions} if dimensions else {}
-    return line | dict.fromkeys(("decision", *asked)) | scores | dict.fromkeys(("note", "corrected_answer", "seconds"))
+    nested = {
+        "scores": {grade: None for grade in item.queue.asked if grade not in ASKED},
+        "fields": {field.name: None for field in own},
+    }
+    named = {name: values for name, values in nested.items() if values}
+    return line | dict.fromkeys(("decision", *asked)) | named | dict.fromkeys(("note", "corrected_answer", "seconds"))
 
 
 def _values(row: Row | Rejected) -> dict[str, Any]:
@@ -182,13 +209,15 @@ def _head(line: int, values: dict[str, Any]) -> BundleHead:
     return BundleHead(values["bundle"], values["queue"], values["subject"], who["origin"], who["name"], items)
 
 
-def _read_lines(rows: Iterable[Row | Rejected], head: BundleHead) -> tuple[list[BundleLine], list[UnusableLine]]:
+def _read_lines(
+    rows: Iterable[Row | Rejected], head: BundleHead, schema: LabelSchema | None
+) -> tuple[list[BundleLine], list[UnusableLine]]:
     """Return the lines, one per item, and why others cannot be used."""
     lines: dict[int, BundleLine] = {}
     unusable: list[UnusableLine] = []
     for row in rows:
         try:
-            line = _read_line(row.line, _values(row), head)
+            line = _read_line(row.line, _values(row), head, schema)
             if line.item_id in lines:
                 raise UnusableLine(line.line, "item", f"is also on line {lines[line.item_id].line}: keep one line")
         except UnusableLine as wrong:
@@ -198,18 +227,26 @@ def _read_lines(rows: Iterable[Row | Rejected], head: BundleHead) -> tuple[list[
     return list(lines.values()), unusable
 
 
-def _read_line(line: int, values: dict[str, Any], head: BundleHead) -> BundleLine:
-    texts, fields = _TEXTS[head.subject], _FIELDS[head.subject]
+def _read_line(line: int, values: dict[str, Any], head: BundleHead, schema: LabelSchema | None) -> BundleLine:
+    texts, nested = _TEXTS[head.subject], "scores" if schema is None else "fields"
+    names = [field.name for field in _FIELDS[head.subject]] + ([nested] if head.subject == "answers" else [])
     for name in values:
-        if name not in {*_NAMES, *texts, *fields}:
-            raise UnusableLine(line, name, f"is not a field to fill in; the fields are {', '.join(fields)}")
+        if name not in {*_NAMES, *texts, *names}:
+            raise UnusableLine(line, name, f"is not a field to fill in; the fields are {', '.join(names)}")
     missing = next((name for name in (*_NAMES, *texts) if name not in values), None)
     if missing is not None:
         raise UnusableLine(line, missing, "is missing: leave the exported values as they are")
     item_id, token = _item(line, values, head)
-    filled = _FilledIn(line, values)
-    side, decision = filled.choice("preference", SIDES), filled.choice("decision", DECISIONS)
-    grade, seconds = filled.grade(), filled.seconds()
+    try:
+        filled = {field.name: field.checked(values.get(field.name)) for field in _FIELDS[head.subject]}
+        scores = _scores(line, values.get("scores") or {})
+    except BadInput as error:
+        raise UnusableLine(line, *str(error).split(": ", 1)) from None
+    side, decision, label = filled.get("preference"), filled.get("decision"), filled.get("label")
+    parts: dict[str, Any] = {name: filled.get(name) for name in BUILT_IN} | {"label": label and Label(label)}
+    grade = Grade(scores=scores, **parts)
+    if schema is not None:
+        grade = _with_fields(line, grade, values.get("fields") or {}, schema)
     if head.subject == "pairs" and side is None and grade != Grade():
         raise UnusableLine(line, "preference", "is missing: fill in left, tie or right")
     return BundleLine(
@@ -220,7 +257,7 @@ def _read_line(line: int, values: dict[str, Any], head: BundleHead) -> BundleLin
         decision=None if decision is None else Decision(decision),
         side=side,
         grade=grade,
-        seconds=seconds,
+        seconds=filled["seconds"],
     )
 
 
@@ -237,73 +274,23 @@ def _item(line: int, values: Mapping[str, Any], head: BundleHead) -> tuple[int, 
     return item_id, token
 
 
-class _FilledIn:
-    """The fields that were filled in on a line."""
-
-    def __init__(self, line: int, values: Mapping[str, Any]) -> None:
-        self._values = values
-        self._unusable = partial(UnusableLine, line)
-
-    def choice(self, name: str, known: Iterable[str]) -> str | None:
-        value = self._values.get(name)
-        if value is None or value == "":
-            return None
-        choices = list(map(str, known))
-        if value not in choices:
-            raise self._unusable(name, f"must be one of {', '.join(choices)}, not {_shown(value)}")
-        return str(value)
-
-    def text(self, name: str) -> str | None:
-        value = self._values.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            raise self._unusable(name, f"must be a text, not {json_kind(value)}")
-        if reason := unstorable(value):
-            raise self._unusable(name, f"cannot be stored: {reason}")
-        return value if value.strip() else None
-
-    def seconds(self) -> float | None:
-        value = self._values.get("seconds")
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._unusable("seconds", f"must be a number, not {json_kind(value)}")
-        try:
-            return checked_seconds(float(value))
-        except (BadInput, OverflowError):
-            raise self._unusable("seconds", f"must be a number of seconds from 0 to {LONGEST_LOOK:,}") from None
-
-    def grade(self) -> Grade:
-        label, note = self.choice("label", Label), self.text("note")
-        values: dict[str, Any] = {}
-        for name, check in (("groundedness", checked_groundedness), ("quality", checked_quality)):
-            try:
-                values[name] = check(self._values.get(name))
-            except (ValueError, OverflowError) as error:
-                raise self._unusable(name, str(error)) from None
-        return Grade(
-            label=None if label is None else Label(label),
-            note=None if note is None else note.strip(),
-            corrected_answer=self.text("corrected_answer"),
-            scores=self._scores(),
-            **values,
-        )
-
-    def _scores(self) -> tuple[DimensionScore, ...]:
-        scores = self._values.get("scores")
-        if scores is None:
-            return ()
-        if not isinstance(scores, dict):
-            raise self._unusable("scores", f"must be an object of dimensions, not {json_kind(scores)}")
-        for name, value in scores.items():
-            if not name.strip() or len(name) > LONGEST_KEY or unstorable(name):
-                raise self._unusable("scores", f"a dimension must have a name of 1 to {LONGEST_KEY} characters")
-            if value is not None and not (type(value) is int and value in LEVELS):
-                raise self._unusable(f"scores.{name}", f"must be an integer from 1 to 5, not {_shown(value)}")
-        return tuple(DimensionScore(name, value, SCALE) for name, value in scores.items() if value is not None)
+def _scores(line: int, scores: Any) -> tuple[DimensionScore, ...]:
+    if not isinstance(scores, dict):
+        raise UnusableLine(line, "scores", f"must be an object of dimensions, not {json_kind(scores)}")
+    checked = []
+    for name, value in scores.items():
+        if not name.strip() or len(name) > LONGEST_KEY or unstorable(name):
+            raise UnusableLine(line, "scores", f"a dimension must have a name of 1 to {LONGEST_KEY} characters")
+        level = SchemaField(f"scores.{name}", FieldType.SCALE, levels=_LEVELS).checked(value)
+        if level is not None:
+            checked.append(DimensionScore(name, level, SCALE))
+    return tuple(checked)
 
 
-def _shown(value: Any) -> str:
-    text = repr(value) if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:39]}…"
+def _with_fields(line: int, grade: Grade, fields: Any, schema: LabelSchema) -> Grade:
+    if not isinstance(fields, dict):
+        raise UnusableLine(line, "fields", f"must be an object of fields, not {json_kind(fields)}")
+    try:
+        return schema.grade(schema.values(grade) | fields, grade)
+    except BadInput as error:
+        raise UnusableLine(line, "fields", str(error)) from None

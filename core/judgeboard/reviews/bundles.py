@@ -9,14 +9,15 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, Grade, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed, check_allowed, require
 from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, split_token, tried
 from judgeboard.reviews.queue_decisions import decide_item
-from judgeboard.reviews.queues import MissingGrades
 from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.leases import OFFLINE, lease_of
 from judgeboard.store.next_items import take_lease
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
@@ -116,7 +117,8 @@ def export_bundle(
             record_event(connection, "export_bundle", actor_name(by), details=details, now=at)
             head = BundleHead(bundle, stored.name, stored.subject, reviewer.origin, reviewer.name, len(leased))
             # Last, within the transaction: if the file cannot be written, nothing is leased.
-            write_bundle(path, head, iso_z(until), stored, zip(leased, texts, strict=True))
+            schema = _schema(connection, stored)
+            write_bundle(path, head, iso_z(until), stored, schema, zip(leased, texts, strict=True))
         return Bundle(bundle, stored.name, reviewer.name, len(leased), until, str(path))
 
     return tried(write, reviewer)
@@ -128,9 +130,9 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
     The whole file is checked before anything is stored. Each line is stored or refused by itself. Lines that were
     stored before stay as they are, so the same file may be merged again with more lines filled in.
 
-    A line is refused if it lacks a grade that the queue requires, if somebody else has reviewed or leased its item
-    since, if the item was decided or left its queue, if its texts differ from the stored ones, or if the line was
-    stored before and either was changed since.
+    A line is refused if it lacks a grade or a field that the queue requires, if a span is outside its text, if somebody
+    else has reviewed or leased its item since, if the item was decided or left its queue, if its texts differ from the
+    stored ones, or if the line was stored before and either was changed since.
     If only the decision is refused, its grade and note are stored as a review without a decision. ``-`` as ``file`` is
     standard input.
 
@@ -140,9 +142,13 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
         BadInput: It is no bundle, or a line cannot be used; the message names file, line and field.
     """
     at = now or datetime.now(UTC)
-    head, lines = read_bundle(file)
+
+    def schema_of(head: BundleHead) -> LabelSchema | None:
+        with store.reading() as connection:
+            return _schema(connection, queue_named(connection, head.queue))
+
+    head, lines = read_bundle(file, schema_of)
     with store.reading() as connection:
-        queue_named(connection, head.queue)
         reviewer = find_reviewer(connection, head.origin, head.reviewer)
     if reviewer is None:
         raise NotFound(
@@ -161,6 +167,10 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
         record_event(connection, "merge_bundle", actor_name(by), details=details, now=at)
     unfilled = len(lines) - len(filled)
     return MergedBundle(head.bundle, head.queue, reviewer.name, merged, already, unfilled, refused)
+
+
+def _schema(connection: Connection, queue: Queue) -> LabelSchema | None:
+    return None if queue.label_schema_id is None else schema_by_id(connection, queue.label_schema_id).schema
 
 
 def _take(
@@ -212,7 +222,7 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
             request_key=key,
             now=now,
         )
-    except (DecisionRefused, MissingGrades) as error:
+    except (DecisionRefused, BadInput) as error:
         given = line.grade != Grade() if line.side is None else line.grade.note is not None
         kept = given and isinstance(error, DecisionRefused)
         with store.reading() as connection:
@@ -229,6 +239,7 @@ def _is_same(line: BundleLine, decision: str | None, review: QueueReview, text: 
     if isinstance(text, PairText):
         return (decision, grade.note) == (review.decision, review.note)
     scores = {score.dimension: score.value for score in grade.scores}
-    names = ("label", "groundedness", "quality", "note")
+    names = ("label", "groundedness", "quality", "note", "corrected_answer", "choices", "texts")
     same = all(getattr(grade, name) == getattr(review, name) for name in names)
-    return same and decision == review.decision and scores == review.scores
+    same_spans = list(grade.spans or ()) == list(review.spans)
+    return same and same_spans and decision == review.decision and scores == review.scores

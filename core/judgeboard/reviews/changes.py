@@ -1,7 +1,6 @@
 """Changes of one's own reviews and comments: undo, edit, withdraw, and the reason to differ from the judge."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -253,18 +252,14 @@ def edit_comment(
         DecisionRefused: It is somebody else's, or was edited or withdrawn already.
         BadInput: As for `comment`.
     """
-    checked, key = _checked_text(text), checked_key(request_key)
-    with _own_comment(store, comment_id, reviewer) as (connection, response_id):
-        return _write(connection, "edit_comment", response_id, reviewer, checked, comment_id, key, now)
+    return _replace_comment(store, "edit_comment", comment_id, reviewer, _checked_text(text), request_key, now)
 
 
 def withdraw_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
     """Withdraw one's own comment by a row without a text, and return that row's id; raises as `edit_comment`."""
-    key = checked_key(request_key)
-    with _own_comment(store, comment_id, reviewer) as (connection, response_id):
-        return _write(connection, "withdraw_comment", response_id, reviewer, None, comment_id, key, now)
+    return _replace_comment(store, "withdraw_comment", comment_id, reviewer, None, request_key, now)
 
 
 def _undone(
@@ -325,9 +320,10 @@ def _checked_text(text: str) -> str:
     return checked
 
 
-@contextmanager
-def _own_comment(store: Store, comment_id: int, reviewer: Reviewer) -> Iterator[tuple[Connection, int]]:
-    """Open the transaction of a change to one's own comment; yields the id of its answer, locked."""
+def _replace_comment(
+    store: Store, kind: str, comment_id: int, reviewer: Reviewer, text: str | None, key: str, now: datetime | None
+) -> int:
+    checked_key(key)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         earlier = comment_by_id(connection, comment_id)
         if earlier is None or earlier.response_id is None:
@@ -335,7 +331,7 @@ def _own_comment(store: Store, comment_id: int, reviewer: Reviewer) -> Iterator[
         lock_response(connection, earlier.response_id)
         if earlier.reviewer_id != reviewer.id:
             raise DecisionRefused(f"This is {earlier.reviewer}'s comment: only {earlier.reviewer} can edit it.")
-        yield connection, earlier.response_id
+        return _write(connection, kind, earlier.response_id, reviewer, text, comment_id, key, now)
 
 
 def _write(

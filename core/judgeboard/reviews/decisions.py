@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Label, Preference, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
@@ -21,7 +22,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
 from judgeboard.store.queue_items import reviewed_in_queues
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviewers import Reviewer, implied_labels_of, set_implied_labels
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedFlag,
@@ -38,12 +39,38 @@ from judgeboard.store.reviews import (
     preferences_of,
     review_by_key,
 )
+from judgeboard.store.settings import thresholds
 from judgeboard.text import shortened
 
 LONGEST_NAME, LONGEST_ID = 24, 40  # characters of a name and an id that fit into a sentence of one line
 IMPLIED = {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}
-"""The label that a decision on low groundedness implies."""
+"""The label that a decision implies."""
 VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
+
+
+def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str, ...], bool]:
+    """Return the rules on which a person's decisions imply a label, and whether the person is to be asked first.
+
+    The setting ``implied_labels`` decides. Without it the rule is low groundedness, unless the person said no.
+    """
+    chosen = thresholds(connection).implied_labels
+    if chosen is not None:
+        return chosen, False
+    own = implied_labels_of(connection, reviewer_id)
+    return () if own is False else (LOW_GROUNDEDNESS,), own is None
+
+
+def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None:
+    """Store a person's answer to the question whether their decisions imply labels."""
+    with allowed(store, reviewer, Action.REVIEW) as connection:
+        set_implied_labels(connection, reviewer.id, implied=implied)
+        record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
+
+
+def with_implied(grade: Grade, decision: Decision | Preference | None) -> Grade:
+    """Return a grade with the label that its decision implies, unless it has a label."""
+    label = IMPLIED.get(decision) if isinstance(decision, Decision) and grade.label is None else None
+    return grade if label is None else replace(grade, label=label, label_implied=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +85,6 @@ class Decided:
     state: FlagState
     repeated: bool
     held: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Preferred:
-    """A stored preference; ``repeated`` if the same request had stored it before."""
-
-    review_id: int
-    repeated: bool
 
 
 def decide(
@@ -180,8 +199,8 @@ def prefer(
     note: str | None = None,
     seconds: float | None = None,
     now: datetime | None = None,
-) -> Preferred:
-    """Store which answer of a pair a person prefers.
+) -> int:
+    """Store which answer of a pair a person prefers; return the review's id.
 
     The first review of a pair by a person is blind, unless something hidden was in view. It reveals gold, models,
     other people and the judge, so later reviews of the pair are not blind, whatever their aspect. A blind preference
@@ -203,7 +222,7 @@ def prefer(
         if stored is not None:
             same = stored.pair_id == pair_id and preferences_of(connection, stored.id) == {aspect: preference}
             check_same(stored, reviewer, same=same)
-            return Preferred(stored.id, repeated=True)
+            return stored.id
         if comparison_seen_id is not None and not comparison_is_of(connection, comparison_seen_id, pair_id):
             raise BadInput(f"comparison {comparison_seen_id} does not belong to pair {pair_id}")
         check_not_blind(connection, reviewer, None, pair_id)
@@ -223,8 +242,7 @@ def prefer(
             replaces=earlier[-1].review_id if earlier else None,
             **request._asdict(),
         )
-        review_id = store_review(connection, "prefer", review, reviewer, pair=pair_id, preference=preference.value)
-        return Preferred(review_id, repeated=False)
+        return store_review(connection, "prefer", review, reviewer, pair=pair_id, preference=preference.value)
 
 
 def new_review(

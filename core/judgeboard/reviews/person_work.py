@@ -10,14 +10,14 @@ from sqlalchemy import Connection
 from judgeboard.domain import Decision, Estimate
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
-from judgeboard.reviews.queues import check_open
+from judgeboard.reviews.queues import QueueWork, check_open, work_in
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.means import difference_of_means, median
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.gold_items import add_training_items
-from judgeboard.store.leases import active_leases, own_progress, release_lease
+from judgeboard.store.leases import active_leases, release_lease
 from judgeboard.store.person_reviews import (
     ComparedReviews,
     GivenReview,
@@ -55,15 +55,6 @@ class Streak:
     reviews: int
     seconds: float
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class QueueWork:
-    """A person's work in a queue: items done, and left for them now (counted up to 1,000)."""
-
-    queue: Queue
-    done: int
-    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +212,6 @@ def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now
     tests = [each for each in compared if each.review.test]
     days = reviews_by_day(connection, person.id, now - timedelta(days=DAYS))
     seconds = [review.seconds for review in reviews if review.seconds is not None]
-    progress = [QueueWork(queue, *own_progress(connection, queue.id, person.id, now, most=1_000)) for queue in queues]
     return PersonWork(
         person=person,
         reviews=len(reviews),
@@ -234,7 +224,7 @@ def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now
         drift=_drift(usual, now),
         leased=len(active_leases(connection, person.id, now)),
         days=tuple(sorted(days.items(), reverse=True)),
-        queues=tuple(progress),
+        queues=work_in(connection, queues, person.id, now),
         streaks=streaks(reviews),
     )
 

@@ -10,7 +10,7 @@ from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, Q
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_request
-from judgeboard.reviews.decisions import keep_draft, new_review, replacing_earlier, store_review
+from judgeboard.reviews.decisions import keep_draft, new_review, replacing_earlier, store_review, with_implied
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_required
@@ -68,15 +68,6 @@ class DecidedItem:
     repeated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Adjudicated:
-    """A stored adjudication; ``repeated`` if the same request had stored it before."""
-
-    review_id: int
-    item_id: int
-    repeated: bool
-
-
 def decide_item(
     store: Store,
     token: str,
@@ -93,7 +84,7 @@ def decide_item(
 
     The item's flags follow once it has all its reviews and these agree. In a queue that hides the judge the review is
     *blind*, unless its author had seen the judge before or could: they leased the answer in a queue that shows the
-    judge, or the item had all its reviews before and is open again.
+    judge, or the item had all its reviews before and is open again. If the queue says so, the decision implies a label.
 
     ``token`` is that of the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone;
     on a pair it is the preference between the stored answers (`preference_at` translates a side). ``grade`` of a pair
@@ -116,6 +107,8 @@ def decide_item(
         item = item_by_id(connection, item_id, lock=True)
         lease = lease_by_token(connection, secret, lock=True)
         queue = queue_by_id(connection, item.queue_id)
+        if queue.implied_labels:
+            grade = with_implied(grade, decision)
         stored = review_by_key(connection, request.request_key)  # behind the locks: the same request may be on its way
         if stored is not None:
             before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
@@ -257,8 +250,8 @@ def adjudicate(
     request_key: str,
     seconds: float | None = None,
     now: datetime | None = None,
-) -> Adjudicated:
-    """Store a lead's final decision on an item in conflict: its gold label. The item's flags follow.
+) -> int:
+    """Store a lead's final decision on an item in conflict: its gold label; return the review's id. Its flags follow.
 
     An answer is confirmed or dismissed; a preference on a pair is in terms of the stored answers. The note of the
     ``grade`` is the reason and is required. Arguments otherwise as of `decide_item`.
@@ -278,7 +271,7 @@ def adjudicate(
         stored = review_by_key(connection, request.request_key)
         if stored is not None:
             check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)
-            return Adjudicated(stored.id, item_id, repeated=True)
+            return stored.id
         if item.state is not ItemState.CONFLICT:
             raise DecisionRefused(NOT_IN_CONFLICT[item.state])
         queue = queue_by_id(connection, item.queue_id)
@@ -298,10 +291,9 @@ def adjudicate(
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
-        details = _details(item, queue, review)
-        review_id = store_review(connection, "adjudicate", review, by, **details)
+        review_id = store_review(connection, "adjudicate", review, by, **_details(item, queue, review))
         update_item_state(connection, item_id, request.at)
-        return Adjudicated(review_id, item_id, repeated=False)
+        return review_id
 
 
 def _item_review(

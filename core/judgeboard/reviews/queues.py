@@ -1,6 +1,6 @@
 """Queues: created, closed and assigned by leads, and their progress."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -21,13 +21,12 @@ from judgeboard.store.gold_items import add_training_items, count_gold
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.leases import own_progress
 from judgeboard.store.queue_filling import (
-    AddedItems,
+    CreatedQueue,
     any_pairs,
     count_matching,
     count_sampled,
     dimensions_without_scores,
     fill_queue,
-    fill_with_pairs,
     rules_without_flags,
     values_without_rows,
 )
@@ -35,7 +34,6 @@ from judgeboard.store.queue_items import decided_flags_in
 from judgeboard.store.queues import (
     PAIRS,
     Queue,
-    WorkCount,
     assign,
     assigned_queues,
     assignees,
@@ -83,6 +81,8 @@ class QueueRules:
     answers with gold labels, all of them for each person in random order, and tells them the gold label after each
     review; ``max_items`` limits them. A review must give the ``grades``, unless it is unsure, and may give the
     ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension.
+    With ``implied_labels`` confirm stores the label hallucinated and dismiss the label grounded, whatever the rule, if
+    a review gives none; None: as the settings say (`implying_rules`).
     ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. ``max_items`` (1 to 100,000)
     takes the first of the order when the queue is created, and nothing later. Without ``flagged_only`` the answers are
     flagged or not; in random order they are then a simple random sample. Raises BadInput if a value is outside its
@@ -103,6 +103,7 @@ class QueueRules:
     repeat_rate: float = 0.0
     test_rate: float = 0.0
     training: bool = False
+    implied_labels: bool | None = None
     guidelines: str | None = None
     seed: str = "judgeboard"
     lease_seconds: int = 600
@@ -186,16 +187,6 @@ class QueueRules:
 
 
 @dataclass(frozen=True, slots=True)
-class CreatedQueue:
-    """A new queue: how many items it has, how many of them are randomly sampled, and how many more were requested."""
-
-    queue: Queue
-    joined: int
-    sampled: int
-    short: int
-
-
-@dataclass(frozen=True, slots=True)
 class PersonProgress:
     """The work of one person in a queue; ``median_seconds`` per item without absences, None if none was measured.
 
@@ -203,7 +194,6 @@ class PersonProgress:
     """
 
     reviewer: Reviewer
-    assigned: bool
     done: int = 0
     unsure: int = 0
     skipped: int = 0
@@ -278,12 +268,9 @@ def create_queue(
         queue = queue_by_id(connection, queue_id)
         assign(connection, queue.id, [person.id for person in assigned])
         if queue.training:
-            added = _fill_training(connection, queue, assigned, at)
-        elif queue.subject == PAIRS:
-            added = fill_with_pairs(connection, queue, at)
+            created = CreatedQueue(queue, _fill_training(connection, queue, assigned, at))
         else:
-            added = fill_queue(connection, queue, at)
-        created = CreatedQueue(queue, added.joined + added.sampled, added.sampled, added.short)
+            created = fill_queue(connection, queue, at)
         details = {"queue": queue.name, "items": created.joined, "assigned_to": [person.id for person in assigned]}
         if queue.drawn_from is not None:
             details |= {"drawn_from": queue.drawn_from, "seed": queue.seed}
@@ -291,20 +278,25 @@ def create_queue(
         return created
 
 
-class OwnQueue(NamedTuple):
-    """A queue that is assigned to a person, with what they did and what is left for them, at most `MOST_COUNTED`."""
+class QueueWork(NamedTuple):
+    """A person's work in a queue: items done, and left for them now, counted up to `MOST_COUNTED`."""
 
     queue: Queue
     done: int
     left: int
 
 
-def own_queues(connection: Connection, reviewer_id: int, now: datetime | None = None) -> list[OwnQueue]:
+def work_in(connection: Connection, queues: Iterable[Queue], reviewer_id: int, now: datetime) -> tuple[QueueWork, ...]:
+    """Return the work of a person in each of these queues."""
+    return tuple(
+        QueueWork(queue, *own_progress(connection, queue.id, reviewer_id, now, most=MOST_COUNTED)) for queue in queues
+    )
+
+
+def own_queues(connection: Connection, reviewer_id: int, now: datetime | None = None) -> list[QueueWork]:
     """Return the open queues that are assigned to a person and have something left for them, the oldest first."""
-    at = now or datetime.now(UTC)
     queues = assigned_queues(connection, reviewer_id)
-    own = [OwnQueue(queue, *own_progress(connection, queue.id, reviewer_id, at, most=MOST_COUNTED)) for queue in queues]
-    return [each for each in own if each.left]
+    return [work for work in work_in(connection, queues, reviewer_id, now or datetime.now(UTC)) if work.left]
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:
@@ -442,6 +434,8 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         (answers and queue.optional_grades, f"optional: {', '.join(queue.optional_grades)}"),
         (queue.sampling_rate, f"{percent(queue.sampling_rate)} randomly sampled"),
         (queue.training, "training: the gold label is shown after each review"),
+        (queue.implied_labels, "confirm implies the label hallucinated, dismiss grounded"),
+        (queue.implied_labels is False, "decisions imply no label"),
         (queue.test_rate and for_lead, f"{percent(queue.test_rate)} test items with known gold labels"),
         (
             queue.repeat_rate and for_lead,
@@ -483,14 +477,14 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
     return sentences
 
 
-def _fill_training(connection: Connection, queue: Queue, people: Sequence[Reviewer], now: datetime) -> AddedItems:
+def _fill_training(connection: Connection, queue: Queue, people: Sequence[Reviewer], now: datetime) -> int:
     """Add the items of a training queue for these people; return how many each of them gets."""
     golds = count_gold(connection, queue.filter, queue.label_schema_id)
     if not golds:
         raise BadInput("no matching answer has a gold label: training needs adjudicated answers")
     for person in people:
         add_training_items(connection, queue, person.id, now)
-    return AddedItems(min(golds, queue.max_items or golds), 0, 0)
+    return min(golds, queue.max_items or golds)
 
 
 def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> dict[str, Any]:
@@ -530,20 +524,15 @@ def _people(
     seconds = median_seconds(connection, queue_id)
     skipped = count_skipped(connection, queue_id)
     leases = count_leases(connection, queue_id, now)
-    assigned = {person.id for person in assigned_to}
-    people = []
-    for person in reviewers_by_id(connection, {*work, *skipped, *leases, *assigned}):
-        done = work.get(person.id, WorkCount(0, 0, None))
-        people.append(
-            PersonProgress(
-                reviewer=person,
-                assigned=person.id in assigned,
-                done=done.done,
-                unsure=done.unsure,
-                skipped=skipped.get(person.id, 0),
-                leases=leases.get(person.id, 0),
-                median_seconds=seconds.get(person.id),
-                last=done.last,
-            )
+    ids = {*work, *skipped, *leases, *(person.id for person in assigned_to)}
+    people = (
+        PersonProgress(
+            person,
+            **work.get(person.id, {}),
+            skipped=skipped.get(person.id, 0),
+            leases=leases.get(person.id, 0),
+            median_seconds=seconds.get(person.id),
         )
+        for person in reviewers_by_id(connection, ids)
+    )
     return tuple(sorted(people, key=lambda each: (-each.done, each.reviewer.name, each.reviewer.id)))

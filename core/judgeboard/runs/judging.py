@@ -160,7 +160,7 @@ _FOR_A_MODEL = (
 )
 # What only some kinds read.
 _FOR_KINDS = {
-    "rubric": ("--rubric", ("rubric",)),
+    "rubric": ("--rubric or --schema", ("rubric",)),
     "judge_file": ("--judge-file", ("rag",)),
     "examples": ("--examples-from-reviews", ("rag", "rubric")),
     "logprobs": ("--logprobs", ("rag", "rubric")),

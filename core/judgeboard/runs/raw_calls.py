@@ -11,7 +11,7 @@ from judgeboard.domain import JudgeInput
 from judgeboard.errors import JudgeboardError
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.rubric_file import Dimension, Rubric
+from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import ChatRequest, Message, NoReply
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.store.items import StoredCall, load_calls
@@ -90,9 +90,7 @@ def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ..
     options: dict[str, Any] = {name: value for name, value in version.params.items() if name in names - {"examples"}}
     try:
         if "dimensions" in version.params:
-            stored: list[dict[str, Any]] = version.params["dimensions"]
-            dimensions = tuple(Dimension(**{**each, "levels": tuple(each["levels"])}) for each in stored)
-            options["rubric"] = Rubric(dimensions, domain=options.pop("domain", None))
+            options["rubric"] = Rubric(stored_dimensions(version.params), domain=options.pop("domain", None))
         chat = _Unsent()
         judge = JUDGES[version.kind](_UnsentOptions(name=version.name, model=version.model, chat=chat, **options))
         if fingerprint(judge.version) != version.fingerprint:

@@ -1,7 +1,7 @@
 """Comparisons of pairs by judges, one row per order shown, and samples of a judge's own answers to questions."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -130,7 +130,7 @@ def stored_comparisons(
     """Return the comparisons of these pairs by a judge version, by key."""
     query = _WITH_SCORES.where(COMPARISON.c.judge_version_id == version_id)
     comparisons: dict[ComparisonKey, StoredComparison] = {}
-    for row in _on_pairs(connection, query, pair_ids):
+    for row in rows_with(connection, query, COMPARISON.c.pair_id, pair_ids):
         key = record_of(ComparisonKey, row)
         comparison = comparisons.setdefault(key, StoredComparison(row.id, row.status, {}, row.run_id))
         if row.aspect is not None:
@@ -193,10 +193,6 @@ def _asked(
     return asked
 
 
-def _on_pairs(connection: Connection, query: Select[Any], pair_ids: Collection[int]) -> Iterator[Any]:
-    return rows_with(connection, query, COMPARISON.c.pair_id, pair_ids)
-
-
 def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime) -> dict[str, Any]:
     return {
         "pair_id": item.pair_id,
@@ -243,10 +239,8 @@ class PairHead(NamedTuple):
 
 
 def versions_that_compared(connection: Connection) -> list[StoredVersion]:
-    """Return the judge versions with comparisons, by their id."""
-    asked = select(COMPARISON.c.judge_version_id).where(COMPARISON.c.condition == PLAIN).distinct()
-    ids = set(connection.execute(asked).scalars())
-    return [version for version in list_versions(connection) if version.id in ids]
+    """Return the judge versions with comparisons, by name and number."""
+    return list_versions(connection, select(COMPARISON.c.judge_version_id).where(COMPARISON.c.condition == PLAIN))
 
 
 def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
@@ -298,7 +292,7 @@ def latest_asks(
         .order_by(COMPARISON.c.ask)
     )
     latest: dict[tuple[int, Shown], LatestInOrder] = {}
-    for pair_id, shown, ask, status, run_id in _on_pairs(connection, query, pair_ids):
+    for pair_id, shown, ask, status, run_id in rows_with(connection, query, COMPARISON.c.pair_id, pair_ids):
         usable = status is Status.OK or ((pair_id, shown) in latest and latest[pair_id, shown].usable)
         latest[pair_id, shown] = LatestInOrder(ask, usable, run_id)
     return latest
@@ -314,11 +308,7 @@ def status_counts(
         .group_by(COMPARISON.c.status)
     )
     counts = dict.fromkeys(Status, 0)
-    if pair_ids is None:
-        rows: Iterable[Any] = connection.execute(query)
-    else:
-        rows = _on_pairs(connection, query, pair_ids)
-    for status, n in rows:
+    for status, n in rows_with(connection, query, COMPARISON.c.pair_id, pair_ids):
         counts[status] += n
     return counts
 

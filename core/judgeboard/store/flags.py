@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, case, exists, func, insert, select, update
+from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, exists, func, insert, select, update
 
 from judgeboard.domain import JURY, Decision, FlagState, ResponseKind, Stage
 from judgeboard.flags import random_sample
@@ -30,7 +30,8 @@ from judgeboard.store.settings import RulesInForce
 from judgeboard.store.statements import TextColumn, read_columns, record_of
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, VERSION
 
-_IDS: BindParameter[int] = bindparam("ids", expanding=True)
+# Of a stated type: to find one, SQLAlchemy asks its ORM, which another thread of the server may be importing.
+_IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _SUPREME_REVIEWS = (
     select(
         *(JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "correct", "inclusion_probability")),

@@ -21,9 +21,9 @@ from judgeboard.store.statements import (
     LOGGED,
     TextColumn,
     last_ids,
+    listed,
     read_columns,
     record_of,
-    rows_with,
 )
 from judgeboard.store.tables import (
     COMPARISON,
@@ -158,24 +158,13 @@ def cost_sums(connection: Connection, version_id: int) -> RatioSums:
     return RatioSums(n, *map(float, totals))
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFacts:
-    """Lengths in characters (NaN: forgotten) and generator models ("": unknown) of answers."""
-
-    lengths: list[float]
-    models: list[str]
-
-
-def answer_facts(connection: Connection, response_ids: IntArray) -> AnswerFacts:
-    """Return the facts of these answers, in their order."""
-    ids = response_ids.tolist()
-    query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer), RESPONSE.c.generator_model)
-    facts = {
-        id_: (np.nan if length is None else float(length), model or "")
-        for id_, length, model in rows_with(connection, query, RESPONSE.c.id, ids)
-    }
-    rows = [facts[id_] for id_ in ids]
-    return AnswerFacts([row[0] for row in rows], [row[1] for row in rows])
+def answer_facts(connection: Connection, response_ids: IntArray) -> tuple[FloatArray, TextColumn]:
+    """Return lengths in characters (NaN: forgotten) and generator models ("": unknown) of answers, in their order."""
+    columns = cast(func.length(RESPONSE.c.answer), Float), func.coalesce(RESPONSE.c.generator_model, "")
+    query = select(RESPONSE.c.id, *columns).where(RESPONSE.c.id.in_(listed(connection, response_ids.tolist())))
+    ids, lengths, models = read_columns(connection, query.order_by(RESPONSE.c.id))
+    rows = np.searchsorted(ids, response_ids)
+    return lengths[rows], TextColumn(models.names, models.codes[rows])
 
 
 _MARK = "#control-"

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
-from judgeboard.domain import Attempt, Claim, ClaimMark, FlagState, ResponseKind
+from judgeboard.domain import Attempt, Claim, ClaimMark, FlagState, ResponseKind, Status
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
@@ -37,12 +37,9 @@ from judgeboard.store.tables import (
 
 @dataclass(frozen=True, slots=True)
 class ItemFeedback:
-    """Feedback of the user: ``value`` on its scale, ``words`` such as "thumbs down" or "2 stars"."""
+    """Feedback of the user in words, such as "thumbs down" or "2 stars"."""
 
-    kind: str
-    value: float
     words: str
-    user: str | None
     at: datetime | None
 
 
@@ -51,13 +48,10 @@ class ItemJudgment:
     """A judgment with the title of its judge version ("rag v3"); ``raw`` is the reply of the model."""
 
     id: int
-    judge_version_id: int
     judge_kind: str
     judge_name: str
     version_title: str
     model: str | None
-    run_id: int | None
-    ask: int
     repeat: int
     status: str
     groundedness: float | None
@@ -67,11 +61,6 @@ class ItemJudgment:
     claims: tuple[Claim, ...] | None
     raw: str | None
     error: str | None
-    model_reported: str | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_micro: int | None
-    latency_ms: int | None
     created_at: datetime
 
 
@@ -95,7 +84,7 @@ class StoredCall:
 
 @dataclass(frozen=True, slots=True)
 class ItemFlag:
-    """A flag with its reason in one sentence; ``decided_before_id`` is an earlier decided flag of the same rule.
+    """A flag with its reason in one sentence.
 
     ``judges`` are the titles of the judge versions whose verdicts it compares, none if it rests on the primary judge.
     """
@@ -105,8 +94,6 @@ class ItemFlag:
     state: str
     why: str
     severity: float
-    judgment_id: int | None
-    decided_before_id: int | None
     created_at: datetime
     judges: frozenset[str] = frozenset()
 
@@ -130,18 +117,13 @@ class ItemReview:
     flag_ids: tuple[int, ...]
     reviewer_id: int
     reviewer: str
-    origin: str
     stage: str | None
     decision: str | None
     label: str | None
     groundedness: float | None
     quality: int | None
-    spans: tuple[dict[str, Any], ...] | None
     note: str | None
     corrected_answer: str | None
-    seconds: float | None
-    judgment_seen_id: int | None
-    replaces: int | None
     stands: bool
     at: datetime
     scored: int = 0  # dimensions of a rubric
@@ -186,6 +168,11 @@ class Item:
     def with_claims(self) -> ItemJudgment | None:
         """The current judgment whose claims are marked in the texts: the first of ``currents`` that has any."""
         return next((judgment for judgment in self.currents if judgment.claims), None)
+
+    def before(self, judgment: ItemJudgment) -> ItemJudgment | None:
+        """Return the usable judgment of the same judge that this one replaced, None where it replaced none."""
+        earlier = (each for each in self.judgments if each.id < judgment.id and each.status == Status.OK)
+        return next((each for each in earlier if (each.judge_name, each.repeat) == (judgment.judge_name, 0)), None)
 
     @property
     def right_refusal(self) -> bool:
@@ -275,8 +262,7 @@ def _forgotten_at(connection: Connection, response_id: int) -> datetime | None:
 def _feedback(connection: Connection, response_id: int) -> tuple[ItemFeedback, ...]:
     query = select(FEEDBACK).where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id.desc())
     return tuple(
-        ItemFeedback(row.kind, row.value, feedback_words(row.kind, row.value), row.user, row.at)
-        for row in connection.execute(with_hidden_rows(query))
+        ItemFeedback(feedback_words(row.kind, row.value), row.at) for row in connection.execute(with_hidden_rows(query))
     )
 
 
@@ -320,7 +306,6 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
             ItemFlag,
             row,
             why=why(row.rule, row.details, row.params),
-            decided_before_id=None if hidden.people else row.decided_before_id,
             judges=_judges(row.details),
         )
         for row in connection.execute(with_hidden_rows(query))
@@ -397,7 +382,6 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
             ItemReview,
             row,
             flag_ids=tuple(flags.get(row.id, ())),
-            spans=None if row.spans is None else tuple(row.spans),
             claim_marks=marks_from(row.claim_marks),
             modes=modes.get(row.id, ()),
             stands=bool(row.stands),
@@ -405,5 +389,5 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
         for row in rows
     )
     if hidden.judge:  # these fields refer to the judge
-        return tuple(replace(review, judgment_seen_id=None, claim_marks=(), why_differs=None) for review in reviews)
+        return tuple(replace(review, claim_marks=(), why_differs=None) for review in reviews)
     return reviews

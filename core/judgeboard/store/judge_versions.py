@@ -4,9 +4,9 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
@@ -18,23 +18,7 @@ from judgeboard.store.tables import EVENT, JUDGMENT, VERSION
 MOST_NAMED = 8
 
 
-class Named(Protocol):
-    """A judge version in a list of suggestions."""
-
-    @property
-    def name(self) -> str:
-        """Name of the judge."""
-
-    @property
-    def title(self) -> str:
-        """Name and number."""
-
-    @property
-    def kind(self) -> str:
-        """Kind of the judge."""
-
-
-def closest(which: str, versions: Sequence[Named]) -> str:
+def closest(which: str, versions: Sequence["StoredVersion"]) -> str:
     """Return these versions as text, those with the closest names first, at most 8."""
     names = list(dict.fromkeys(version.name for version in versions))
     close = _closest_names(which, names)
@@ -43,7 +27,7 @@ def closest(which: str, versions: Sequence[Named]) -> str:
     return _first(titles if len(titles) <= MOST_NAMED else ordered)
 
 
-def closest_of_all(which: str, versions: Sequence[Named]) -> str:
+def closest_of_all(which: str, versions: Sequence["StoredVersion"]) -> str:
     """Return the available versions as text: the closest, else the first."""
     if not versions:
         return "no judge has judged yet"
@@ -130,9 +114,10 @@ def find_version(connection: Connection, address: str) -> StoredVersion | None:
     return None if row is None else StoredVersion(*row)
 
 
-def list_versions(connection: Connection) -> list[StoredVersion]:
-    """Return every judge version by name and number."""
-    versions = (StoredVersion(*row) for row in connection.execute(_VERSIONS))
+def list_versions(connection: Connection, ids: Select[tuple[int]] | None = None) -> list[StoredVersion]:
+    """Return every judge version, or those whose ids a query selects, by name and number."""
+    query = _VERSIONS if ids is None else _VERSIONS.where(VERSION.c.id.in_(ids))
+    versions = (StoredVersion(*row) for row in connection.execute(query))
     return sorted(versions, key=lambda version: (version.name, version.number))
 
 
@@ -183,9 +168,7 @@ def not_found(
 
 def versions_asked_again(connection: Connection) -> list[StoredVersion]:
     """Return the judge versions with repeats, by name and number."""
-    again = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.repeat > 0).distinct()
-    ids = set(connection.execute(again).scalars())
-    return [version for version in list_versions(connection) if version.id in ids]
+    return list_versions(connection, select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.repeat > 0))
 
 
 RETIRED, RESTORED = "retire_version", "restore_version"

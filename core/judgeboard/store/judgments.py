@@ -5,7 +5,19 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, exists, func, insert, select, tuple_
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    tuple_,
+)
 
 from judgeboard.domain import Attempt, Claim, ClaimStatus, DimensionScore, Feedback, Label, Status, StepRecord, Verdict
 from judgeboard.errors import NotFound
@@ -43,7 +55,7 @@ class ShortJudgment(NamedTuple):
 
 
 # Built once: SQLAlchemy then finds their compiled form without comparing them again.
-_IDS: BindParameter[int] = bindparam("ids", expanding=True)
+_IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _RESPONSES = (
     select(*(RESPONSE.c[name] for name in ShortResponse._fields)).where(RESPONSE.c.id.in_(_IDS)).order_by(RESPONSE.c.id)
 )

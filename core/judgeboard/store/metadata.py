@@ -17,6 +17,7 @@ from sqlalchemy import (
     FromClause,
     Select,
     String,
+    Subquery,
     and_,
     bindparam,
     case,
@@ -27,6 +28,7 @@ from sqlalchemy import (
     or_,
     select,
     table,
+    union_all,
 )
 from sqlalchemy.types import UserDefinedType
 
@@ -46,6 +48,7 @@ from judgeboard.store.statements import LOGGED, batches
 from judgeboard.store.tables import RESPONSE
 
 MAX_INDEXED = 50  # bytes of a field's name in the name of its index, which has at most 63 on PostgreSQL
+NO_VALUE = "no value"  # the group of the answers without a field
 _LONGEST = 200
 _INDEX = "ix_metadata "
 _SAMPLE = 300  # answers whose metadata is read for names and values
@@ -207,6 +210,21 @@ def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
         MetadataField(field, tuple(value for value, _ in counts[field].most_common(_MOST_VALUES)), field in indexed)
         for field in sorted(frequent)
     )
+
+
+def metadata_groups(connection: Connection, field: str, values: Sequence[str]) -> Subquery:
+    """Return the logged answers whose field has one of these values, as columns ``id`` and ``value``.
+
+    ``values`` are written as in a filter, at least one.
+    """
+    matches = {
+        value: and_(*has_metadata(connection, RowFilter(metadata=(f"{field}={value}",)), RESPONSE)) for value in values
+    }
+    if field in indexed_fields(connection):  # a search of the index for each value
+        parts = [select(RESPONSE.c.id, literal(value).label("value")).where(LOGGED, matches[value]) for value in values]
+        return union_all(*parts).subquery("metadata_groups")
+    every = case(*((matches[value], literal(value)) for value in values)).label("value")
+    return select(RESPONSE.c.id, every).where(LOGGED, or_(*matches.values())).subquery("metadata_groups")
 
 
 def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:

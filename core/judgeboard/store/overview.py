@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, Table, case, func, literal_column, select
 
 from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage, Status
 from judgeboard.flags.rule import HALF_STEP
@@ -403,15 +403,20 @@ def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
 _SHARED: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
 
 
+Groups = Subquery | None
+"""Logged answers (id) with a value each, from `metadata_groups`; None: by query type, which needs no join."""
+
+
 @dataclass(frozen=True, slots=True)
 class DaySums:
-    """Sums of one query type, day (days since 1970-01-01, None without a time) and judge version.
+    """Sums of one group of answers, day (days since 1970-01-01, None without a time) and judge version.
 
-    ``total`` and ``squares`` are the sums of the values and of their squares; for a share, both count the hits.
-    ``version_id`` is None if the values are not of a judge. ``unscored`` verdicts without a value are not in ``n``.
+    The ``group`` is a query type, or a value of a metadata field as a filter names it. ``total`` and ``squares`` are
+    the sums of the values and of their squares; for a share, both count the hits. ``version_id`` is None if the values
+    are not of a judge. ``unscored`` verdicts without a value are not in ``n``.
     """
 
-    query_type: str
+    group: str
     day: int | None
     version_id: int | None
     n: int
@@ -420,57 +425,62 @@ class DaySums:
     unscored: int = 0
 
 
-def score_sums(connection: Connection, judge: str | int, score: ScoreName) -> list[DaySums]:
+def score_sums(connection: Connection, judge: str | int, score: ScoreName, groups: Groups = None) -> list[DaySums]:
     """Return the sums of a score of a judge's current verdicts (its name), or of one judge version (its id)."""
     value = CURRENT.c[score]
-    return _sums_of(connection, _judged_by(judge, func.count(value), func.sum(value), func.sum(value * value)))
+    sums = func.count(value), func.sum(value), func.sum(value * value)
+    return _sums_of(connection, _judged_by(judge, groups, *sums))
 
 
-def low_sums(connection: Connection, judge: str | int, threshold: float) -> list[DaySums]:
+def low_sums(connection: Connection, judge: str | int, threshold: float, groups: Groups = None) -> list[DaySums]:
     """Return the numbers of answers with a groundedness below ``threshold``, by judge name or version id."""
     value = CURRENT.c.groundedness
     low = func.sum(case((value < threshold - HALF_STEP, 1), else_=0))
-    return _sums_of(connection, _judged_by(judge, func.count(value), low, low))
+    return _sums_of(connection, _judged_by(judge, groups, func.count(value), low, low))
 
 
-def flagged_sums(connection: Connection) -> list[DaySums]:
+def flagged_sums(connection: Connection, groups: Groups = None) -> list[DaySums]:
     """Return the numbers of logged answers with a flag that is neither superseded nor a random sample."""
-    by = FLAG.c.query_type, FLAG.c.asked_day
-    hits = select(*by, func.count(FLAG.c.response_id.distinct())).where(_SHARED).group_by(*by)
-    flagged = {(query_type, day): n for query_type, day, n in connection.execute(hits)}
-    of = RESPONSE.c.query_type, RESPONSE.c.asked_day
-    answers = select(*of, func.count()).where(RESPONSE.c.kind == ResponseKind.LOG.value).group_by(*of)
+    hits = _by_day(FLAG, FLAG.c.response_id, groups, func.count(FLAG.c.response_id.distinct())).where(_SHARED)
+    flagged = {(group, day): n for group, day, n in connection.execute(hits)}
+    answers = _by_day(RESPONSE, RESPONSE.c.id, groups, func.count()).where(RESPONSE.c.kind == ResponseKind.LOG.value)
     return _ordered(
-        DaySums(query_type, day, None, n, hit, hit)
-        for query_type, day, n in connection.execute(answers)
-        for hit in (float(flagged.get((query_type, day), 0)),)
+        DaySums(group, day, None, n, hit, hit)
+        for group, day, n in connection.execute(answers)
+        for hit in (float(flagged.get((group, day), 0)),)
     )
 
 
 def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
     """Return the numbers of current verdicts of each version of a judge: sums without values."""
     zero: ColumnElement[int] = literal_column("0")
-    return _sums_of(connection, _judged_by(judge, func.count(), zero, zero))
+    return _sums_of(connection, _judged_by(judge, None, func.count(), zero, zero))
 
 
-def _verdicts_of(judge: str | int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Select columns of a table by the group of the answer (default: its query type) and its day."""
+    if groups is None:
+        keys = table.c.query_type, table.c.asked_day
+        return select(*keys, *columns).group_by(*keys)
+    by_value = groups.c.value, table.c.asked_day
+    return select(*by_value, *columns).join(groups, groups.c.id == response_id).group_by(*by_value)
+
+
+def _judged_by(judge: str | int, groups: Groups, *sums: ColumnElement[Any]) -> Select[Any]:
+    version = CURRENT.c.judge_version_id
+    query = _by_day(CURRENT, CURRENT.c.response_id, groups, version, func.count(), *sums).group_by(version)
     if isinstance(judge, int):
-        return CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge
-    return CURRENT_OF_NAME, CURRENT.c.judge_name == judge
-
-
-def _judged_by(judge: str | int, *sums: ColumnElement[Any]) -> Select[Any]:
-    keys = CURRENT.c.query_type, CURRENT.c.asked_day, CURRENT.c.judge_version_id
-    return select(*keys, func.count(), *sums).group_by(*keys).where(*_verdicts_of(judge))
+        return query.where(CURRENT_OF_VERSION, version == judge)
+    return query.where(CURRENT_OF_NAME, CURRENT.c.judge_name == judge)
 
 
 def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:
     rows = connection.execute(query)
     return _ordered(
-        DaySums(query_type, day, version_id, n, float(total or 0), float(squares or 0), every - n)
-        for query_type, day, version_id, every, n, total, squares in rows
+        DaySums(group, day, version_id, n, float(total or 0), float(squares or 0), every - n)
+        for group, day, version_id, every, n, total, squares in rows
     )
 
 
 def _ordered(sums: Iterable[DaySums]) -> list[DaySums]:
-    return sorted(sums, key=lambda each: (each.query_type, -1 if each.day is None else each.day, each.version_id or 0))
+    return sorted(sums, key=lambda each: (each.group, -1 if each.day is None else each.day, each.version_id or 0))

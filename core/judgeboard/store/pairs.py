@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, select
 
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.responses import Named, PairHash, find_responses, named, pair_hash
+from judgeboard.store.responses import Named, PairHash, find_responses, key_of, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_with
 from judgeboard.store.storing import store_responses
@@ -40,35 +40,9 @@ def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool
     ]
 
 
-def pair_ids(
-    connection: Connection,
-    *,
-    source: str | None = None,
-    query_type: str | None = None,
-    with_answers: bool = False,
-    after: int = 0,
-    up_to: int | None = None,
-    limit: int | None = None,
-) -> list[int]:
-    """Return ids of pairs after ``after`` and up to the frontier ``up_to``, or only of those with both answers."""
-    query = select(PAIR.c.id).where(PAIR.c.id > after).order_by(PAIR.c.id)
-    if source is not None:
-        query = query.where(PAIR.c.source == source)
-    if query_type is not None:
-        query = query.where(PAIR.c.query_type == query_type)
-    if with_answers:
-        query = query.where(PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
-    if up_to is not None:
-        query = query.where(PAIR.c.id <= up_to)
-    return list(connection.execute(query if limit is None else query.limit(limit)).scalars())
-
-
 def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return the ids of those pairs, by (source, external id), that are stored."""
-    query = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id)
-    rows = rows_with(connection, query, PAIR.c.external_id, {external_id for _, external_id in keys})
-    ids = {(source, external_id): id_ for source, external_id, id_ in rows}
-    return {key: ids[key] for key in keys if key in ids}
+    return {key: known.id for key, known in _find(connection, keys).items()}
 
 
 def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
@@ -143,11 +117,11 @@ def store_sides(
             responses.append(_side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or "")))
             responses.append(_side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")))
     result = store_responses(connection, responses, batch_id, now)
-    clashes = {(clash.source, clash.external_id) for clash in result.differing}
+    clashes = {key_of(responses[index]) for index in result.differing}
     stored: dict[tuple[str, str], int] = {}
     for some in batches(responses):
-        keys = [(each.source, each.external_id) for each in some]
-        stored |= {key: known.id for key, known in find_responses(connection, keys).items()}
+        known = find_responses(connection, [key_of(response) for response in some])
+        stored |= {key: response.id for key, response in known.items()}
     return [_of(pair, stored, clashes) for pair in pairs]
 
 
@@ -190,11 +164,6 @@ def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
 
 
 Key = tuple[str, str]
-
-_BY_KEY = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id, PAIR.c.content_hash, PAIR.c.gold).where(
-    PAIR.c.source.in_(bindparam("sources", expanding=True)),
-    PAIR.c.external_id.in_(bindparam("external_ids", expanding=True)),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,11 +218,11 @@ def _store_batch(
     first: dict[Key, int] = {}
     for index, pair in enumerate(pairs):
         first.setdefault(_key(pair), index)
-    known = _find(connection, first)
+    known = _find(connection, first.keys())
     new = {key: index for key, index in first.items() if key not in known}
     refused = _insert(connection, pairs, hashes, new, batch_id, now)
     inserted = {key for key in new if key not in refused}
-    known |= _find(connection, new)
+    known |= _find(connection, new.keys())
     came_in: set[Key] = set()
     for index, pair in enumerate(pairs):
         key = _key(pair)
@@ -311,12 +280,14 @@ _COPIED = ("source", "external_id", "query_type", "question", "options", "refere
 
 
 def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
-    parts = {"sources": list({source for source, _ in keys}), "external_ids": list({each for _, each in keys})}
-    wanted = set(keys)
+    columns = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id, PAIR.c.content_hash, PAIR.c.gold)
+    query = columns.where(PAIR.c.source.in_({source for source, _ in keys}))
     return {
         (source, external_id): _Known(id_, PairHash.read(stored), gold)
-        for source, external_id, id_, stored, gold in connection.execute(_BY_KEY, parts)
-        if (source, external_id) in wanted
+        for source, external_id, id_, stored, gold in rows_with(
+            connection, query, PAIR.c.external_id, {external_id for _, external_id in keys}
+        )
+        if (source, external_id) in keys
     }
 
 

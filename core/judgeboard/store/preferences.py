@@ -110,8 +110,6 @@ def load_preferences(
     query = _PREFERENCES.order_by(PREFERENCE_SCORE.c.id)
     if aspect is not None:
         query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
-    if pair_ids is None:
-        return [_preference(row) for row in connection.execute(query)]
     return [_preference(row) for row in rows_with(connection, query, REVIEW.c.pair_id, pair_ids)]
 
 

@@ -51,16 +51,19 @@ class Matching:
 
 
 @dataclass(frozen=True, slots=True)
-class AddedItems:
-    """How many items were added to a queue, how many randomly sampled ones, and how many of these are missing."""
+class CreatedQueue:
+    """A new queue: how many items it has, how many of them are randomly sampled, and how many more were requested."""
 
+    queue: Queue
     joined: int
-    sampled: int
-    short: int
+    sampled: int = 0
+    short: int = 0
 
 
-def fill_queue(connection: Connection, queue: Queue, now: datetime) -> AddedItems:
+def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add everything that a new queue is for, including its random sample, up to its number of items."""
+    if queue.subject == PAIRS:
+        return _fill_with_pairs(connection, queue, now)
     if not queue.flagged_only:
         return _draw(connection, queue, now)
     answers = matching_answers(connection, queue)
@@ -70,10 +73,10 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> AddedItem
         answers = nsmallest(own, answers, key=lambda answer: (position_of[answer.response_id], answer.response_id))
     joined = _join(connection, queue, answers, now)
     sampled, short = top_up(connection, queue, now)
-    return AddedItems(joined, sampled, short)
+    return CreatedQueue(queue, joined + sampled, sampled, short)
 
 
-def fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> AddedItems:
+def _fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add every pair with two answers that the queue's filter matches: by query type, source and outside id.
 
     Raises BadInput if the filter has a field that pairs do not have, or the order is not oldest or random.
@@ -95,7 +98,7 @@ def fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Adde
     if queue.max_items is not None:
         new = nsmallest(queue.max_items, new, key=lambda item: (item.position, item.pair_id))
     insert_items(connection, queue.id, new, now)
-    return AddedItems(len(new), 0, 0)
+    return CreatedQueue(queue, len(new))
 
 
 def count_matching(
@@ -325,7 +328,7 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now
     return len(insert_items(connection, queue.id, new, now))
 
 
-def _draw(connection: Connection, queue: Queue, now: datetime) -> AddedItems:
+def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add the first answers of the queue's order, flagged or not; in random order they are a simple random sample."""
     columns = (
         RESPONSE.c.id.label("response_id"),
@@ -344,7 +347,7 @@ def _draw(connection: Connection, queue: Queue, now: datetime) -> AddedItems:
     is_random = queue.sort is QueueOrder.RANDOM
     new = [_new_item(queue, chosen[id_], position, sampled=is_random) for position, id_, _ in first]
     insert_items(connection, queue.id, new, now)
-    return AddedItems(len(new), 0, 0)
+    return CreatedQueue(queue, len(new))
 
 
 def _answer_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:

@@ -334,6 +334,7 @@ class QueueReview:
     choices: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     spans: Sequence[Mapping[str, Any]] = ()
+    corrected_answer: str | None = None
 
 
 def reviews_on(connection: Connection, item_id: int) -> list[QueueReview]:

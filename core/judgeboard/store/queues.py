@@ -51,7 +51,8 @@ class Queue:
     the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again,
     ``test_rate`` that of an unannounced test item. A ``training`` queue has answers with gold labels, for each person.
     A review must give the ``grades``, unless it is unsure; it may give the ``optional_grades``. ``label_schema`` is the
-    title of the schema that reviewers fill in ("support v2"), None for the grades alone. A queue of ``max_items`` has
+    title of the schema that reviewers fill in ("support v2"), None for the grades alone. ``implied_labels`` is that of
+    `QueueRules`. A queue of ``max_items`` has
     the first of the ``drawn_from`` answers or pairs that matched when it was created.
     """
 
@@ -76,6 +77,7 @@ class Queue:
     repeat_rate: float
     test_rate: float
     training: bool
+    implied_labels: bool | None
     lease_seconds: int
     guidelines: str | None
     created_by: str
@@ -196,15 +198,6 @@ class ItemCount(NamedTuple):
     reviews_needed: int
 
 
-@dataclass(frozen=True, slots=True)
-class WorkCount:
-    """What one person has done in a queue; ``last`` (UTC) is the time of their last review."""
-
-    done: int
-    unsure: int
-    last: datetime | None
-
-
 def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
     """Return the number of items of a queue by state, without repeats."""
     several = QUEUE_ITEM.c.reviews_needed > 1
@@ -238,14 +231,17 @@ def count_reviews(connection: Connection, queue_id: int) -> int:
     return int(connection.execute(select(func.count()).where(done)).scalar_one())
 
 
-def count_work(connection: Connection, queue_id: int) -> dict[int, WorkCount]:
-    """Return the work of each person (by id) in a queue, without withdrawn reviews."""
+def count_work(connection: Connection, queue_id: int) -> dict[int, dict[str, Any]]:
+    """Return how many reviews each person (by id) has ``done`` and is ``unsure`` in, and the time of the ``last``."""
     reviews = _reviews(queue_id)
-    unsure = func.sum(case((reviews.c.decision == Decision.UNSURE.value, 1), else_=0))
-    query = select(reviews.c.reviewer_id, func.count(), unsure, func.max(reviews.c.at)).group_by(reviews.c.reviewer_id)
+    query = select(
+        reviews.c.reviewer_id,
+        func.count(),
+        func.count(case((reviews.c.decision == Decision.UNSURE.value, 1))),
+        func.max(reviews.c.at),
+    ).group_by(reviews.c.reviewer_id)
     return {
-        reviewer_id: WorkCount(done, int(unsure_), last)
-        for reviewer_id, done, unsure_, last in connection.execute(query)
+        id_: {"done": done, "unsure": unsure, "last": last} for id_, done, unsure, last in connection.execute(query)
     }
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select
 
 from judgeboard.domain import FlagState
@@ -27,16 +26,7 @@ from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_value
 from judgeboard.store.metadata import as_stored, few_with_metadata, index_name, indexed_fields, metadata_value
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import (
-    LOGGED,
-    OPEN,
-    TextColumn,
-    batches,
-    columns_of,
-    read_columns,
-    record_of,
-    rows_with,
-)
+from judgeboard.store.statements import LOGGED, OPEN, TextColumn, columns_of, listed, read_columns, record_of
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
 from judgeboard.store.verdicts import NO_DAY
 
@@ -292,7 +282,6 @@ def _by_id(connection: Connection, query: Select[Any]) -> dict[int, int]:
 
 
 UNKNOWN = "unknown"  # the generator model if the log has none
-_CHUNK = 5_000  # far below the 32,766 variables of a statement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -312,43 +301,26 @@ def response_facts(connection: Connection, ids: IntArray) -> ResponseFacts:
     columns = (
         RESPONSE.c.id,
         RESPONSE.c.evidence_group,
-        func.coalesce(RESPONSE.c.asked_day, NO_DAY),
         RESPONSE.c.query_type,
         RESPONSE.c.source,
         func.coalesce(RESPONSE.c.generator_model, UNKNOWN),
+        func.coalesce(RESPONSE.c.asked_day, NO_DAY),
     )
-    numbers: list[list[IntArray]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
-    texts: list[list[str]] = [[], [], []]
-    for batch in batches(np.unique(ids).tolist(), _CHUNK):
-        query = select(*columns).where(RESPONSE.c.id.in_(batch)).order_by(RESPONSE.c.id)
-        *whole, types, sources, generators = read_columns(connection, query)
-        for parts, column in zip(numbers, whole, strict=True):
-            parts.append(column)
-        for values, column in zip(texts, (types, sources, generators), strict=True):
-            values.extend(column.names[code] for code in column.codes.tolist())
-    known, groups, days = (np.concatenate(parts) for parts in numbers)
-    query_types, sources, generators = map(as_texts, texts)
-    return ResponseFacts(known, groups, query_types, sources, generators, days)
-
-
-def as_texts(values: list[str]) -> TextColumn:
-    """Return texts as a ``TextColumn``."""
-    names, codes = np.unique(np.array(values, dtype=np.str_), return_inverse=True)
-    return TextColumn(tuple(names.tolist()), codes.astype(np.int64))
+    query = select(*columns).where(RESPONSE.c.id.in_(listed(connection, ids.tolist()))).order_by(RESPONSE.c.id)
+    return ResponseFacts(*read_columns(connection, query))
 
 
 def answer_lengths(connection: Connection, ids: IntArray) -> tuple[IntArray, IntArray]:
     """Return the ids of the responses that are not forgotten, ascending, and the lengths of their answers."""
-    query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer)).where(RESPONSE.c.answer.is_not(None))
-    lengths = [tuple(row) for row in rows_with(connection, query, RESPONSE.c.id, ids.tolist())]
-    rows = np.array(sorted(lengths), dtype=np.int64).reshape(-1, 2)
-    return rows[:, 0], rows[:, 1]
+    conditions = RESPONSE.c.id.in_(listed(connection, ids.tolist())), RESPONSE.c.answer.is_not(None)
+    query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer)).where(*conditions).order_by(RESPONSE.c.id)
+    known, lengths = read_columns(connection, query)
+    return known, lengths
 
 
 def rules_of(connection: Connection, ids: IntArray) -> dict[str, IntArray]:
     """Return the ids of the responses that have a flag of a rule, ascending, by rule; superseded flags do not count."""
-    flagged: dict[str, set[int]] = {}
-    query = select(FLAG.c.rule, FLAG.c.response_id).where(FLAG.c.state != FlagState.SUPERSEDED.value)
-    for rule, id_ in rows_with(connection, query, FLAG.c.response_id, ids.tolist()):
-        flagged.setdefault(rule, set()).add(id_)
-    return {rule: np.array(sorted(flagged[rule]), dtype=np.int64) for rule in sorted(flagged)}
+    flagged = FLAG.c.response_id.in_(listed(connection, ids.tolist())), FLAG.c.state != FlagState.SUPERSEDED.value
+    query = select(FLAG.c.rule, FLAG.c.response_id).where(*flagged).distinct().order_by(FLAG.c.response_id)
+    rules, response_ids = read_columns(connection, query)
+    return {rule: response_ids[rules.codes == code] for code, rule in enumerate(rules.names)}

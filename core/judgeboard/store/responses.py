@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, case, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, String, Table, bindparam, case, func, insert, select
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
@@ -119,8 +119,8 @@ def _canonical(value: Any) -> bytes:
 
 
 _BY_KEY = select(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id, RESPONSE.c.content_hash).where(
-    RESPONSE.c.source.in_(bindparam("sources", expanding=True)),
-    RESPONSE.c.external_id.in_(bindparam("external_ids", expanding=True)),
+    RESPONSE.c.source.in_(bindparam("sources", type_=String, expanding=True)),
+    RESPONSE.c.external_id.in_(bindparam("external_ids", type_=String, expanding=True)),
 )
 
 

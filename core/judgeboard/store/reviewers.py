@@ -76,6 +76,18 @@ def set_same_as(connection: Connection, reviewer_id: int, person_id: int | None)
     connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(same_as=person_id))
 
 
+def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
+    """Whether a person's decisions imply labels, by their own answer; None until they are asked."""
+    query = select(REVIEWER.c.implied_labels).where(REVIEWER.c.id == reviewer_id)
+    answer: bool | None = connection.execute(query).scalar_one_or_none()
+    return answer
+
+
+def set_implied_labels(connection: Connection, reviewer_id: int, *, implied: bool) -> None:
+    """Store whether a person's decisions imply labels."""
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(implied_labels=implied))
+
+
 def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:
     """Return a reviewer, stored now where nobody of this name came from there."""
     row = {"origin": origin, "name": name, "role": role, "created_at": datetime.now(UTC)}

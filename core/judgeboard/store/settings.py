@@ -10,6 +10,7 @@ from sqlalchemy import Connection, exists, func, insert, select
 from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import THRESHOLDS, Thresholds
+from judgeboard.flags.rules import RULES
 from judgeboard.settings import load_settings, variable_of
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
@@ -92,6 +93,8 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
             _check_text(key, value)
         if key == "always_review":
             check_query_types(connection, key, value)
+        if key == "implied_labels":
+            _check_rules(key, value)
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
     connection.execute(insert(SETTING), row | {"at": now or datetime.now(UTC)})
     record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)
@@ -114,6 +117,13 @@ def check_query_types(connection: Connection, setting: str, types: Collection[st
         if connection.execute(select(1).where(LOGGED, RESPONSE.c.query_type == each).limit(1)).first() is None:
             there_is = some_of(occurring_values(connection, RESPONSE.c.query_type, LOGGED))
             raise BadInput(f"{setting}: no answer has the query type {each!r}; there is: {there_is}")
+
+
+def _check_rules(key: str, names: Collection[str]) -> None:
+    known = [rule.name for rule in RULES]
+    for each in names:
+        if each not in known:
+            raise BadInput(f"{key}: there is no rule {each!r}; there is: {', '.join(known)}")
 
 
 def _check_text(key: str, value: str) -> None:
@@ -156,6 +166,8 @@ def _thresholds(stored: Mapping[str, Any]) -> Thresholds:
         value = getattr(environment, key)
         if value is not None:
             values[key] = value
+    if environment.implied_labels:
+        _check_rules(variable_of("implied_labels"), environment.implied_labels)
     try:
         return Thresholds(**values)
     except ValueError as error:

@@ -1,7 +1,7 @@
 """Parts of SQL statements: batches, inserts, common conditions, and results read as columns."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -45,17 +45,23 @@ def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
 
 
 def rows_with(
-    connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Collection[Any]
+    connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Collection[Any] | None
 ) -> Iterator[Any]:
-    """Yield the rows of a query in which ``column`` has one of these values, in batches of ascending values."""
+    """Yield the rows of a query in which ``column`` has one of these values, in batches of ascending values.
+
+    None yields all rows.
+    """
+    if values is None:
+        yield from connection.execute(query)
+        return
     for batch in batches(sorted(set(values))):
         yield from connection.execute(query.where(column.in_(batch)))
 
 
-def listed(connection: Connection, ids: tuple[int, ...]) -> Select[tuple[int]]:
+def listed(connection: Connection, ids: Iterable[int]) -> Select[tuple[int]]:
     """Return ids as one parameter: a list has the engine's limit of variables."""
     if connection.dialect.name == "sqlite":
-        as_json: ColumnElement[str] = bindparam(None, json.dumps(ids), unique=True)
+        as_json: ColumnElement[str] = bindparam(None, json.dumps(list(ids)), unique=True)
         return select(literal_column("value")).select_from(func.json_each(as_json))
     return select(func.unnest(bindparam(None, list(ids), ARRAY(BigInteger), unique=True)))
 

@@ -41,22 +41,16 @@ _RANDOM_RULES = tuple(rule for rule in RULES if rule.drawn)
 _OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class DifferingRow:
-    """A response whose id is stored with other content; ``index`` is its index in the argument."""
-
-    source: str
-    external_id: str
-    index: int
-
-
 @dataclass(slots=True)
 class StoredResponses:
-    """The result of storing responses: ids of the ``new`` ones in order; ``differing`` ones are not stored."""
+    """The result of storing responses: ids of the ``new`` ones in order.
+
+    ``differing`` are the indexes of those that are not stored because their id is stored with other content.
+    """
 
     new: list[int] = field(default_factory=list)
     unchanged: int = 0
-    differing: list[DifferingRow] = field(default_factory=list)
+    differing: list[int] = field(default_factory=list)
     feedback_added: int = 0
 
 
@@ -157,7 +151,7 @@ def _store_batch(
         key = key_of(response)
         stored = KnownResponse(inserted[key], first[key][1]) if key in inserted else known[key]
         if stored.content_hash != hash_:
-            result.differing.append(DifferingRow(*key, index))
+            result.differing.append(index)
             continue
         if key not in inserted or key in seen:
             result.unchanged += 1

@@ -26,6 +26,7 @@ from judgeboard.domain import (
     Decision,
     FeedbackKind,
     FlagState,
+    IssueState,
     ItemState,
     Label,
     Preference,
@@ -374,6 +375,7 @@ REVIEWER = _table(
     Column("created_at", Utc, nullable=False),
     Column("same_as", BigId, ForeignKey("reviewer.id"), comment="The person as whom this terminal user reviews."),
     Column("notified_until", BigId, comment="The id of the last event that the person has read."),
+    Column("implied_labels", Boolean, comment="Whether their decisions imply labels; NULL: not asked yet."),
     UniqueConstraint("origin", "name"),
     comment="A person, identified by the name and its origin, such as cli, import or oidc.",
 )
@@ -478,6 +480,24 @@ REVIEW_FAILURE_MODE = Table(
     Column("mode", String, primary_key=True),
     Index("ix_review_failure_mode_mode", "mode", "review_id"),
     comment="A failure mode that a review tags its answer with, by name.",
+)
+
+ISSUE = _table(
+    "issue",
+    Column("number", Integer, nullable=False),
+    Column(
+        "version", Integer, nullable=False, comment="1 for the row that opened the issue, then one more per change."
+    ),
+    Column("title", String, nullable=False),
+    Column("description", String),
+    Column("owner", String, comment="Name of a person."),
+    Column("state", one_of(IssueState, "state"), nullable=False),
+    Column("fixed_day", Integer, comment="Days since 1970-01-01, UTC."),
+    Column("filter", JsonValue, nullable=False),
+    Column("by", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    UniqueConstraint("number", "version"),
+    comment="A systemic problem: a filter of answers with a title; the latest version of a number counts.",
 )
 
 JOB = Table(
@@ -716,6 +736,7 @@ QUEUE = _table(
     Column("repeat_rate", Float, nullable=False, default=0.0),
     Column("test_rate", Float, nullable=False, default=0.0),
     Column("training", Boolean, nullable=False, default=False),
+    Column("implied_labels", Boolean, comment="Whether decisions imply labels; NULL: as the settings say."),
     Column("lease_seconds", Integer, nullable=False, default=600),
     Column("guidelines", String),
     Column("label_schema_id", BigId, ForeignKey("label_schema.id")),
@@ -754,6 +775,7 @@ QUEUE_ITEM = _table(
     Column("test", Boolean, nullable=False, default=False, comment="The item of `repeat_for` has a gold label."),
     Column("state", one_of(ItemState, "state"), nullable=False, default="open"),
     Column("joined_at", Utc, nullable=False),
+    Column("bulk", String, comment="The bulk action that added the item, whatever the filter of the queue."),
     CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
     CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
     Index(

@@ -60,6 +60,7 @@ APPEND_ONLY: tuple[Table, ...] = (
     tables.REVIEW_FLAG,
     tables.FAILURE_MODE,
     tables.REVIEW_FAILURE_MODE,
+    tables.ISSUE,
     tables.EVENT,
     tables.PAIR,
     tables.COMPARISON,

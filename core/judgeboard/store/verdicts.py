@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import DimensionScore, Label, ResponseKind, Status, Verdict
-from judgeboard.judges.rubric_file import EXPECTED, OVERALL
+from judgeboard.judges.rubric_file import EXPECTED, OVERALL, SCALE, Dimension, stored_dimensions
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
 from judgeboard.store.filter_conditions import response_conditions
@@ -17,7 +17,7 @@ from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, batches, read_columns, record_of
+from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, read_columns, record_of, rows_with
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
 
@@ -163,16 +163,16 @@ RUBRIC = "rubric"
 
 @dataclass(frozen=True, slots=True)
 class RubricVerdict:
-    """A rubric judge's current verdict: (score 1 to 5 or None, reasoning or None) by dimension.
+    """A rubric judge's current verdict: (score or None, reasoning or None) by dimension.
 
-    ``words`` are the names of the levels 1 to 5 by dimension; ``note`` tells what the judge left out or added.
+    ``rubric`` has the dimensions that the judge was asked for; ``note`` tells what it left out or added.
     """
 
     version_title: str
     overall: float | None
     note: str | None
     dimensions: Mapping[str, tuple[float | None, str | None]]
-    words: Mapping[str, tuple[str, ...]]
+    rubric: Mapping[str, Dimension]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +184,9 @@ class RubricScores:
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """The names of the levels of each judged dimension; the first judge's where two judges have it."""
-        words: dict[str, tuple[str, ...]] = {}
-        for verdict in self.verdicts:
-            words = {**verdict.words, **words}
-        return words
+        """The words of the levels 1 to 5 of judged dimensions; the first judge's where two judges have one."""
+        judged = [dimension for verdict in reversed(self.verdicts) for dimension in verdict.rubric.values()]
+        return {each.name: each.levels for each in judged if each.ordered and each.scale == SCALE}
 
 
 def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores:
@@ -210,8 +208,8 @@ def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, 
     for row in judged:
         scores = {score.dimension: (score.value, score.reasoning) for score in scores_by_judgment.get(row.id, ())}
         overall, _ = scores.pop(OVERALL, (None, None))
-        words = {dimension["name"]: tuple(dimension["levels"]) for dimension in row.params.get("dimensions", ())}
-        verdicts.append(RubricVerdict(version_title(row.name, row.number), overall, row.reasoning, scores, words))
+        rubric = {dimension.name: dimension for dimension in stored_dimensions(row.params)}
+        verdicts.append(RubricVerdict(version_title(row.name, row.number), overall, row.reasoning, scores, rubric))
     return tuple(verdicts)
 
 
@@ -265,7 +263,8 @@ def current_verdicts(
 ) -> CurrentVerdicts:
     """Return the current verdicts of judge versions on the log, with the score on ``dimension`` if one is named.
 
-    ``of_reviewed`` reads the verdicts on reviewed answers from an index instead of the whole log.
+    ``of_reviewed`` reads the verdicts on reviewed answers from an index instead of the whole log. It leaves out the
+    answers that the prompt of the judge version has as examples.
     """
     query = select(
         CURRENT.c.judge_version_id,
@@ -284,7 +283,8 @@ def current_verdicts(
             JUDGMENT_SCORE.c.dimension == dimension, JUDGMENT_SCORE.c.value.is_not(None)
         )
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
-    return CurrentVerdicts(versions, responses, types, days, groups, read_grades(grades, len(versions)))
+    current = CurrentVerdicts(versions, responses, types, days, groups, read_grades(grades, len(versions)))
+    return current.at(~_shown(connection, versions, responses)) if of_reviewed else current
 
 
 def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
@@ -295,9 +295,6 @@ def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
     for column in ("labels", "groundedness", "quality", "scores"):
         getattr(columns, column)[at] = getattr(grades, column)
     return columns
-
-
-_CHUNK = 5_000  # far below the 32,766 variables of a statement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,7 +324,7 @@ def load_graded(connection: Connection, dimension: str | None = None, *, implied
     reviews = graded_reviews(connection, dimension, implied_labels=implied_labels)
     current = current_verdicts(connection, dimension, of_reviewed=True)
     reviewed = among(current.response_ids, np.unique(reviews.response_ids))
-    current = current.at(reviewed & ~_shown(connection, current.version_ids, current.response_ids))
+    current = current.at(reviewed)
     known, first = np.unique(current.response_ids, return_index=True)
     verdicts = {
         int(version): aligned(known, current.response_ids[chosen], current.grades.at(chosen))
@@ -362,9 +359,6 @@ def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray
 
 
 def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:
-    logged: list[int] = []
-    for batch in batches(response_ids, _CHUNK):
-        # The kind is compared here: as a condition it makes SQLite read the whole log by the index of kinds.
-        query = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id.in_(batch))
-        logged += [row.id for row in connection.execute(query) if row.kind == ResponseKind.LOG.value]
-    return np.array(sorted(logged), dtype=np.int64)
+    # The kind is compared here: as a condition it makes SQLite read the whole log by the index of kinds.
+    rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids)
+    return np.array(sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64)

@@ -11,7 +11,7 @@ from judgeboard.errors import DecisionRefused, JudgeboardError
 from judgeboard.methods.pair_report import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
 from judgeboard.reviews.conflicts import Conflict, open_conflicts
-from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer
+from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer, remember_implied, with_implied
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
@@ -62,7 +62,7 @@ class Actions(DraftActions, ABC):
 
     ``row`` identifies the screen in the browser. ``request_key`` is that of its review, so that a press that arrives
     twice is stored once. ``judgment`` is the judgment on the screen, None where there is none or it is hidden. A
-    groundedness below ``threshold`` is flagged.
+    groundedness below ``threshold`` is flagged. ``implies``: a decision implies a label; None: the reviewer is asked.
     """
 
     store: Store
@@ -73,6 +73,7 @@ class Actions(DraftActions, ABC):
     seconds: Callable[[], float]
     judgment: ItemJudgment | None = None
     threshold: float = 0.5
+    implies: bool | None = False
 
     @property
     def judgment_id(self) -> int | None:
@@ -95,11 +96,13 @@ class Actions(DraftActions, ABC):
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
         """Return the draft as it is stored: for a preference its note alone.
 
-        It has a reason to differ only where it differs from the judgment shown.
+        It has the label that the decision implies, and a reason to differ only if it differs from the judgment shown.
         """
         grade = self.draft.grade()
         if isinstance(decision, Preference):
             return Grade(note=grade.note)
+        if self.implied_label(decision) is not None:
+            grade = with_implied(grade, decision)
         return grade if self.differs() else replace(grade, why_differs=None)
 
     def differs(self) -> bool:
@@ -116,9 +119,9 @@ class Actions(DraftActions, ABC):
         """Show answers sentence by sentence, or whole again."""
         self.session.by_sentence = not self.session.by_sentence
 
-    def raw_calls(self) -> None:
-        """Show the raw calls of the judges in place of the texts, or the texts again."""
-        self.session.raw_calls = not self.session.raw_calls
+    def open_drawer(self, name: str) -> None:
+        """Show the judgments or their raw calls in place of the texts, or the texts again."""
+        self.session.drawer = None if self.session.drawer == name else name
 
     def as_stored(self) -> None:
         """Show texts as they are stored, or formatted and folded again."""
@@ -139,7 +142,22 @@ class Actions(DraftActions, ABC):
 
     def decide(self, decision: Any) -> None:
         """Store a decision on the flag, a preference, or the grades alone (None)."""
+        if self.implies is None and self.implied_label(decision) is not None:
+            self.session.asked = (self.row, decision)
+            return
         safely(self.session, self.reviewer, lambda reviewer: self._decide(reviewer, decision), self.request_key)
+
+    def answer_implied(self, implied: bool) -> None:
+        """Remember whether decisions imply a label, and store the decision that asked."""
+        decision, self.session.asked = self.session.asked[1], ("", None)
+        safely(self.session, self.reviewer, lambda reviewer: remember_implied(self.store, reviewer, implied=implied))
+        replace(self, implies=implied).decide(decision)
+
+    def implied_label(self, decision: Any) -> Label | None:
+        """Return the label that a decision implies; None if the draft has a label or a groundedness."""
+        if self.implies is False or self.draft.label is not None or self.draft.groundedness is not None:
+            return None
+        return IMPLIED.get(decision)
 
     @abstractmethod
     def _decide(self, reviewer: Reviewer, decision: Any) -> None: ...
@@ -208,7 +226,7 @@ class ItemActions(Actions):
 
     ``flag_id`` is an open flag of the answer: all its open flags are decided together, or this one ``alone``. None
     where none is open. ``from_list``: the next item of ``listing`` follows a decision. ``edits`` is the own review that
-    is changed, in which ``seconds_before`` were spent already. ``implies``: a decision implies a label.
+    is changed, in which ``seconds_before`` were spent already.
     """
 
     listing: Listing
@@ -217,13 +235,6 @@ class ItemActions(Actions):
     from_list: bool = False
     edits: int | None = None
     seconds_before: float = 0.0
-    implies: bool = False
-
-    def implied_label(self, decision: Decision | None) -> Label | None:
-        """Return the label that a decision implies; None if the draft has a label or a groundedness."""
-        if not self.implies or self.draft.label is not None or self.draft.groundedness is not None:
-            return None
-        return IMPLIED.get(decision or Decision.UNSURE)
 
     def next_flag(self, flag_ids: Sequence[int]) -> None:
         """Choose the next of these flags to be decided alone; after the last one, all together."""
@@ -247,12 +258,9 @@ class ItemActions(Actions):
 
     def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
         draft = self.draft.copied()
-        grade_given, implied = self.grade_for(decision), self.implied_label(decision)
-        if implied is not None:
-            grade_given = replace(grade_given, label=implied, label_implied=True)
         common: dict[str, Any] = {
             "reviewer": reviewer,
-            "grade": grade_given,
+            "grade": self.grade_for(decision),
             "judgment_seen_id": self.judgment_id,
             "seconds": self.seconds_before + self.seconds(),
             "request_key": self.request_key,
@@ -446,11 +454,10 @@ class ConflictActions(Actions):
         if grades.note is None:
             self.session.say(NO_REASON, refused=True)
             return
-
         draft = self.draft.copied()
 
         def write() -> str:
-            adjudicated = adjudicate(
+            review_id = adjudicate(
                 self.store,
                 self.conflict.item.id,
                 by=reviewer,
@@ -459,9 +466,7 @@ class ConflictActions(Actions):
                 seconds=self.seconds(),
                 request_key=self.request_key,
             )
-            self.session.adjudicated.append(
-                Done(adjudicated.review_id, self.subject, draft, item_id=self.conflict.item.id)
-            )
+            self.session.adjudicated.append(Done(review_id, self.subject, draft, item_id=self.conflict.item.id))
             what = "" if isinstance(decision, Preference) else f": {SAVED[decision]}"
             return f"Saved: {self.name} is adjudicated{what}"
 

@@ -10,7 +10,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import Actions, safely
-from judgeboard_dashboard.review.differences import difference
+from judgeboard_dashboard.review.differences import both_sides
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, score, when
@@ -180,13 +180,15 @@ def _unchanged(before: ShownAttempt | None, attempt: ShownAttempt) -> bool:
 
 def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     before = _before(sequence, viewed)
-    heading = capital(viewed.name)
     if viewed.answer is None:
-        body = tag("div", viewed.note or forgotten(), cls="jb-mut")
-    elif before is None:
-        body = tag("div", viewed.answer[:LONGEST], cls="jb-evidence")
+        sides = [(viewed, tag("div", viewed.note or forgotten(), cls="jb-mut"))]
+    elif before is None or _unchanged(before, viewed):
+        sides = [(viewed, tag("div", viewed.answer[:LONGEST], cls="jb-evidence"))]
     else:
-        heading = f"{heading}, compared with {before.name}{': unchanged' if _unchanged(before, viewed) else ''}"
-        body = difference(before.answer or "", viewed.answer)
-    label = tag("div", heading, tag("span", _scores(viewed)), cls="jb-label jb-both-ends")
-    return tag("div", label, body, cls="jb-attempt-text")
+        sides = list(zip((before, viewed), both_sides(before.answer or "", viewed.answer), strict=True))
+    columns = [tag("div", _heading(attempt), text) for attempt, text in sides]
+    return tag("div", *columns, cls=f"jb-attempt-text{' jb-sides' if len(columns) > 1 else ''}")
+
+
+def _heading(attempt: ShownAttempt) -> Html:
+    return tag("div", capital(attempt.name), tag("span", _scores(attempt)), cls="jb-label jb-both-ends")

@@ -1,5 +1,6 @@
 """Items in conflict: their list, and the screen on which a lead adjudicates one."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,10 +17,10 @@ from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
-from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
+from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, review_session
-from judgeboard_dashboard.review.failure_modes import side_fields
 from judgeboard_dashboard.review.fields import queue_grades
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
@@ -181,13 +182,17 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     if item is not None and rubric is not None:
         if is_open:
             actions.draft.schema = schema_of_item(store(), item_id)
+
+        def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
+            reasons, signals = signals_pane(item, claims, threshold, rubric)
+            return join((reviews_block(conflict), reasons)), signals
+
         answer_panes(
             actions,
             item,
-            lambda claims: tag(
-                "div", reviews_block(conflict), signals_pane(item, claims, threshold, rubric), cls="jb-both"
-            ),
-            over_side=partial(side_fields, actions, item, quality="quality" in conflict.queue.asked),
+            side,
+            quality="quality" in conflict.queue.asked,
+            correctable=is_open,
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):

@@ -185,10 +185,12 @@ class ReviewSession:
 
     Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are flags that were
     open on this screen: they keep their buttons, so that a late key press is answered with who decided first.
-    ``alone`` is the flag that the next decision is about, None for all flags of the answer.
-    ``raw_calls`` shows the calls behind the judgments in place of the texts, ``as_stored`` shows texts unformatted and
-    unfolded. ``viewed`` is the attempt on the screen by response, ``editing`` the own review that is being changed and
-    its response. ``pairs_seen`` are (reviewer, pair) whose verdict was shown: later reviews of them are not blind.
+    ``alone`` is the flag that the next decision is about, None for all flags of the answer. ``asked`` is the screen and
+    the decision on it that wait for the answer whether decisions imply a label.
+    ``drawer`` is what is shown in place of the texts: "judgments", "calls" or None. ``as_stored`` shows texts
+    unformatted and unfolded. ``viewed`` is the attempt on the screen by response, ``editing`` the own review that is
+    being changed and its response. ``pairs_seen`` are (reviewer, pair) whose verdict was shown: later reviews of them
+    are not blind.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -201,12 +203,13 @@ class ReviewSession:
     whole: set[int] = field(default_factory=set)
     viewed: dict[int, int] = field(default_factory=dict)
     by_sentence: bool = False
-    raw_calls: bool = False
+    drawer: str | None = None
     as_stored: bool = False
     editing: tuple[int, int] | None = None
     goal: Rows | None = None
     seen_open: set[int] = field(default_factory=set)
     alone: int | None = None
+    asked: tuple[str, Any] = ("", None)
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, PairWalk] | None = None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from judgeboard.domain import Label
-from judgeboard.judges.rubric_file import LEVELS
+from judgeboard.judges.rubric_file import LEVELS, Dimension
 from judgeboard.reviews.queues import ASKED
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
@@ -64,7 +64,8 @@ KEYS = (
     ("B X P", "mark it supported, contradicted, unsupported"),
     ("I", "show the answer sentence by sentence, or as a whole"),
     ("F4", "show texts as they are stored, or formatted and folded"),
-    ("F2", "show the raw calls of the judges, or the texts again"),
+    ("F7", "show all judgments side by side, also earlier ones"),
+    ("F2", "show the raw calls of the judges"),
     ("O", "choose why you and the judge differ"),
     ("F9 F8", "correct the answer; add the correction to a suite"),
     ("T", "write a comment for other reviewers; Enter sends it"),
@@ -82,7 +83,8 @@ QUEUE_KEYS = (
     ("Q W E", "for a pair: left is better, tie, right is better"),
     ("V B X P", "next claim or sentence; supported, contradicted, unsupported"),
     ("I O", "show the answer sentence by sentence; choose why you and the judge differ"),
-    ("F4 F2", "show texts as they are stored; after the judge is shown: its raw calls"),
+    ("F4", "show texts as they are stored, or formatted and folded"),
+    ("F7 F2", "after the judge is shown: all judgments side by side, raw calls"),
     ("F9 F8", "correct the answer; add the correction to a suite"),
     ("M", "write a note; Esc leaves it; Shift and a letter choose a failure mode"),
     ("J", "skip, with an optional reason; Enter skips"),
@@ -301,6 +303,13 @@ def rubric_block(rubric: RubricScores) -> Html | None:
     return tag("div", *(part for verdict in rubric.verdicts for part in _rubric_lines(verdict, rubric)), cls="jb-block")
 
 
+def _level(value: float, dimension: Dimension | None) -> str:
+    """Return a score as "4 / 5", a category by its name."""
+    if dimension is None or dimension.ordered:
+        return f"{short(value)} / {LEVELS[-1] if dimension is None else dimension.values[-1]}"
+    return dimension.levels[int(value) - dimension.low]
+
+
 def _rubric_lines(verdict: RubricVerdict, rubric: RubricScores) -> list[Html]:
     overall = UNKNOWN if verdict.overall is None else score(verdict.overall)
     rows = []
@@ -309,7 +318,7 @@ def _rubric_lines(verdict: RubricVerdict, rubric: RubricScores) -> list[Html]:
         rows += [
             tag("span", dimension),
             tag("span", ", ".join(f"{name} {short(level)}" for name, level in people[-MOST_PEOPLE:]), cls="jb-who"),
-            tag("b", "not scored" if value is None else f"{short(value)} / 5"),
+            tag("b", "not scored" if value is None else _level(value, verdict.rubric.get(dimension))),
             tag("span", why, cls="jb-cap jb-across") if why else tag("span", cls="jb-across"),
         ]
     return [

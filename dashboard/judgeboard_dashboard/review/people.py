@@ -23,7 +23,7 @@ ALL = "All their queues"
 _RESULT = "reassigned"
 _QUEUE_COLUMNS = (Column("Queue", width=200), Column("Done", "count", width=60), Column("Left", "count", width=60))
 _DAY_COLUMNS = (Column("Day (UTC)", width=110), Column("Reviews", "count", width=80))
-_FIGURE_COLUMNS = (Column("Your reviews agree", width=200, help=f"{SAME}."), Column("Share", width=200))
+_FIGURE_COLUMNS = (Column("Reviews agree", width=200, help=f"{SAME}."), Column("Share", width=200))
 
 
 def own_work(reviewer: Reviewer) -> None:
@@ -37,22 +37,10 @@ def own_work(reviewer: Reviewer) -> None:
     sentence(f"{count(given, 'review')} in the last {DAYS} days.{pace}")
     for streak in work.streaks:
         show(tag("div", streak_words(streak), cls="jb-cap"))
-    compared = (
-        ("with gold labels (adjudicated)", work.gold),
-        ("with yourself (repeated items)", work.own),
-        ("with other people", work.others),
-        ("with gold labels (training)", work.training),
-    )
-    agreement = tuple((name, share_words(estimate)) for name, estimate in compared if estimate.value is not None)
     with st.container(key="stack_own_work"):
         left, middle, right = st.columns([1.3, 1, 0.7], gap="medium")
     with left:
-        if agreement:
-            show_rows(Table(_FIGURE_COLUMNS, agreement), key="own_agreement")
-        else:
-            caption(
-                "Your agreement is shown once others have reviewed or adjudicated your items, or items were repeated."
-            )
+        _agreement(work, "Your agreement")
     with middle:
         _queues(work, "own_queues")
     with right:
@@ -60,6 +48,20 @@ def own_work(reviewer: Reviewer) -> None:
             days = tuple((day(at), number) for at, number in work.days)
             show_rows(Table(_DAY_COLUMNS, days), key=f"own_days_{len(days)}", most=4)
     caption(f"Agreement is of your latest {work.reviews:,} reviews, with 95 % intervals.")
+
+
+def _agreement(work: PersonWork, whose: str) -> None:
+    compared = {
+        "with gold labels (adjudicated)": work.gold,
+        "with their own (repeated items)": work.own,
+        "with other people": work.others,
+        "with gold labels (training)": work.training,
+    }
+    shares = tuple((name, share_words(estimate)) for name, estimate in compared.items() if estimate.value is not None)
+    if shares:
+        show_rows(Table(_FIGURE_COLUMNS, shares), key=f"agreement_{work.person.id}")
+    else:
+        caption(f"{whose} is shown once items were adjudicated, repeated, or reviewed by others.")
 
 
 def streak_words(streak: Streak) -> str:
@@ -81,23 +83,25 @@ def people() -> None:
     people = "1 person" if len(everybody) == 1 else f"{len(everybody)} people"
     sentence(f"{people}, {count(left, 'item')} left in assigned queues.")
     key = f"people_{len(everybody)}_{everybody[0].person.id}"
-    chosen = everybody[choose_row(work_table(everybody, words=True), key=key, most=10, placeholder="–")]
+    rows = work_table(everybody, words=True).without_empty()  # what nobody has takes no width
+    chosen = everybody[choose_row(rows, key=key, most=10, placeholder="–")]
     with st.container(key="foot_people", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption("Figures are of each person’s latest 1,000 reviews, with 95 % intervals. “–”: nothing to compare.")
         csv_button(lambda: work_table(everybody), "people", key="people_csv")
     result: str | None = st.session_state.pop(_RESULT, None)
     if result is not None:
         show(tag("div", result, cls="jb-say", role="status"))
-    heading(f"{chosen.person.name}: queues")
+    heading(f"{chosen.person.name}: queues and agreement")
     with st.container(key="stack_person"):
         left_side, right_side = st.columns(2, gap="medium")
     with left_side:
         _queues(chosen, f"person_queues_{chosen.person.id}")
         for streak in chosen.streaks:
             show(tag("div", streak_words(streak), cls="jb-cap"))
-    with right_side:
         if chosen.queues and lead is not None:
             _reassign(chosen, lead)
+    with right_side:
+        _agreement(chosen, "Agreement")
 
 
 def _queues(work: PersonWork, key: str) -> None:

@@ -55,6 +55,7 @@ GRADE_FIELDS = (
     ("grades", "Required grades", "Confirm and dismiss need them; unsure does not."),
     ("optional_grades", "Optional grades", "Reviewers see them, and may leave them out."),
 )
+IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 _DEFAULTS = QueueRules("defaults")
 MOST = 50
 _FIELD, _SEEN, _CREATED = "queue_segment", "queue_segment_seen", "queue_created"
@@ -380,6 +381,17 @@ def new_queue() -> None:
             accept_new_options=True,
             placeholder="Everybody",
         )
+        if values["subject"] == ANSWERS:
+            implied = st.segmented_control(
+                "A decision implies a label",
+                list(IMPLIED_CHOICES),
+                default="As in Settings",
+                required=True,
+                key="nq_implied",
+                help="Yes: confirm stores the label hallucinated, dismiss the label grounded, whatever the rule, if a "
+                "review gives no label. The label is shown before it is stored.",
+            )
+            values["implied_labels"] = IMPLIED_CHOICES.get(implied)
         values["lease_seconds"] = round(_number("Lease (minutes without activity)", 10.0, 5.0, "nq_minutes") * 60)
         containers["lease_seconds"] = st.container()
         guidelines = st.text_area(

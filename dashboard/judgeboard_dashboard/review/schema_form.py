@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components import v2
 
-from judgeboard.formats.label_schema import LONGEST_TEXT, FieldType, LabelSchema, SchemaField
+from judgeboard.formats.label_schema import FieldType, LabelSchema, SchemaField
 from judgeboard.store.items import Item
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
@@ -21,6 +21,7 @@ DIGITS, DIGITS_BESIDE_QUALITY = "1234567890", "67890"
 TYPED = (FieldType.NUMBER, FieldType.TEXT)
 YES_NO = {True: "Yes", False: "No"}
 SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow keys, or a whole sentence with V."
+LONGEST_LEVEL_NAME = 24  # characters; the button of a longer one shows the number, its tip the name
 COLOURS = 6  # highlights in style.css
 
 _SELECTION = """
@@ -258,7 +259,7 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
         st.session_state[key] = draft.values.get(field.name)
     label = as_label(field.name)
     if field.type is FieldType.TEXT:
-        st.text_area(label, key=key, height=80, max_chars=LONGEST_TEXT, label_visibility="collapsed")
+        st.text_area(label, key=key, height=80, label_visibility="collapsed")
     else:
         st.number_input(label, field.low, field.high, value=None, key=key, label_visibility="collapsed", format="%g")
 
@@ -275,9 +276,11 @@ def _buttons(fields: SchemaActions, field: SchemaField, row: str, digits: str) -
             if shortcut is None and number < len(digits):
                 shortcut, act = digits[number], partial(fields.pick, number)
             ranked = field.type is FieldType.RANKING and value in (given or ())
+            level_name = names.get(value) or ""
+            is_long = len(level_name) > LONGEST_LEVEL_NAME
             label = (
-                f"{value} {names[value]}"
-                if names.get(value)
+                f"{value} {level_name}".strip()
+                if names and not is_long
                 else YES_NO.get(value, str(value))
                 if isinstance(value, bool)
                 else f"Passage {value}"
@@ -290,7 +293,7 @@ def _buttons(fields: SchemaActions, field: SchemaField, row: str, digits: str) -
                 key=f"field_{field.name}_{number}_{row}",
                 shortcut=shortcut,
                 chosen=_is_chosen(field, value, given),
-                tip=None if option is None or option.help is None else as_label(option.help),
+                tip=as_label((level_name if is_long else option and option.help) or "") or None,
                 each=True,
             )
 

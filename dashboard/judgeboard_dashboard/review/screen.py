@@ -1,14 +1,16 @@
 """The review screen: head line, panes and bar, the same for an answer, a queue item, a pair and a conflict."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 import streamlit as st
 
 from judgeboard.domain import Decision, Label, Preference, Shown
 from judgeboard.people.permissions import Action, role_of, why_not
+from judgeboard.reviews.decisions import IMPLIED
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
@@ -16,7 +18,7 @@ from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
-from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows, signed_in, suggested_name
+from judgeboard_dashboard.session import name_field, open_rows, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, longest_pause
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
@@ -30,6 +32,7 @@ SIDES = {
     "tie": ("Tie", ":material/drag_handle:"),
     "right": ("Right is better", ":material/arrow_forward:"),
 }
+IMPLIED_QUESTION = "Does confirm also mean the label hallucinated, and dismiss grounded? This is asked once."
 QUEUE_SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
 
 
@@ -174,9 +177,40 @@ def bar(
         if form is not None:
             form()
             return
+        if actions.session.asked[0] == actions.row:
+            question, choices = IMPLIED_QUESTION, _implied_choices(actions)
         with row_of_buttons(question, row_key="decide"):
             for choice in choices:
                 choice.draw(actions.row)
+
+
+def implied_labels(actions: Actions) -> Mapping[Decision, Label]:
+    """Return the labels that the decisions on a screen imply; none before its reviewer has answered whether they do."""
+    return IMPLIED if actions.implies and actions.implied_label(Decision.CONFIRM) is not None else {}
+
+
+def implied_words(labels: Mapping[Decision, Label]) -> str:
+    """Return the labels that decisions imply, to be put after the question; empty if they imply none."""
+    return f" Y: {labels[Decision.CONFIRM]}, N: {labels[Decision.DISMISS]}" if labels else ""
+
+
+def _implied_choices(actions: Actions) -> list[Choice]:
+    """Return the answers to the question that the first decision of a person asks."""
+    answers = (
+        (True, "Yes, store the label", "Y", ":material/label:"),
+        (False, "No label", "N", ":material/label_off:"),
+    )
+    return [
+        Choice(
+            name=f"implied_{implied}",
+            label=label,
+            act=partial(actions.answer_implied, implied),
+            key=key,
+            icon=icon,
+            tip="Remembered for your next decisions. A lead can choose for everybody in Settings.",
+        )
+        for implied, label, key, icon in answers
+    ]
 
 
 def decision_choices(
@@ -184,13 +218,12 @@ def decision_choices(
     *,
     flag: bool,
     unsure: bool = True,
-    implied: Callable[[Decision], Label | None] | None = None,
+    implied: Mapping[Decision, Label] = MappingProxyType({}),
 ) -> list[Choice]:
     """Return the decisions on an answer; ``flag``: they confirm or dismiss a flag that is shown.
 
-    ``implied`` returns the label that a decision stores.
+    ``implied`` are the labels that decisions store.
     """
-    labels = {decision: implied(decision) if implied else None for decision in Decision}
     return [
         Choice(
             name=decision.value,
@@ -198,7 +231,7 @@ def decision_choices(
             act=partial(decide, decision),
             key=key,
             icon=icon,
-            tip=f"{tip}. It also stores the label {labels[decision]}" if labels[decision] else tip,
+            tip=f"{tip}. It also stores the label {implied[decision]}" if decision in implied else tip,
         )
         for decision, of_flag, plain, key, icon, tip in DECISIONS
         if unsure or decision is not Decision.UNSURE
@@ -235,13 +268,4 @@ def side_choices(
 def name_form() -> None:
     """Show the field for the reviewer's name in the bar."""
     with row_of_buttons("Who is reviewing? Your name is stored with each decision.", row_key="decide"):
-        st.text_input(
-            "Your name",
-            suggested_name(),
-            key=NAME_FIELD,
-            label_visibility="collapsed",
-            placeholder="Your name",
-            width=220,
-            on_change=give_name,
-        )
-        st.button("OK", key="who_start", on_click=give_name, wrap=False)
+        name_field(label_visibility="collapsed")

@@ -159,16 +159,14 @@ def signals_pane(
     flag_id: int | None = None,
     keys_shown: bool = False,
     comments: Html | None = None,
-) -> Html:
-    """Return the pane with all signals about an answer.
+) -> tuple[Html, Html]:
+    """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals.
 
     ``threshold`` is a tick on the bar of groundedness. The reason for the flag to decide comes first.
     """
-    return tag(
+    keys = keys_block(KEYS) if keys_shown else None
+    return tag("div", keys, _blind_item(item), _why(item, flag_id), cls="jb-pane"), tag(
         "div",
-        keys_block(KEYS) if keys_shown else None,
-        _blind_item(item),
-        _why(item, flag_id),
         None if item.hidden.judge else _signals(item, threshold),
         rubric_block(rubric),
         _primary_reasons(item, claims),
@@ -283,7 +281,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
             tag("div", judgment.reasoning[:MOST_REASONING], cls="jb-reason") if judgment.reasoning else None,
             _claims(claims if judgment is marked else numbered(judgment.claims or ()), linked=judgment is marked),
-            *_audits(item, judgment),
+            *audit_lines(item, judgment),
             cls="jb-other",
             open="" if judgment.version_title in compared else None,
         )
@@ -299,7 +297,8 @@ def _other_words(judgment: ItemJudgment) -> list[str]:
     return [*_score_words(judgment), *label] or [UNKNOWN]
 
 
-def _audits(item: Item, judgment: ItemJudgment) -> list[Html]:
+def audit_lines(item: Item, judgment: ItemJudgment) -> list[Html]:
+    """Return what supreme judges say about a judgment."""
     return [
         tag(
             "div",
@@ -339,7 +338,7 @@ def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
     if primary is None:
         return None
     reasoning = primary.reasoning and tag("div", primary.reasoning[:MOST_REASONING], cls="jb-block jb-reason")
-    return join((reasoning, *_audits(item, primary), _claims(claims) if item.with_claims is primary else None))
+    return join((reasoning, *audit_lines(item, primary), _claims(claims) if item.with_claims is primary else None))
 
 
 def _claims(claims: Sequence[NumberedClaim], *, linked: bool = True) -> Html | None:
@@ -383,20 +382,20 @@ def _evidence_link(shown: NumberedClaim, *, linked: bool) -> Html:
 
 def queue_pane(
     queue: Queue, leased: ShownItem, reveal: Reveal | None, claims: Sequence[NumberedClaim], *, keys_shown: bool
-) -> Html:
-    """Return the pane beside an answer of a queue: guidelines while the judge is hidden, else its signals.
+) -> tuple[Html, Html]:
+    """Return the two parts of the pane beside an answer of a queue: guidelines while the judge is hidden, else signals.
 
     After a blind review both grades are at the top.
     """
     keys, item = keys_block(QUEUE_KEYS) if keys_shown else None, leased.item
     guidelines = _block("This queue", tag("div", queue.guidelines, cls="jb-reason")) if queue.guidelines else None
     if item is None or (reveal is None and item.hidden.judge):
-        return tag("div", keys, _blind_queue(queue), _scales(queue), guidelines, cls="jb-pane jb-signals")
-    signals = signals_pane(item, claims, leased.threshold, leased.rubric)
+        first = tag("div", keys, _blind_queue(queue), cls="jb-pane")
+        return first, tag("div", _scales(queue), guidelines, cls="jb-pane jb-signals")
+    reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
         body = tag("details", tag("summary", "How to grade"), _scales(queue), guidelines)
-        folded = tag("div", body, cls="jb-pane jb-block")
-        return tag("div", keys, signals, folded, cls="jb-both")
+        return join((keys, reasons)), join((signals, tag("div", body, cls="jb-pane jb-block")))
     draft, judgment = reveal.blind_draft, primary_verdict(item)
     grades = (
         (
@@ -419,7 +418,7 @@ def queue_pane(
         if own is not None or judged is not None
     ]
     both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
-    return tag("div", keys, both, signals, cls="jb-both")
+    return join((keys, both, reasons)), signals
 
 
 def _blind_queue(queue: Queue) -> Html | None:

@@ -27,6 +27,9 @@ from judgeboard_dashboard.review.claims import (
     statements_of,
 )
 from judgeboard_dashboard.review.context import context_block, passage_facts
+from judgeboard_dashboard.review.correction import correction
+from judgeboard_dashboard.review.failure_modes import side_fields
+from judgeboard_dashboard.review.judgments import judgments_pane
 from judgeboard_dashboard.review.raw_calls import raw_calls_pane
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
@@ -43,7 +46,10 @@ MOST_WITHOUT_JUMPS = 4
 MOST_NUMBERS = 20
 MOST_SENTENCES = 400
 LONGEST_QUOTE = 2_000  # characters of a judge's quote; the words find shorter ones
-WIDTHS = {"answer": 1.0, "passages": 1.05, "judge": 0.85}
+WIDTHS = {1: (2.05, 0.85), 2: (1.0, 1.05, 0.85)}
+"""Relative widths of the panes and the one at their side, by the number of panes."""
+DRAWERS = {"judgments": ("Judgments side by side", "F7"), "calls": ("Raw calls", "F2")}
+"""What can take the place of the texts: label and key."""
 PANE_HEIGHT = 500  # the stylesheet stretches it to the window
 STATUSES = (
     (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. Press the key again to remove the mark."),
@@ -369,19 +375,20 @@ def _aligned_spans(aligned: Sequence[AlignedSentence]) -> dict[int, list[Aligned
 def answer_panes(
     actions: Actions,
     item: Item,
-    side: Callable[[Sequence[NumberedClaim]], Html],
+    side: Callable[[Sequence[NumberedClaim]], tuple[Html, Html]],
     *,
     saved: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
-    under_answer: Callable[[], None] | None = None,
-    over_side: Callable[[], None] | None = None,
+    quality: bool = True,
+    correctable: bool = True,
     under_side: Callable[[], None] | None = None,
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
-    Only the claims of one judgment are marked (`Item.with_claims`). ``side`` returns the pane on the right, from the
-    claims as marked in the texts. ``over_side``, ``under_side`` and ``under_answer`` show fields over and under it, and
-    under the answer. ``saved`` are the reviewer's own stored marks. ``link`` leads from the answer to more about it.
+    Only the claims of one judgment are marked (`Item.with_claims`). ``side`` returns the two parts of the pane on the
+    right, from the claims as marked in the texts; the fields of label schema and failure modes are between them, those
+    of ``under_side`` below. ``quality``: the digits 1 to 4 give the quality. ``correctable``: the answer can be
+    corrected. ``saved`` are the reviewer's own stored marks. ``link`` leads from the answer to more about it.
     Where a label schema asks for spans, texts are shown as they are stored: spans count their characters.
     """
     session = actions.session
@@ -394,45 +401,54 @@ def answer_panes(
     whole = item.response_id in session.whole
     schema = actions.draft.schema
     stored = session.as_stored or (schema is not None and bool(schema.of_type(FieldType.SPANS)))
-    show_calls = session.raw_calls and bool(item.judgments)
-    if show_calls:
-        parts = [("calls", raw_calls_pane(item))]
-        widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
+    drawer = session.drawer if item.judgments else None
+    parts: list[tuple[str, Html]]
+    if drawer is not None:
+        parts = [(drawer, raw_calls_pane(item) if drawer == "calls" else judgments_pane(item))]
     elif session.by_sentence:
         aligned = align(item.answer or "", item.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
-        widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
     else:
         parts = [
             ("answer", answer_pane(item, shown, whole=whole, as_stored=stored, link=link)),
             ("passages", tag("div", passage_list(item, shown, whole=whole, as_stored=stored), cls="jb-pane")),
         ]
-        widths = list(WIDTHS.values())
-    more = 0 if whole or show_calls else unsent([item.query, item.answer], item.passages)
+    more = 0 if whole or drawer else unsent([item.query, item.answer], item.passages)
     with st.container(key="panes_two" if len(parts) == 1 else "panes"):
-        for column, (name, markup) in zip(
-            st.columns(widths, gap="small"), [*parts, ("judge", side(shown))], strict=True
-        ):
-            # The id in the key mounts the pane anew, so that the next item starts at its top.
-            with column, st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{item.response_id}"):
-                if name == "judge" and over_side is not None:
-                    over_side()
+        *columns, side_column = st.columns(WIDTHS[len(parts)], gap="small")
+        for column, (name, markup) in zip(columns, parts, strict=True):
+            with column, _pane(name, item):
                 show(markup)
-                if more and name != "judge":
+                if more:
                     label = f"Show all ({size(more)})"
                     key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}")
-                if name == "answer" and (
-                    folds(item) or any(formatted(text) for text in (item.answer, *(item.passages or ())) if text)
-                ):
+                if name == "answer" and (folds(item) or any(formatted(text or "") for text in item_texts(item)[1:])):
                     label = "Formatted and folded texts" if stored else "Texts as stored, whole"
                     key_button(label, actions.as_stored, key=f"stored_{actions.row}", shortcut="F4", quiet=True)
-                if name == "answer" and under_answer is not None:
-                    under_answer()
-                if name == "judge" and item.judgments:
-                    label = "Back to the texts" if show_calls else "Raw calls"
-                    key_button(label, actions.raw_calls, key=f"calls_{actions.row}", shortcut="F2", quiet=True)
-                if name == "judge" and under_side is not None:
-                    under_side()
+                if name == "answer" and correctable:
+                    correction(actions, item)
+        with side_column, _pane("judge", item):
+            first, rest = side(shown)
+            show(first)
+            side_fields(actions, item, quality=quality)
+            show(rest)
+            if item.judgments:
+                with st.container(horizontal=True, gap="small"):
+                    for name, (label, shortcut) in DRAWERS.items():
+                        key_button(
+                            "Back to the texts" if name == drawer else label,
+                            partial(actions.open_drawer, name),
+                            key=f"{name}_{actions.row}",
+                            shortcut=shortcut,
+                            quiet=True,
+                        )
+            if under_side is not None:
+                under_side()
+
+
+def _pane(name: str, item: Item) -> st.delta_generator.DeltaGenerator:
+    """Return the container of a pane; the id in its key mounts it anew, so that the next item starts at its top."""
+    return st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{item.response_id}")
 
 
 def _tools_line(actions: Actions, marks: MarkActions) -> None:

@@ -37,8 +37,8 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     stand_in,
     versions_table,
 )
-from judgeboard_dashboard.widgets.filters import grade_field, version_field
-from judgeboard_dashboard.widgets.first_steps import STEPS, next_button
+from judgeboard_dashboard.widgets.filters import grade_field, implied_field, version_field
+from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
@@ -103,17 +103,10 @@ def _filters() -> Filters:
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = st.selectbox("By", list(fields), key="by", bind="query-params", width=125, disabled=of == "repeats")
     st.space("stretch")
-    implied_labels = st.toggle(
-        "Implied labels",
-        value=True,
-        key="implied",
-        bind="query-params",
-        width="content",
-        disabled=grade != "label" or of in {"judges", "repeats"},
-        help="Count labels that a decision on a flag implies. Switch off to count given labels only.",
-    )
+    implied_labels = implied_field(disabled=grade != "label" or of in {"judges", "repeats"})
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    whose = replace(whose, implied_labels=implied_labels)
+    if not implied_labels:
+        whose = replace(whose, implied_labels=False, query=whose.query | {"implied": "false"})
     return Filters(judge_field, of, grade, whose, fields.get(by, "query_type"), as_tables)
 
 
@@ -202,14 +195,13 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
     sentence(result.sentence)
     _notes(result.notes)
     if result.n:
-        show_raters(result, ids, as_tables=as_tables)
+        show_raters(result, ids, as_tables=as_tables, implied_labels=choice.implied_labels)
 
 
 def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if shown.version is None or shown.result is None:
-        empty(shown.sentence)
+        empty_page("agreement", shown.sentence, among=STEPS)
         _notes(shown.notes)
-        next_button(among=STEPS)
         return
     sentence(shown.sentence)
     _notes(shown.notes, shown.result.left_out_sentence)
@@ -323,11 +315,11 @@ def _file_with_slices(choice: AgreementChoice) -> Table:
 def _single_people(figures: AgreementFigures) -> None:
     heading("May the judge replace a person?")
     epsilon = epsilon_field()
-    version, grade = figures.version, figures.page.grade
+    version, grade, implied_labels = figures.version, figures.page.grade, figures.whose.implied_labels
     with reading() as connection:
-        test = stand_in_test(connection, version, grade, epsilon)
+        test = stand_in_test(connection, version, grade, epsilon, implied_labels=implied_labels)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, version.id, grade, people)
+    stand_in(test, version.id, grade, people, implied_labels=implied_labels)
     after_they_saw(figures.result.anchoring, figures.page.differing, version.id)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from judgeboard.methods.audit_report import (
-    NO_AUDIT,
     AuditReport,
     DoneAudit,
     ListedAnswer,
@@ -21,11 +20,14 @@ from judgeboard.methods.audit_report import (
 from judgeboard.reports.output import Column, Table
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
+from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence
 
 PURPOSE = "In an audit, a stronger judge (the supreme judge) reviews another judge's verdicts and marks the wrong ones."
+AUDIT = "judgeboard audit --supreme-model MODEL --judge-version NAME"
+RECORDED = "To compare two stored judges: `judgeboard audit --recorded --supreme-version A --judge-version B`"
 MOST = 500
 FIELDS = ("audited", "supreme", "list", "table")
 LISTS = ("Caught", "Missed", "Accused")
@@ -59,7 +61,7 @@ def audits() -> None:
     with reading() as connection:
         done = done_audits(connection)
         if not done:
-            empty(PURPOSE, *NO_AUDIT)
+            empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,))
             return
         audit, as_table = _filters(done)
         report = shown_audit(connection, audit)

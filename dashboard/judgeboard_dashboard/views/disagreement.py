@@ -24,10 +24,10 @@ from judgeboard_dashboard.widgets.disagreement import (
     two_texts,
     why_table,
 )
-from judgeboard_dashboard.widgets.filters import grade_field, people_field, version_field
-from judgeboard_dashboard.widgets.first_steps import STEPS, next_button
+from judgeboard_dashboard.widgets.filters import grade_field, implied_field, people_field, version_field
+from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import follow
-from judgeboard_dashboard.widgets.texts import empty, sentence
+from judgeboard_dashboard.widgets.texts import sentence
 
 DIRECTIONS: dict[Direction | None, str] = {
     None: "Both",
@@ -35,7 +35,7 @@ DIRECTIONS: dict[Direction | None, str] = {
     "too_harsh": "Judge too harsh",
 }
 CELL = "cell"
-FIELDS = ("version", "grade", "people", "types", "having", "direction", "table", CELL)
+FIELDS = ("version", "grade", "people", "types", "having", "direction", "table", "implied", CELL)
 EXPORT_MOST = 20_000
 
 
@@ -52,15 +52,15 @@ def disagreement() -> None:
     follow("disagreement", own=FIELDS)
     filters, figures = _load()
     if figures.version is None or figures.pairs == 0:
-        empty(figures.sentence)
-        next_button(among=STEPS)
+        empty_page("disagreement", figures.sentence, among=STEPS)
         return
     sentence(figures.sentence)
     with st.container(key="stack_disagreement"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
-        reviewer_id, cell = filters.pairs["reviewer_id"], filters.pairs["cell"]
-        picture(figures, reviewer_id, cell=cell, as_table=filters.as_table, choose=_choose)
+        cell = filters.pairs["cell"]
+        whose = {name: filters.pairs[name] for name in ("reviewer_id", "implied_labels")}
+        picture(figures, **whose, cell=cell, as_table=filters.as_table, choose=_choose)
     with right:
         _cell_chip(cell, figures)
         chosen = disagreement_table(figures, lambda: export_table(_rows(filters)))
@@ -78,9 +78,10 @@ def _load() -> tuple[Filters, DisagreementPage]:
             types_place = st.container(width=210)
             people_place = st.container(width=220)
             grade = grade_field("groundedness")
+            implied_labels = implied_field(disabled=grade != "label")
             with people_place:
                 reviewer_id = people_field(graders_by_name(connection), grade)
-            source = PairSource.open(connection, reviewer_id)
+            source = PairSource.open(connection, reviewer_id, implied_labels=implied_labels)
             with types_place:
                 types = st.multiselect(
                     "Query type",
@@ -118,6 +119,7 @@ def _load() -> tuple[Filters, DisagreementPage]:
             "reviewer_id": reviewer_id,
             "direction": next((each for each, words in DIRECTIONS.items() if words == direction), None),
             "cell": _cell(grade),
+            "implied_labels": implied_labels,
         }
         return Filters(pairs, as_table), disagreement_page(connection, source=source, limit=SIZE, **pairs)
 

@@ -152,7 +152,7 @@ def _first_rows(trial: Trial) -> None:
     if not trial.summary.first_records:
         return
     heading(f"First {count(len(trial.summary.first_records), 'row')}, as they will be stored")
-    rows = first_rows(trial.choice.kind, trial.summary.first_records)
+    rows = first_rows(trial.summary.first_records)
     table(rows, key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}", name="first_rows", most=7)
 
 

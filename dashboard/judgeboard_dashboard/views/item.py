@@ -1,15 +1,15 @@
 """The Item page: review one answer of a list, or the items of a queue, one after the other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 import streamlit as st
 
-from judgeboard.domain import Decision, FlagState, ResponseKind
-from judgeboard.flags import low_groundedness
+from judgeboard.domain import FlagState, ResponseKind
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
+from judgeboard.reviews.decisions import implying_rules
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
 from judgeboard.store.open_flags import Neighbours, neighbours, queue_page
@@ -21,7 +21,6 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
-from judgeboard_dashboard.review.correction import correction
 from judgeboard_dashboard.review.drafts import (
     EDIT,
     Done,
@@ -31,7 +30,6 @@ from judgeboard_dashboard.review.drafts import (
     own_review_to_change,
     review_session,
 )
-from judgeboard_dashboard.review.failure_modes import side_fields
 from judgeboard_dashboard.review.fields import QUEUE_KEYS, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
@@ -49,6 +47,8 @@ from judgeboard_dashboard.review.screen import (
     bar,
     decision_choices,
     head_line,
+    implied_labels,
+    implied_words,
     keys_choice,
     move,
     name_form,
@@ -60,9 +60,10 @@ from judgeboard_dashboard.review.signals import decided_words, primary_verdict, 
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
+from judgeboard_dashboard.widgets.first_steps import nothing_waits
 from judgeboard_dashboard.widgets.keys import Turn
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, number_in_address
-from judgeboard_dashboard.widgets.texts import SORTS, capital, count, nothing_waits, rule_words, when
+from judgeboard_dashboard.widgets.texts import SORTS, capital, count, rule_words, when
 
 DEFAULT_SORT = next(iter(SORTS))
 KINDS: dict[str, str] = {
@@ -156,7 +157,7 @@ def _draw_item(
         from_list=from_list,
         edits=None if changed is None else changed.id,
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
-        implies=limits.implied_labels and low_groundedness.NAME in rules,
+        implies=_implies(reviewer, rules),
     )
     keep_draft(session, store(), reviewer, item.response_id)
     with reading() as connection:
@@ -208,17 +209,14 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
-        under_answer=partial(correction, actions, item),
-        over_side=partial(side_fields, actions, item, quality=True),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
     if decides:
         question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
-        confirms, dismisses = map(actions.implied_label, (Decision.CONFIRM, Decision.DISMISS))
-        if confirms is not None:
-            question = f"{question} Y: {confirms}, N: {dismisses}"
-        choices = decision_choices(actions.decide, flag=True, implied=actions.implied_label)
+        implied = implied_labels(actions)
+        question += implied_words(implied)
+        choices = decision_choices(actions.decide, flag=True, implied=implied)
     else:
         question = (
             "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
@@ -241,6 +239,16 @@ def _draw_item(
         grades=partial(item_grades, actions, rubric, to_rejudge),
         form=name_form if reviewer is None else None,
     )
+
+
+def _implies(reviewer: Reviewer | None, rules: Collection[str]) -> bool | None:
+    """Whether decisions on flags of these rules imply a label; None if the reviewer is to be asked."""
+    if reviewer is None:
+        return False
+    with reading() as connection:
+        implying, asked = implying_rules(connection, reviewer.id)
+    implies = not set(implying).isdisjoint(rules)
+    return None if asked and implies else implies
 
 
 def _decided_ids(item: Item, review_id: int) -> Sequence[int]:
@@ -339,6 +347,10 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     leased.shown = True
     leased.expiry_shown = reveal is None and leased.expired(datetime.now(UTC))
     blind = item is None or item.hidden.judge
+    implies = work.queue.implied_labels
+    if implies is None:
+        graded = "label" in work.queue.grades or work.schema is not None
+        implies = False if item is None or blind or graded else _implies(reviewer, {each.rule for each in item.flags})
     actions = QueueActions(
         store=store(),
         session=session,
@@ -350,6 +362,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         seconds=seconds,
         judgment=None if item is None or blind else primary_verdict(item),
         threshold=leased.threshold,
+        implies=implies,
         work=work,
         leased=leased,
     )
@@ -373,8 +386,8 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             actions,
             item,
             lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
-            under_answer=partial(correction, actions, item) if reveal is None or reveal.changing else None,
-            over_side=partial(side_fields, actions, item, quality="quality" in work.queue.asked),
+            quality="quality" in work.queue.asked,
+            correctable=reveal is None or reveal.changing,
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
@@ -408,7 +421,9 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             actions.decide, leased.pair.shown, keys=QUEUE_SIDE_KEYS, enabled=enabled
         )
     if work.reveal is None:
-        return "Is there a problem?", decision_choices(actions.decide, flag=False)
+        implied = implied_labels(actions)
+        question = f"Is there a problem?{implied_words(implied)}"
+        return question, decision_choices(actions.decide, flag=False, implied=implied)
     if work.reveal.changing:
         choices = decision_choices(actions.answer_reveal, flag=False)
         return "Having seen the judge: is there a problem?", choices

@@ -27,9 +27,10 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, responses
 from judgeboard_dashboard.widgets.tables import figure, table
-from judgeboard_dashboard.widgets.texts import caption, commands, empty, heading, sentence
+from judgeboard_dashboard.widgets.texts import caption, commands, heading, sentence
 
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
@@ -57,7 +58,7 @@ def judges() -> None:
     with reading() as connection:
         versions = judges_in_use(connection)
         if not versions:
-            empty(*EMPTY)
+            empty_page("judges", *EMPTY)
             return
         with st.container(key="filters_judges", horizontal=True, vertical_alignment="bottom", gap="small"):
             place = st.container(width=260)

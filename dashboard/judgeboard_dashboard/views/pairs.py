@@ -20,17 +20,16 @@ from judgeboard_dashboard.review.pairs import (
 )
 from judgeboard_dashboard.session import current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, start_button
 from judgeboard_dashboard.widgets.pair_tables import groups_file, groups_table, lines_table
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
+from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence
 
 MOST_LINES = 1_000
-NO_PAIRS = (
-    "Pairs show which of two answers is better. A judge is asked in both orders. People do not see its verdict.",
-    "No pairs yet. From the answers of two sources: `judgeboard compare --a SOURCE --b SOURCE --model NAME`",
-    "Or import recorded pairs: `judgeboard import --kind pairs FILE`",
-)
+PURPOSE = "Pairs show which of two answers is better. A judge is asked in both orders. People do not see its verdict."
+COMPARE = "judgeboard compare --a SOURCE --b SOURCE --model NAME"
+IMPORT = "To import recorded pairs: `judgeboard import --kind pairs FILE`"
 
 
 def pairs() -> None:
@@ -56,7 +55,7 @@ def _list() -> None:
     with reading() as connection:
         heads = pair_heads(connection, [line.pair_id for line in lines[:MOST_LINES]])
     if not total:
-        empty(*NO_PAIRS)
+        empty_page("pairs", PURPOSE, "No pairs yet.", command=COMPARE, others=(IMPORT,))
         return
     _figures(pairs, aspect, total)
     number = None if version is None else version.id

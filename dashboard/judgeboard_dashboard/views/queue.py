@@ -18,8 +18,15 @@ from judgeboard_dashboard.review import queues
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
-from judgeboard_dashboard.widgets.first_steps import next_button
-from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, rejudge_button, start_button
+from judgeboard_dashboard.widgets.first_steps import nothing_waits
+from judgeboard_dashboard.widgets.navigation import (
+    Rows,
+    follow,
+    issue_button,
+    open_button,
+    rejudge_button,
+    start_button,
+)
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
     all_lines,
@@ -29,7 +36,7 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import SORTS, ago, count, nothing_waits, rules_words
+from judgeboard_dashboard.widgets.texts import SORTS, ago, count, rules_words
 
 MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # parts that have pages of their own: old addresses
 COLUMNS = (
@@ -83,7 +90,6 @@ def _open_flags() -> None:
         if chosen.where == RowFilter():
             if not has_queues:
                 nothing_waits()
-                next_button()
         else:
             show(tag("div", "No answer with an open flag matches.", cls="jb-empty"))
         return
@@ -139,6 +145,7 @@ def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
 def _buttons(chosen: Chosen) -> None:
     who_button("queue")
     rejudge_button("queue", "open", chosen.query)
+    issue_button("queue", {**chosen.query, "state": ["confirmed", "open"]})
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
         return

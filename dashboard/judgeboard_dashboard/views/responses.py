@@ -25,17 +25,25 @@ from judgeboard.store.response_pages import (
     response_list,
     response_page,
 )
-from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import page, problem, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
-from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, Query, filter_row, write_address
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.filters import (
+    FIELDS,
+    Choices,
+    Chosen,
+    Query,
+    filter_row,
+    without_index,
+    write_address,
+)
+from judgeboard_dashboard.widgets.first_steps import NO_ANSWERS, empty_page
 from judgeboard_dashboard.widgets.navigation import (
     CELL_FIELDS,
     Drilled,
     drilled,
     follow,
+    issue_button,
     item,
     rejudge_button,
 )
@@ -48,7 +56,7 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import ago, caption, count, empty, no_answers
+from judgeboard_dashboard.widgets.texts import ago, count, empty
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
@@ -78,7 +86,6 @@ COLUMNS = (
 SHOWN = "column"  # the metadata fields that have a column, in the address
 _COLUMNS_WRITTEN = "responses_columns_written"
 HEADERS = {"Groundedness": ("lowest", "highest"), "Asked": ("newest", "oldest")}
-LARGE = 50_000  # answers; above, a metadata field without an index is noticeably slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +131,7 @@ def responses() -> None:
     write_address("responses", filters.query)
     if not answers.total:
         if filters.where == RowFilter():
-            no_answers()
-            next_button()
+            empty_page("responses", *NO_ANSWERS)
         else:
             empty("No answer matches.")
         return
@@ -133,7 +139,10 @@ def responses() -> None:
     show(tag("div", tag("b", count(answers.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
     _table(answers, filters, values)
     _foot(filters, answers)
-    _without_index(filters, known)
+    used = {metadata_condition(each).field for each in filters.where.metadata}
+    if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
+        used.add(filters.sort.removeprefix(DESCENDING).removeprefix(METADATA))
+    without_index(used, known)
 
 
 def _columns(known: Sequence[MetadataField]) -> tuple[str, ...]:
@@ -155,20 +164,6 @@ def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> 
     fields = sorted({*columns, *(each.field for each in known if each.indexed)})
     words = {"": "ascending", DESCENDING: "descending"}
     return {f"{sign}{METADATA}{field}": f"{field}, {way}" for field in fields for sign, way in words.items()}
-
-
-def _without_index(filters: Filters, known: Sequence[MetadataField]) -> None:
-    """Say how a large log is filtered and sorted by metadata without reading all of it."""
-    used = {metadata_condition(each).field for each in filters.where.metadata}
-    if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
-        used.add(filters.sort.removeprefix(DESCENDING).removeprefix(METADATA))
-    slow = sorted(used - {each.field for each in known if each.indexed})
-    if not slow:
-        return
-    with reading() as connection:
-        large = last_logged_id(connection) > LARGE
-    if large:
-        caption(f"Lists by {slow[0]} read the whole log. To make them fast: `judgeboard index {METADATA}{slow[0]}`")
 
 
 def _cell() -> Drilled | None:
@@ -261,10 +256,13 @@ def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
         query=filters.query,
         more=limit if answers.total > MAX_EXPORTED else "",
         # A cell of agreement lists its answers one by one, which the filter of a job cannot.
-        beside=None
-        if filters.where.response_ids is not None
-        else lambda: rejudge_button("responses", "match", filters.query),
+        beside=None if filters.where.response_ids is not None else lambda: _buttons(filters.query),
     )
+
+
+def _buttons(query: Query) -> None:
+    rejudge_button("responses", "match", query)
+    issue_button("responses", query)
 
 
 def _export(filters: Filters) -> Table:

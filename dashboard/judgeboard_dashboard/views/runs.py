@@ -10,11 +10,11 @@ from judgeboard.store.runs import last_verdicts, list_runs, run_counts
 from judgeboard.store.storing import list_batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.runs import RunLine, imports_table, problems, run_rows, run_table
 from judgeboard_dashboard.widgets.tables import csv_button
-from judgeboard_dashboard.widgets.texts import count, empty
+from judgeboard_dashboard.widgets.texts import count
 
 PAGE_SIZE = 50
 _BEFORE = "runs_before"
@@ -27,8 +27,7 @@ def runs() -> None:
     with reading() as connection:
         batches = list_batches(connection)
     if not lines:
-        empty("No runs yet. Each run of a judge is listed here, with its calls, failures and cost.")
-        next_button()
+        empty_page("runs", "No runs yet. Each run of a judge is listed here, with its calls, failures and cost.")
         imports_table(batches)
         return
     _open_jobs()

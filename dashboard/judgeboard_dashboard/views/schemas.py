@@ -1,5 +1,7 @@
 """The page Schemas: the stored versions, a schema as YAML with its check and preview, and its agreement."""
 
+import shlex
+
 import streamlit as st
 
 from judgeboard.agreement.fields import field_agreement
@@ -62,7 +64,10 @@ def _editor(stored: StoredSchema | None) -> str:
         else:
             st.session_state[_SAVED] = f"Saved: {saved.title}. New queues can use it."
             st.rerun()
-    caption("A changed schema becomes the next version of its name. Queues and reviews keep their version.")
+    caption(
+        "A changed schema becomes the next version of its name. Queues and reviews keep their version. "
+        "A rubric can be pasted too: its dimensions become scales."
+    )
     return edited
 
 
@@ -101,11 +106,13 @@ def _values(field: SchemaField) -> str:
 
 
 def _agreement(stored: StoredSchema) -> None:
-    heading("Agreement of people")
+    heading("Agreement")
     with reading() as connection:
         results = field_agreement(connection, stored.schema.name)
     show_rows(fields_table(results), key="schema_agreement", most=12)
-    caption(f"All versions of {stored.schema.name}: people compared with each other.")
+    caption(f"Reviews of all versions of {stored.schema.name}. A judge can fill in the same fields:")
+    command = f"judgeboard judge --judge rubric --schema {shlex.quote(stored.schema.name)} --model MODEL"
+    st.code(command, language=None, wrap_lines=True)
 
 
 with page("Schemas", answers=False):

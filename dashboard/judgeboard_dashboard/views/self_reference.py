@@ -20,6 +20,7 @@ from judgeboard.store.comparisons import most_samples, pair_heads, sampling_vers
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.self_reference import (
     ALL,
@@ -41,10 +42,10 @@ from judgeboard_dashboard.widgets.tables import choose_row, table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, sentence
 
 MOST_LINES = 500
-NOTHING = (
-    "Self-reference shows whether a judge compares two answers better after it has answered the question itself.",
-    "No data yet. To make pairs: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`",
-    "To judge them: `judgeboard ssr --pairs pairs.jsonl --model NAME`",
+PURPOSE = "Self-reference shows whether a judge compares two answers better after it has answered the question itself."
+JUDGE = "judgeboard ssr --pairs pairs.jsonl --model NAME"
+OTHERS = (
+    "To make pairs of your questions: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`.",
     "To import recorded samples: `judgeboard import --kind samples FILE`",
 )
 
@@ -66,7 +67,7 @@ def self_reference() -> None:
     with reading() as connection:
         versions = sampling_versions(connection)
     if not versions:
-        empty(*NOTHING)
+        empty_page("self_reference", PURPOSE, "No data yet.", command=JUDGE, others=OTHERS, among=())
         return
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
         version, k, needed = _gate_fields(versions)

@@ -21,9 +21,10 @@ from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import caption, count, day, heading, sentence, when
 
 RUN_COLUMNS = (
     Column("Run", "integer", width=50),
@@ -106,11 +107,9 @@ def _weakest(case: CaseResult) -> tuple[str, str]:
 
 FIELDS = ("suite", "run", "baseline", "tables")
 NO_BASELINE = "No baseline"
-NO_SUITE = (
-    "A suite asks your assistant the same questions after each change, and judges the answers.",
-    "No suite runs yet. To run one: `judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE`",
-    "The format of a suite file: `judgeboard suite run --help`",
-)
+PURPOSE = "A suite asks your assistant the same questions after each change, and judges the answers."
+RUN = "judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE"
+FORMAT = "The format of a suite file: `judgeboard suite run --help`"
 MOST_DRAWN = 30
 
 
@@ -129,7 +128,7 @@ def suites() -> None:
     follow("suites", own=FIELDS)
     everything = list_results(seen())
     if not everything:
-        empty(*NO_SUITE)
+        empty_page("suites", PURPOSE, "No suite runs yet.", command=RUN, others=(FORMAT,))
         return
     filters = _filters(everything)
     result = suite_result(seen(), filters.run_id, baseline=filters.baseline)

@@ -1,19 +1,22 @@
-"""Trends: whether answers become better or worse, per query type, by week or day."""
+"""Trends: whether answers become better or worse, per query type or metadata field, by week or day."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import streamlit as st
 
+from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import rules_in_force
-from judgeboard.trends import MEASURES, MeasureName, Panel, Period, Trend, trend, trend_sentence
+from judgeboard.trends import MEASURES, QUERY_TYPE, MeasureName, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_trend_table, trend_panels
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.filters import without_index
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
-from judgeboard_dashboard.widgets.texts import caption, empty, sentence
+from judgeboard_dashboard.widgets.texts import caption, sentence
 
 CURRENT = "Current verdicts"
 LAST: dict[Period, dict[str, int | None]] = {
@@ -23,7 +26,7 @@ LAST: dict[Period, dict[str, int | None]] = {
 PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
 MOST_PANELS = 6
 Name = TypeVar("Name", bound=str)
-FIELDS = ("show", "by", "verdicts", "last", "table", "type")
+FIELDS = ("show", "by", "verdicts", "last", "split", "table", "type", "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +37,47 @@ class Filters:
     period: Period
     judge: str | int | None
     last: int | None
+    by: str
     table: bool
 
 
 def trends() -> None:
-    """Show one panel per query type."""
+    """Show one panel per query type, or per value of a metadata field."""
     follow("trends", own=FIELDS)
     with reading() as connection:
-        rules = rules_in_force(connection)
-        filters = _filters(rules.thresholds.low_groundedness, rules.primary_judge, list_versions(connection))
+        rules, known = rules_in_force(connection), metadata_fields(connection)
+        fields = [f"{METADATA}{each.field}" for each in known]
+        splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
+        versions = list_versions(connection)
+        filters = _filters(rules.thresholds.low_groundedness, rules.primary_judge, versions, splits)
         figures = trend(
-            connection, measure=filters.measure, period=filters.period, judge=filters.judge, last=filters.last
+            connection,
+            measure=filters.measure,
+            period=filters.period,
+            judge=filters.judge,
+            last=filters.last,
+            by=filters.by,
         )
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
-        empty(trend_sentence(figures))
-        next_button()
+        empty_page("trends", trend_sentence(figures))
         _left_out(figures)
         return
     _sentence(figures)
     _left_out(figures)
-    shown = _chosen(drawn)
+    shown = _chosen(drawn, filters.by)
     if filters.table:
         show_trend_table(figures, shown)
     else:
         trend_panels(figures, shown, drawn)
     _caption(figures, filters, max(len(panel.points) for panel in drawn))
+    if filters.by != QUERY_TYPE:
+        without_index({filters.by.removeprefix(METADATA)}, known)
 
 
-def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVersion]) -> Filters:
+def _filters(
+    threshold: float, primary: str | None, versions: Sequence[StoredVersion], splits: Mapping[str, str]
+) -> Filters:
     measures: dict[MeasureName, str] = {
         "groundedness": "Groundedness",
         "quality": "Quality",
@@ -84,9 +99,10 @@ def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVer
         )
         lasts = LAST[period]
         last = st.selectbox("Last", list(lasts), key="last", bind="query-params", width=130)
+        split = st.selectbox("Split by", list(splits), key="split", bind="query-params", width=150)
         st.space("stretch")
         table = st.toggle("Table", key="table", bind="query-params", width="content")
-    return Filters(measure, period, judges.get(judge), lasts.get(last), table)
+    return Filters(measure, period, judges.get(judge), lasts.get(last), splits.get(split, QUERY_TYPE), table)
 
 
 def _one_of(label: str, names: dict[Name, str], key: str) -> Name:
@@ -121,19 +137,19 @@ def _sentence(figures: Trend) -> None:
     sentence(f"from {rest}" if moved else text, lead=f"{lead}," if moved else "")
 
 
-def _chosen(drawn: Sequence[Panel]) -> list[Panel]:
+def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
     """Return the selected panels; by default the six with most answers."""
     if len(drawn) <= MOST_PANELS:
         return list(drawn)
     most = sorted(drawn, key=lambda panel: -panel.n)[:MOST_PANELS]
     names = st.multiselect(
-        "Query types",
-        [panel.query_type for panel in drawn],
-        default=[panel.query_type for panel in drawn if panel in most],
-        key="type",
+        "Query types" if by == QUERY_TYPE else f"Values of {by}",
+        [panel.group for panel in drawn],
+        default=[panel.group for panel in drawn if panel in most],
+        key="type" if by == QUERY_TYPE else "value",
         bind="query-params",
     )
-    return [panel for panel in drawn if panel.query_type in names]
+    return [panel for panel in drawn if panel.group in names]
 
 
 def _caption(figures: Trend, filters: Filters, most_points: int) -> None:
@@ -156,6 +172,9 @@ def _left_out(figures: Trend) -> None:
     with st.container(key="left_out", horizontal=True, vertical_alignment="center", gap="small"):
         caption("Left out:")
         for each in figures.left_out:
+            if each.where is None:
+                caption(each.words)
+                continue
             open_button(
                 each.words,
                 responses(each.where),

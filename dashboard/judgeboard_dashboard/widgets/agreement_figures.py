@@ -1,7 +1,8 @@
 """The charts and tables of agreement: a judge and people, several raters, the judge as a replacement of a person."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
@@ -100,6 +101,7 @@ class AgreementFigures:
             score=score,
             reviewer_id=self.whose.reviewer_id,
             human=self.whose.human,
+            implied_labels=self.whose.implied_labels,
         )
 
     def confusion(self) -> None:
@@ -302,9 +304,10 @@ _PEOPLE = {"experts": "experts", "skilled": "skilled people", "crowd": "a crowd"
 _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
 
 
-def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: bool) -> None:
+def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: bool, implied_labels: bool) -> None:
     """Show a result of several raters; ``ids`` of people, or of judge versions, by name."""
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
+    target = partial(_target, grade=result.grade, implied_labels=implied_labels)
     with st.container(key="stack_raters"):
         left, right = st.columns([1.45, 1], gap="medium")
     with left:
@@ -312,10 +315,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
         if result.rater_pairs:
             table(
                 pairs_table(result.rater_pairs),
-                [
-                    _target(raters, result.grade, ids.get(each.first), ids.get(each.second))
-                    for each in result.rater_pairs
-                ],
+                [target(raters, ids.get(each.first), ids.get(each.second)) for each in result.rater_pairs],
                 key=f"raters_{result.of}",
                 under=("Click a row to open the answers that both rated.",) if raters else (),
             )
@@ -325,7 +325,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
             heading("People with themselves")
             table(
                 persons_table(result, "self_agreement"),
-                [_target("twice", result.grade, ids.get(each.first)) for each in result.self_agreement],
+                [target("twice", ids.get(each.first)) for each in result.self_agreement],
                 key="raters_twice",
                 under=("Compares the first and the second grade of answers that a queue repeated.",),
             )
@@ -333,19 +333,19 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
             heading("People and gold labels")
             table(
                 persons_table(result, "against_gold"),
-                [_target("gold", result.grade, ids.get(each.name)) for each in result.against_gold],
+                [target("gold", ids.get(each.name)) for each in result.against_gold],
                 key="raters_gold",
                 under=("Click a row to open its answers.",),
             )
     with right:
         heading("All together")
         figures = figures_table(result.statistics)
-        targets = [_target(raters, result.grade)] * len(figures.rows)
+        targets = [target(raters)] * len(figures.rows)
         table(figures, targets, key="raters_together", under=(result.left_out_sentence,))
-        _slices(result, raters, as_tables=as_tables)
+        _slices(result, partial(target, raters), as_tables=as_tables)
 
 
-def _slices(result: AgreementResult, raters: Raters | None, *, as_tables: bool) -> None:
+def _slices(result: AgreementResult, target: Callable[..., Rows | None], *, as_tables: bool) -> None:
     if not result.slices:
         return
     by = (result.by or "").replace("_", " ")
@@ -359,10 +359,7 @@ def _slices(result: AgreementResult, raters: Raters | None, *, as_tables: bool) 
         shown,
         "alpha",
         by.capitalize(),
-        [
-            _target(raters, result.grade),
-            *(_target(raters, result.grade, by=result.by, part=each.name) for each in shown[1:]),
-        ],
+        [target(), *(target(by=result.by, part=each.name) for each in shown[1:])],
         key=f"raters_slices_{result.of}",
         as_table=as_tables,
         under=(CHANCE,),
@@ -370,7 +367,12 @@ def _slices(result: AgreementResult, raters: Raters | None, *, as_tables: bool) 
 
 
 def _target(
-    raters: Raters | None, grade: str, *rater_ids: int | None, by: By | None = None, part: str | None = None
+    raters: Raters | None,
+    *rater_ids: int | None,
+    grade: str,
+    implied_labels: bool,
+    by: By | None = None,
+    part: str | None = None,
 ) -> Rows | None:
     """Return the answers of raters, or of all together; None if they cannot be opened."""
     known: GradeName | None = next((each for each in GRADES if each == grade), None)
@@ -378,7 +380,7 @@ def _target(
     if raters is None or known is None or len(ids) < len(rater_ids):
         return None
     first, second = (*ids, ALL, ALL)[:2]
-    return cell_rows(Cell(known, first, second, raters, by=by, slice=part))
+    return cell_rows(Cell(known, first, second, raters, by=by, slice=part, implied_labels=implied_labels))
 
 
 def epsilon_field() -> float:
@@ -387,14 +389,22 @@ def epsilon_field() -> float:
     return _CHOICES.get(chosen, EPSILONS["experts"])
 
 
-def stand_in(test: AlternativeAnnotatorTest, version_id: int, grade: GradeName, people: Mapping[str, int]) -> None:
+def stand_in(
+    test: AlternativeAnnotatorTest,
+    version_id: int,
+    grade: GradeName,
+    people: Mapping[str, int],
+    *,
+    implied_labels: bool,
+) -> None:
     """Show the alternative annotator test; ``people`` are ids by name."""
     result, epsilon, *rest = stand_in_words(test)
     caption(result, epsilon)
     if test.omega.value is None:
         caption("The test needs two people per answer, and 30 answers per person.", *rest)
         return
-    targets = [_target("standin", grade, version_id, people.get(each.name)) for each in test.people]
+    target = partial(_target, "standin", version_id, grade=grade, implied_labels=implied_labels)
+    targets = [target(people.get(each.name)) for each in test.people]
     table(stand_in_table(test), targets, key="stand_in", under=rest)
 
 
@@ -404,7 +414,7 @@ def after_they_saw(anchoring: Mapping[str, Estimate], differing: WhyCounts | Non
     if anchoring:
         table(
             anchoring_table(anchoring),
-            [_target("shown", grade, version_id) for grade in anchoring],
+            [_target("shown", version_id, grade=grade, implied_labels=True) for grade in anchoring],
             key="anchoring",
             under=("How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it).",),
         )

@@ -33,8 +33,9 @@ Choose = Callable[[GradeName, tuple[int, int] | None], None]
 
 def picture(
     page: DisagreementPage,
-    reviewer_id: int | None,
     *,
+    reviewer_id: int | None,
+    implied_labels: bool,
     cell: tuple[int, int] | None,
     as_table: bool,
     choose: Choose,
@@ -46,8 +47,13 @@ def picture(
     places = grid.heat_places(page.picture) if scored else every
     whose = None if reviewer_id is not None else f"People: {compared_with('gold', page.grade)}."
     if as_table:
-        version = Cell(page.grade, page.version.id if page.version else 0, reviewer_id=reviewer_id)
-        targets = [cell_rows(replace(version, people=names[people], judge=names[judge])) for people, judge in places]
+        every_pair = Cell(
+            page.grade,
+            page.version.id if page.version else 0,
+            reviewer_id=reviewer_id,
+            implied_labels=implied_labels,
+        )
+        targets = [cell_rows(replace(every_pair, people=names[people], judge=names[judge])) for people, judge in places]
         under = (TENTHS if scored else None, "Click a row to open its answers.", whose)
         table(picture_table(page, places), targets, key="disagreement_picture", under=under, most=12)
         return

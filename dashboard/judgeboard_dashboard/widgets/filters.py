@@ -1,6 +1,6 @@
 """The filter fields of a page, which always equal its address."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Literal
@@ -25,9 +25,10 @@ from judgeboard.store.filters import (
 )
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import MetadataField
+from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.session import problem, reading
-from judgeboard_dashboard.widgets.texts import capital, rule_words
+from judgeboard_dashboard.widgets.texts import capital, caption, rule_words
 
 Query = dict[str, list[str]]
 
@@ -275,8 +276,8 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
         where = replace(where, graded=graded)
     if "days" in more:
         with st.container(horizontal=True, gap="small"):
-            first = _as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
-            last = _as_day(st.date_input("to", key=f"{page}_to", format="YYYY-MM-DD"))
+            first = as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
+            last = as_day(st.date_input("to", key=f"{page}_to", format="YYYY-MM-DD"))
         if first is not None and last is not None and first > last:
             problem("The first day is after the last day. Only the first day is used.")
             last = None
@@ -320,7 +321,23 @@ def _add_metadata(page: str) -> None:
         st.query_params.from_dict({**query, name: [*query.get(name, ()), text]})
 
 
-def _as_day(shown: date | None) -> int | None:
+LARGE = 50_000  # answers; above, a metadata field without an index is noticeably slow
+
+
+def without_index(used: Collection[str], known: Sequence[MetadataField]) -> None:
+    """Show how to make the metadata fields that a page of a large log uses fast, unless they have an index."""
+    slow = sorted({*used} - {each.field for each in known if each.indexed})
+    if not slow:
+        return
+    with reading() as connection:
+        large = last_logged_id(connection) > LARGE
+    if large:
+        field = f"{METADATA}{slow[0]}"
+        caption(f"Pages by {field} read the whole log. To make them fast: `judgeboard index {field}`")
+
+
+def as_day(shown: date | None) -> int | None:
+    """Return the day number of a date (1970-01-01 is 0)."""
     return None if shown is None else (shown - date(1970, 1, 1)).days
 
 
@@ -391,6 +408,19 @@ def grade_field(first: GradeName) -> GradeName:
         bind="query-params",
     )
     return chosen or first
+
+
+def implied_field(*, disabled: bool) -> bool:
+    """Show the switch for labels that a decision implies; return whether they count."""
+    return st.toggle(
+        "Implied labels",
+        value=True,
+        key="implied",
+        bind="query-params",
+        width="content",
+        disabled=disabled,
+        help="Count labels that a decision on a flag implies. Switch off to count given labels only.",
+    )
 
 
 def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:

@@ -1,16 +1,18 @@
-"""The checklist of a new database, and the one next button of an empty page."""
+"""The checklist of a new database; what an empty page is for, an example of it, and its one next step."""
 
 from collections.abc import Collection
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import streamlit as st
 
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps
+from judgeboard.store.overview import work_state
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, who_button
 from judgeboard_dashboard.session import open_rows, reading
-from judgeboard_dashboard.widgets.texts import caption, heading
+from judgeboard_dashboard.widgets.texts import caption, clock, count, day, empty, heading, with_database
 
 
 class StepWords(NamedTuple):
@@ -60,6 +62,9 @@ STEPS: dict[Step, StepWords] = {
 }
 
 
+NO_ANSWERS = ("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
+
+
 def checklist(steps: FirstSteps) -> None:
     """Show the four steps of a new database, with the button of the next one."""
     heading("First steps")
@@ -82,15 +87,119 @@ def checklist(steps: FirstSteps) -> None:
 
 def next_button(
     steps: FirstSteps | None = None, *, key: str = "next", among: Collection[Step] = ("import", "judge")
-) -> None:
-    """Show the button of the next step of a new database if it is one of ``among``: those that fill this page."""
+) -> bool:
+    """Show the button of the next step of a new database if it is one of ``among``: those that fill this page.
+
+    Return whether it is.
+    """
     if steps is None:
         with reading() as connection:
             steps = first_steps(connection)
     if steps.next is None or steps.next not in among:
-        return
+        return False
     step = STEPS[steps.next]
     if not may_open(step.page):
         caption("A lead does this.")
     elif st.button(step.button, key=f"{key}_step", type="primary", icon=step.icon, wrap=False):
         open_rows(step.page, **step.query)
+    return True
+
+
+# Page -> a few lines of what it shows, the headings first.
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "queue": (
+        "Why | Groundedness | Question | Answer",
+        "Low groundedness | 0.12 | How high is the wall? | The wall is 300 m high.",
+        "Feedback gap | 0.94 | When do you open? | At 9, every day.",
+    ),
+    "responses": (
+        "Groundedness | User | Question | Answer | Reviews",
+        "0.91 | thumbs up | When do you open? | At 9, every day. | 2",
+        "0.12 | thumbs down | How high is the wall? | The wall is 300 m high. | 1",
+    ),
+    "trends": (
+        "Groundedness, week of | 5 Oct | 12 Oct | 19 Oct",
+        "how-to questions | 0.84 [0.80, 0.88] | 0.85 [0.81, 0.89] | 0.61 [0.55, 0.67]",
+        "prices | 0.90 [0.86, 0.94] | 0.89 [0.85, 0.93] | 0.90 [0.86, 0.94]",
+    ),
+    "agreement": (
+        "Figure | All | how-to questions | prices",
+        "Same label | 86 % [80, 91] | 79 % [69, 87] | 93 % [86, 97]",
+        "Cohen's kappa | 0.62 [0.46, 0.75] | 0.49 [0.28, 0.67] | 0.78 [0.60, 0.91]",
+    ),
+    "disagreement": (
+        "Question | Judge | People | Difference",
+        "How high is the wall? | 0.95 | 0.10 | +0.85",
+        "When do you open? | 0.20 | 0.90 | −0.70",
+    ),
+    "runs": (
+        "Run | Judge version | State | Asked | ok | Cost",
+        "2 | rag v2 | done | 500 | 498 | $ 0.41",
+        "1 | rag v1 | stopped | 320 | 301 | $ 0.28",
+    ),
+    "judges": (
+        "Check | Result",
+        "Warning: position bias | prefers the first answer on 64 % of 120 pairs",
+        "No fault found: score collapse | uses 9 of 11 levels",
+        "Not measured: control answers | judgeboard control-answers make",
+    ),
+    "audits": (
+        "The verdict is | Marked wrong | Left alone",
+        "wrong | 41 caught | 9 missed",
+        "right | 6 accused | 144 rightly left alone",
+    ),
+    "suites": (
+        "Run | Candidate | Average score, 1 to 5 | Cases that do not pass",
+        "2 | assistant 1.4 | 4.31 [4.12, 4.48] | 3 of 40",
+        "1 | assistant 1.3 | 4.05 [3.83, 4.25] | 7 of 40",
+    ),
+    "pairs": (
+        "Question | A first | B first | Judge | People",
+        "How high is the wall? | A | A | A | A",
+        "When do you open? | A | B | tie | B",
+    ),
+    "self_reference": (
+        "The judge compares two answers | All pairs | Its own answer is sure | Not sure",
+        "without its own answer | 71 % [65, 76] | 80 % [73, 86] | 57 % [47, 66]",
+        "with its own answer | 74 % [69, 79] | 91 % [85, 95] | 49 % [40, 59]",
+    ),
+}
+
+
+def empty_page(
+    page: str,
+    *texts: str,
+    command: str | None = None,
+    others: Collection[str] = (),
+    among: Collection[Step] = ("import", "judge"),
+) -> None:
+    """Show what an empty page is for, an example of it, and the next step.
+
+    The next step is a button where it is one of ``among``, else the ``command``; ``others`` are further ways.
+    """
+    empty(*texts)
+    head, *rows = ([tag("td", cell) for cell in line.split(" | ")] for line in EXAMPLES[page])
+    table = tag("table", tag("caption", "Example"), tag("thead", tag("tr", *head)), *(tag("tr", *row) for row in rows))
+    show(tag("div", table, cls="jb-example"))
+    if not next_button(among=among) and command is not None:
+        caption("Next, in a terminal:")
+        st.code(with_database(command), language=None, wrap_lines=True)
+    caption(*others)
+
+
+def nothing_waits() -> None:
+    """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
+    now = datetime.now(UTC)
+    with reading() as connection:
+        state = work_state(connection, now)
+    answers = count(state.responses, "answer")
+    if not state.responses:
+        empty_page("queue", *NO_ANSWERS)
+    elif not state.any_judged:
+        empty_page("queue", f"{answers}, none judged.", "Or in a terminal: `judgeboard judge --judge lexical`")
+    else:
+        last, since = state.last_flag_at, ""
+        if last is not None:
+            today = last.astimezone(UTC).date() == now.date()
+            since = f" Last flag: {'today, ' + clock(last) if today else day(last)}."
+        empty(f"No open flags. Decided today: {state.decided_today:,}.{since}", f"{answers} in this database.")

@@ -1,16 +1,18 @@
 """The Import page without its widgets: the trial of an uploaded file, in sentences and tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import datetime
 from typing import Any, BinaryIO
 
-from judgeboard.domain import OVERALL, Preference, Rejected, Shown
+from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file, rejected_line
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.reports.output import Column, Format, Table
 from judgeboard.store.engine import Store
-from judgeboard.text import as_utc, shortened
+from judgeboard.store.responses import feedback_words
+from judgeboard.text import shortened
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, when
 
 MAX_REJECTED = 50_000_000  # bytes of rejected rows that can be downloaded
@@ -50,11 +52,13 @@ _TITLES = {
     "query_type": "Type",
     "asked_at": "Asked",
     "feedback": "User",
-    "human": "People",
-    "order": "Shown",
     "aspects": "Prefers",
-    "verdict_order_ab": "A first",
-    "verdict_order_ba": "B first",
+    "preferences": "Verdict",
+    "tries": "Samples",
+    "name": "Judge",
+    "version": "Judge version",
+    "verdicts_ab": "A first",
+    "verdicts_ba": "B first",
 }
 _WIDTHS = {
     "Id": 110,
@@ -276,15 +280,28 @@ def shown(value: Any) -> str | None:
     return None if value is None else shortened(" ".join(str(value).split()), _LONGEST)
 
 
-def first_rows(kind: str, records: Sequence[Any]) -> Table:
-    """Return the first records as they will be stored; records with other fields than the first are skipped."""
-    maker = kind_class(kind)(None)
-    rows = [maker.as_row(record) for record in records if type(record) is type(records[0])]
-    names = [name for name in rows[0] if any(row.get(name) not in (None, [], {}) for row in rows)]
-    cells = {name: [_cell(name, row.get(name)) for row in rows] for name in names}
-    titles = {name: _TITLES.get(name, capital(field_words(name) or name)) for name in names}
+def first_rows(records: Sequence[Any]) -> Table:
+    """Return the first records as they will be stored; records of another type than the first are skipped."""
+    rows = [record_values(record) for record in records if type(record) is type(records[0])]
+    names = dict.fromkeys(name for row in rows for name, value in row.items() if value not in _NOTHING)
+    cells = {name: [_cell(name, row.get(name)) for row in rows] for name in names if name not in _NOT_SHOWN}
+    titles = {name: _TITLES.get(name, capital(field_words(name) or name)) for name in cells}
     columns = (Column(title, _format(cells[name]), width=_WIDTHS.get(title)) for name, title in titles.items())
     return Table(tuple(columns), tuple(zip(*cells.values(), strict=True)))
+
+
+def record_values(record: Any) -> dict[str, Any]:
+    """Return the values of a record by field; the fields of a record inside it count as its own."""
+    values: dict[str, Any] = {}
+    for each in fields(record):
+        value = getattr(record, each.name)
+        inner = {each.name: value}
+        if is_dataclass(value):
+            inner = record_values(value)
+        elif isinstance(value, Mapping) and value.keys() & set(Shown):
+            inner = {f"{each.name}_{shown}": value.get(shown) for shown in Shown}
+        values = {**values, **{name: part for name, part in inner.items() if name not in values}}
+    return values
 
 
 def _format(values: Sequence[object]) -> Format:
@@ -292,41 +309,45 @@ def _format(values: Sequence[object]) -> Format:
     return "integer" if kinds == {int} else "number" if kinds and kinds <= {int, float} else "text"
 
 
+_NOTHING: tuple[object, ...] = (None, (), [], {})
+_NOT_SHOWN = frozenset({"kind", "messages", "raws", "ask", "in_suite", "label_implied"})
 _CELLS: Mapping[str, Callable[[Any], object]] = {
-    "context": len,
-    "human": len,
-    "asked_at": lambda value: when(as_utc(value)),
-    "feedback": lambda value: _feedback_words(value[0]) if value else None,
-    "order": {Shown.AB: "A first", Shown.BA: "B first"}.get,
+    "passages": len,
+    "people": len,
+    "feedback": lambda value: feedback_words(value[0].kind, value[0].value) if value else None,
     "shown": {Shown.AB: "A first", Shown.BA: "B first"}.get,
+    "tries": lambda tries: ", ".join(one.answer or "–" for one in tries),
+    "claims": lambda claims: ", ".join(str(shown(claim.text)) for claim in claims),
 }
 
 
 def _cell(name: str, value: Any) -> object:
-    """Return a value of a record's row as the preview shows it."""
+    """Return a value of a record as the preview shows it."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     if name in _CELLS:
         return _CELLS[name](value)
-    if isinstance(value, dict):
+    if isinstance(value, datetime):
+        return when(value)
+    if isinstance(value, Mapping):
         return ", ".join(_aspect_words(aspect, each) for aspect, each in value.items()) or None
     if isinstance(value, list | tuple):
-        return ", ".join(
-            "–" if one is None else f"{one:g}" if isinstance(one, float) else str(shown(one)) for one in value
-        )
+        return ", ".join(map(_item_words, value)) or None
     return shown(value)
+
+
+def _item_words(item: Any) -> str:
+    if isinstance(item, DimensionScore):
+        return f"{item.dimension} {_item_words(item.value)}"
+    return "–" if item is None else f"{item:g}" if isinstance(item, float) else str(shown(item))
 
 
 def _aspect_words(aspect: str, value: Any) -> str:
     """Return a preference, grade or score: "A", or by aspect "depth A", "depth +1"."""
+    if isinstance(value, AspectPreference):
+        value = value.preference if value.value is None else value.value
     if isinstance(value, Preference):
         words = "tie" if value is Preference.TIE else value.upper()
     else:
         words = f"{value:+g}" if isinstance(value, int | float) else str(shown(value))
     return words if aspect == OVERALL else f"{aspect} {words}"
-
-
-def _feedback_words(feedback: Mapping[str, Any]) -> str:
-    if "thumbs" in feedback:
-        return "thumbs up" if feedback["thumbs"] == 1 else "thumbs down"
-    return f"{feedback['stars']:g} stars"

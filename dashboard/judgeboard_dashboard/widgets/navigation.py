@@ -77,16 +77,20 @@ def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -
 
     ``rows`` is "match" for all answers of the filter, "open" for those with an open flag. The order is left out.
     """
-    if not permitted(Action.REJUDGE_MANY):
-        return
-    narrowed = {name: values for name, values in query.items() if name != "sort"}
-    open_button(
-        "Rejudge these",
-        Rows("rejudge", {**narrowed, "rows": rows}),
-        key=f"{page}_rejudge",
-        type="tertiary",
-        icon=":material/restart_alt:",
-    )
+    target = Rows("rejudge", {**query, "rows": rows})
+    _filter_button("Rejudge these", target, Action.REJUDGE_MANY, f"{page}_rejudge", ":material/restart_alt:")
+
+
+def issue_button(page: str, query: Mapping[str, str | list[str]]) -> None:
+    """Show the button that opens an issue about the answers of this filter, if the person may."""
+    target = Rows("issues", {**query, "new": "1"})
+    _filter_button("Open an issue", target, Action.KEEP_ISSUES, f"{page}_issue", ":material/report:")
+
+
+def _filter_button(label: str, target: Rows, action: Action, key: str, icon: str) -> None:
+    if permitted(action):
+        query = {name: values for name, values in target.query.items() if name != "sort"}
+        open_button(label, Rows(target.page, query), key=key, type="tertiary", icon=icon)
 
 
 def open_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
@@ -182,7 +186,18 @@ def pick_rows(rows: Rows) -> None:
 
 
 # Names that no page binds as a filter: after Back the page before carries them for a moment.
-CELL_FIELDS = ("pairs", "raters", "people_said", "judge_said", "scored", "reviewer", "human", "sliced", "slice")
+CELL_FIELDS = (
+    "pairs",
+    "raters",
+    "people_said",
+    "judge_said",
+    "scored",
+    "reviewer",
+    "human",
+    "sliced",
+    "slice",
+    "labels",
+)
 _RATERS = re.compile(r"([a-z]+)-(\d{1,18})-(\d{1,18})")
 
 
@@ -207,6 +222,7 @@ def cell_rows(cell: Cell, **more: str) -> Rows:
         None if cell.human == "gold" else cell.human,
         cell.by,
         cell.slice,
+        None if cell.implied_labels else "given",
     )
     named = {name: value for name, value in zip(CELL_FIELDS, values, strict=True) if value is not None}
     return Rows("responses", {**named, **more})
@@ -234,6 +250,7 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
         cast("Human", fields.get("human", "gold")),
         fields.get("sliced"),
         fields.get("slice"),
+        fields.get("labels") != "given",
     )
     with reading() as connection:
         words, response_ids = cell_words(connection, cell), answers_in(connection, cell)

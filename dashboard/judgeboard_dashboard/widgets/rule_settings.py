@@ -10,7 +10,9 @@ from typing import Any, Literal
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
+from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
 from judgeboard.flags.rule import Thresholds
+from judgeboard.flags.rules import RULES
 from judgeboard.people.roster import FlagSummary, change_settings, raise_flags
 from judgeboard.settings import variable_of
 from judgeboard.store.judge_versions import StoredVersion
@@ -18,8 +20,9 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import LONGEST_SEED, PRIMARY_JUDGE, SettingLine
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, store
-from judgeboard_dashboard.widgets.texts import commands, count, heading, when
+from judgeboard_dashboard.widgets.texts import capital, commands, count, heading, rule_words, when
 
+IMPLYING = (LOW_GROUNDEDNESS,)
 AROUND = 2  # equal lines shown around a change
 
 
@@ -113,7 +116,7 @@ def changed(lines: list[SettingLine], entered: dict[str, Any]) -> dict[str, Any]
 def _same(entered: Any, in_force: Any) -> bool:
     if isinstance(entered, float) and isinstance(in_force, int | float):
         return abs(entered - in_force) < 1e-9
-    if isinstance(entered, tuple | list):
+    if isinstance(entered, tuple | list) and in_force is not None:
         return sorted(entered) == sorted(in_force or ())
     return bool(entered == in_force)
 
@@ -179,14 +182,20 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             help="Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search "
             "found no passage that fits the question (default: on).",
         )
-        entered["implied_labels"] = _field(
-            st.checkbox,
-            by_key["implied_labels"],
-            "Decisions on low groundedness imply a label",
-            value=by_key["implied_labels"].value,
-            help="To confirm a flag of the rule “low groundedness” also stores the label hallucinated, to dismiss it "
-            "the label grounded, unless the reviewer grades label or groundedness (default: on).",
+        implied = by_key["implied_labels"]
+        rules = _field(
+            st.multiselect,
+            implied,
+            "Rules whose decisions imply a label",
+            [rule.name for rule in RULES],
+            value=list(IMPLYING if implied.value is None else implied.value),
+            default=f"default: {rule_words(LOW_GROUNDEDNESS)}; each person is asked once",
+            format_func=lambda name: capital(rule_words(name)),
+            placeholder="none",
+            help="To confirm a flag of these rules also stores the label hallucinated, to dismiss it the label "
+            "grounded, unless the reviewer grades label or groundedness.",
         )
+        entered["implied_labels"] = None if implied.value is None and tuple(rules) == IMPLYING else tuple(rules)
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")

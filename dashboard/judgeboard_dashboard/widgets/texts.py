@@ -8,9 +8,7 @@ from datetime import UTC, date, datetime
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.engine import DEFAULT_DATABASE, database_url
 from judgeboard.store.open_flags import ORDERS
-from judgeboard.store.overview import work_state
 from judgeboard_dashboard.evidence import Html, join, show, tag
-from judgeboard_dashboard.session import reading
 
 
 def duration(seconds: float) -> str:
@@ -138,14 +136,15 @@ def commands(text: str) -> Html:
     """Return a sentence; commands in backquotes become code, with the database if it is not the default one."""
     parts = _COMMAND.split(text)
     return join(
-        tag("span", _with_database(part), cls="jb-code") if place % 2 else part for place, part in enumerate(parts)
+        tag("span", with_database(part), cls="jb-code") if place % 2 else part for place, part in enumerate(parts)
     )
 
 
 _WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
 
 
-def _with_database(command: str) -> str:
+def with_database(command: str) -> str:
+    """Return a command with the database in use, unless it is the default one or the command takes none."""
     if not command.startswith("judgeboard ") or command.startswith(_WITHOUT_DATABASE) or "--help" in command:
         return command
     url = database_url()
@@ -165,26 +164,3 @@ def bold_numbers(text: str) -> Html:
         tag("b", part, cls="jb-whole" if " " in part else None) if place % 2 else part
         for place, part in enumerate(parts)
     )
-
-
-def no_answers() -> None:
-    """Show how to import answers into an empty database."""
-    empty("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
-
-
-def nothing_waits() -> None:
-    """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
-    now = datetime.now(UTC)
-    with reading() as connection:
-        state = work_state(connection, now)
-    answers = count(state.responses, "answer")
-    if not state.responses:
-        no_answers()
-    elif not state.any_judged:
-        empty(f"{answers}, none judged.", "Judge them: `judgeboard judge --judge lexical`")
-    else:
-        last, since = state.last_flag_at, ""
-        if last is not None:
-            today = last.astimezone(UTC).date() == now.date()
-            since = f" Last flag: {'today, ' + clock(last) if today else day(last)}."
-        empty(f"No open flags. Decided today: {state.decided_today:,}.{since}", f"{answers} in this database.")

@@ -53,7 +53,7 @@ def test_a_trend_point_opens_exactly_its_rows(reviewer, site, measure: MeasureNa
     points.nth(len(panel.points) - 2).click()
     assert answers(page) == panel.points[-2].estimate.n
     shown = parse_qs(urlsplit(page.url).query)
-    assert shown["query_type"] == [panel.query_type]
+    assert shown["query_type"] == [panel.group]
     assert shown["from"] == [str(as_date(panel.points[-2].start))]
 
 

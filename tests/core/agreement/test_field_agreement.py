@@ -1,13 +1,21 @@
-"""Each field of a label schema is measured with the statistic of its scale."""
+"""Each field of a label schema is measured with the statistic of its scale: people, and a judge with people."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from judgeboard.agreement.fields import field_agreement
 from judgeboard.formats.label_schema import schema_in
+from judgeboard.judges.rubric_file import rubric_of
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.reports.agreement import fields_table
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
+from judging_log import number_in
 from queue_case import CONFIRM, queue_case
 
 SCHEMA = schema_in("""
@@ -59,4 +67,37 @@ def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     assert by_name["errors"].statistics["span_f1"].value == pytest.approx(2 * 66 / (66 + 72))
     assert by_name["errors"].statistics["word_alpha"].value == pytest.approx(0.92, abs=0.03)
     assert by_name["best"].statistics["ranking_tau"].value is None, "each answer has one passage"
-    assert "F1 of spans, by character" in [row[2] for row in fields_table(list(by_name.values())).rows]
+    assert by_name["safe"].judges == {}
+    assert "F1 of spans, by character" in [row[3] for row in fields_table(list(by_name.values())).rows]
+
+
+def filled_in_by_the_judge(request: Mapping[str, Any], _number: int) -> ScriptedReply:
+    number = number_in(request, after="answer a")
+    scores = {"verdict": 1 + number % 2, "tone": 1 + number % 3, "safe": 1 if number else 2}
+    return completion(json.dumps({name: {"reasoning": "So.", "score": score} for name, score in scores.items()}))
+
+
+def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(store: Store) -> None:
+    case = queue_case(store)
+    responses = case.flagged(*[0.1] * 12)
+    add_schema(store, SCHEMA, by=case.lead)
+    create_queue(store, QueueRules("q"), by=case.lead, schema="s", now=case.now)
+    for _ in range(12):
+        leased = case.lease(case.mara)
+        number = responses.index(leased.response_id)
+        values = {"verdict": ("good", "bad")[number % 2], "tone": 1 + number % 3, "safe": True}
+        grade = SCHEMA.grade(values)
+        case.say(leased, case.mara, CONFIRM, scores=grade.scores, choices=grade.choices)
+    with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
+        judge = make_judge("rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url)
+        assert judge_pending(store, judge).exit_code == 0
+        (system, *_) = endpoint.requests[0].body["messages"]
+    assert "- 2: bad\n- 1: good" in system["content"]
+    assert "minutes" not in system["content"]
+    with store.reading() as connection:
+        fields = {each.field: each for each in field_agreement(connection, "s")}
+    assert {name for name, each in fields.items() if each.judges} == {"verdict", "tone", "safe"}
+    assert fields["verdict"].judges["s v1"]["kappa"].value == 1
+    assert fields["tone"].judges["s v1"]["weighted_kappa"].value == 1
+    assert fields["safe"].judges["s v1"]["agreement"].value == pytest.approx(11 / 12)
+    assert ("verdict", "s v1 vs. people", 12) in [row[:3] for row in fields_table(list(fields.values())).rows]

@@ -7,9 +7,9 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, verdict
 from judgeboard.store.engine import Store
 from judging_log import address
-from recording_endpoint import RecordingEndpoint, always, completion, verdict
 
 COUNTS = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
 

@@ -9,6 +9,7 @@ import pytest
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, failure
 from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
@@ -16,7 +17,6 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import COMPARISON, PAIR
 from judging_log import address, judgeboard, runs, until
 from pair_log import add_pairs, asked, by_pair, record, said
-from recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, failure
 from stored_rows import rows_of
 
 AT_ONCE = 4

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import text
 
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, completion, failure, verdict
 from judgeboard.store.engine import Store
 from judging_log import address, store_answers
-from recording_endpoint import RecordingEndpoint, ScriptedReply, always, completion, failure, verdict
 
 KEY = "sk-live-0123456789abcdef"
 

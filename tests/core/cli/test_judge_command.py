@@ -15,10 +15,10 @@ import pytest
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
 from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judging_log import address, asked, by_number, judgeboard, judgments, runs, store_answers, until
-from recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
 
 AT_ONCE = 4
 

@@ -158,11 +158,17 @@ def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(
     assert bool(message) == bool(heard)
 
 
-def test_the_next_command_that_is_printed_works_for_who_made_the_queue(case: QueueCase, typed: Typed) -> None:
+def test_the_next_command_that_is_printed_works_for_who_made_the_queue(
+    case: QueueCase, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     case.flagged(0.1)
+    monkeypatch.setenv("LOGNAME", "lead")
     for name, options in (("mine", ["--assign", "Mara,cli:lead"]), ("theirs", ["--assign", "Mara"]), ("all", [])):
-        printed = typed("lead", "queue", "create", name, *options).splitlines()[-1]
-        assert f"{name}" in typed("lead", *printed.split()[1:])
+        assert run(["queue", "create", name, *options, "--db", address(case.store)]) == 0
+        printed = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ").split()
+        assert printed[-2:] == ["--db", address(case.store)]
+        assert run(printed) == 0
+        assert name in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

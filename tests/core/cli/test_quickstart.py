@@ -2,15 +2,19 @@
 
 import json
 import shlex
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
 from judging_log import address, store_answers
-from recording_endpoint import RecordingEndpoint
+from served import START_SECONDS, answers, free_port
 
 ROWS = [
     {"id": "1", "Frage": "How high?", "answer": "The moon is made of cheese and gold.", "context": ["A wall of 30 m."]},
@@ -41,6 +45,27 @@ def test_one_command_imports_judges_and_flags_and_again_changes_nothing(
     assert "nothing new" in again
     assert open_flags in again
     assert run(["quickstart", str(tmp_path / "none.jsonl"), "--db", database, "--no-serve"]) == 2
+
+
+def test_it_ends_in_pages_that_are_served(tmp_path: Path) -> None:
+    file, port = tmp_path / "log.jsonl", free_port()
+    file.write_text("".join(json.dumps(row | {"query": row["Frage"]}) + "\n" for row in ROWS))
+    words = ["quickstart", str(file), "--db", str(tmp_path / "log.db"), "--port", str(port)]
+    command = f"import sys; from judgeboard.cli.app import run; sys.exit(run({words!r}))"
+    with subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            lines = list(
+                iter(process.stdout.readline, f"Judgeboard is at http://localhost:{port}   (Ctrl-C stops it)\n")
+            )
+            assert any("2 new" in line for line in lines)
+            deadline = time.monotonic() + START_SECONDS
+            while not answers(f"http://localhost:{port}/"):
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        finally:
+            process.terminate()
 
 
 def test_each_command_names_the_next_which_can_be_typed(

@@ -9,9 +9,9 @@ import pytest
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
 from judging_log import address, judgeboard, judgments, runs, until
-from recording_endpoint import RecordingEndpoint
 from refining_log import both, generations, made, rated, ratings, refinements, scored, store_bad, written
 
 COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
@@ -75,7 +75,7 @@ def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store
 def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from recording_endpoint import failure
+    from judgeboard.llm.recording_endpoint import failure
 
     store_bad(sqlite_store)
     with RecordingEndpoint(lambda _request, _number: failure(401, "no")) as endpoint:

@@ -11,10 +11,10 @@ import pytest
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address, judgeboard, runs, until
-from recording_endpoint import RecordingEndpoint, failure
 from solving_log import OPTIONS, TORN, Solver
 from stored_rows import row_count
 

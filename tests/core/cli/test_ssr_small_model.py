@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address
-from recording_endpoint import RecordingEndpoint, forward_to
 from stored_rows import row_count
 
 PAIR = {

@@ -11,13 +11,14 @@ import pytest
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, Grade
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
+from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.tables import GENERATION, JUDGMENT
 from judging_log import address, judgeboard, judgments, runs, until
-from recording_endpoint import RecordingEndpoint, Script, completion
 from stored_rows import row_count
 from suite_runs import asked, playing, scored
 
@@ -245,6 +246,19 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     assert "rubric v2" in capsys.readouterr().out
     with sqlite_store.reading() as connection:
         assert get_version(connection, "rubric v2").params["examples"][0]["response"] == 2
+    assert run(["schema", "add", str(rubric), *where]) == 0
+    assert "v1: 2 fields" in capsys.readouterr().out
+    with sqlite_store.reading() as connection:
+        (schema,) = list_schemas(connection)
+    assert [(field.name, field.scale, field.required) for field in schema.schema.fields] == [
+        ("accuracy", "1-5", True),
+        ("tone", "1-5", True),
+    ]
+    with_schema = ["--schema", schema.title, "--name", "by schema"]
+    assert run([*(word for word in asking if word not in {"--rubric", str(rubric)}), *with_schema]) == 0
+    assert "3 asked = 3 ok" in capsys.readouterr().out
+    assert run([*asking, *with_schema]) == 2
+    assert "--schema and --rubric both name what to score" in capsys.readouterr().err
     rubric.write_text(rubric.read_text().replace("5: e", "6: e", 1))
     assert run(asking) == 2
     assert "r.yaml, line 2: dimensions[0].levels: level 5 has no description" in capsys.readouterr().err

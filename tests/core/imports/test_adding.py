@@ -58,9 +58,6 @@ class TraceImport(ImportKind):
     def store(self, connection, records, now):
         stored = store_responses(connection, records, self.batch_id, now)
         return Stored(len(stored.new), stored.unchanged)
-
-    def as_row(self, record):
-        return {"trace": record.external_id, "asked": record.query, "said": record.answer}
 '''
 
 
@@ -122,9 +119,9 @@ def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Sto
     log = tmp_path / "traces.jsonl"
     write_whole(log, lambda file: file.write(b'{"trace": "t1", "q": "which wall?", "said": "left"}\n'))
     start = import_file(sqlite_store, log, kind="traces", dry_run=True)
-    rows, columns = first_rows("traces", start.first_records), columns_table("traces", start.columns)
-    assert [column.title for column in rows.columns] == ["Trace", "Asked", "Said"]
-    assert rows.rows == (("t1", "which wall?", "left"),)
+    rows, columns = first_rows(start.first_records), columns_table("traces", start.columns)
+    assert [column.title for column in rows.columns] == ["Source", "Id", "Question", "Answer", "Type"]
+    assert rows.rows == (("default", "t1", "which wall?", "left", "unspecified"),)
     in_file = [column.title for column in columns.columns].index("In your file")
     assert [row[in_file] for row in columns.rows] == ["trace", "q", "said"]
     assert "traces       questions of a tracing tool" in kind_lines()

@@ -14,7 +14,7 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.open_flags import open_counts
 from judgeboard.store.overview import count_responses, flagged_sums, score_sums
-from judgeboard.store.pairs import load_pairs, pair_ids
+from judgeboard.store.pairs import load_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import COMPARISON, JUDGMENT, PAIR, RESPONSE, RUN
 
@@ -37,7 +37,7 @@ def test_a_pair_told_for_every_judge_is_one_pair(store, bring) -> None:
     )
     assert (summary.new, summary.unchanged, summary.rejected) == (2, 0, 0)
     with store.reading() as connection:
-        (pair,) = load_pairs(connection, pair_ids(connection))
+        (pair,) = load_pairs(connection, [1])
     assert (pair.answer_a, pair.answer_b, pair.gold) == ("left", "right", "b")
     assert verdicts(store, "x") == [("overall", "a", "b", True, True)]
     assert verdicts(store, "y") == [("overall", "tie", "tie", True, True)]
@@ -268,7 +268,7 @@ def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring) -
     summary = bring({"response_id": "silent", **verdict}, {"response_id": "elsewhere", **verdict}, kind="verdicts")
     assert (summary.new, summary.rejected) == (1, 1)
     with store.reading() as connection:
-        (pair,) = load_pairs(connection, pair_ids(connection))
+        (pair,) = load_pairs(connection, [1])
         judged = connection.execute(select(JUDGMENT.c.response_id)).scalars().all()
         kept = connection.execute(select(PAIR.c.response_a_id)).scalar_one()
     assert (pair.answer_a, judged) == ("", [kept])

@@ -16,9 +16,7 @@ from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.reply_forms import expected_scores
 from judgeboard.llm.chat import TokenChance
 from judgeboard.llm.openai_provider import read_token_chances
-from judgeboard.store.engine import Store
-from judging_log import address, judge_once, judgments, store_answers
-from recording_endpoint import (
+from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,
     ScriptedReply,
@@ -28,6 +26,8 @@ from recording_endpoint import (
     rejects_parameter,
     verdict,
 )
+from judgeboard.store.engine import Store
+from judging_log import address, judge_once, judgments, store_answers
 
 ITEM = JudgeInput(1, "q", "a", ("p",), external_id="r1")
 TEXT = '{"reasoning": "quality: 1, or \\"quality\\": 2", "groundedness": 0.5, "quality": 3}'

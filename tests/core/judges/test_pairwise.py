@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
 from judgeboard.llm.endpoint import model_endpoint
-from recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 
 A, B, TIE = Preference
 PAIR = PairItem(

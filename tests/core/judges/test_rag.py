@@ -11,8 +11,7 @@ from judgeboard.domain import ClaimStatus, JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judging_log import judge_once
-from recording_endpoint import (
+from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,
     always,
@@ -23,6 +22,7 @@ from recording_endpoint import (
     rejects_format,
     verdict,
 )
+from judging_log import judge_once
 
 ITEM = JudgeInput(1, "How high is the wall?", "The wall is 30 m high.", ("A wall of 30 m.", "Bolts."), external_id="r1")
 

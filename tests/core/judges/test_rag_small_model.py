@@ -5,8 +5,8 @@ import pytest
 from judgeboard.domain import JudgeInput, Status
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judging_log import judge_once
-from recording_endpoint import RecordingEndpoint, forward_to
 
 ITEM = JudgeInput(
     response_id=1,

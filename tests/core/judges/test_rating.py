@@ -10,8 +10,8 @@ from judgeboard.domain import JudgeInput, Status
 from judgeboard.judges.judge import Replied, fingerprint
 from judgeboard.judges.rating import Rating, RatingJudge, rating_messages, rating_verdict, read_rating
 from judgeboard.llm.asking import UnusableReply
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, in_turn
 from judgeboard.runs.judging import make_judge
-from recording_endpoint import RecordingEndpoint, Script, always, completion, failure, in_turn
 from refining_log import rated
 
 GOOD = {"evaluation": "It says so.", "rating": 3, "feedback": "Say more."}

@@ -8,12 +8,13 @@ import pytest
 
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput
+from judgeboard.formats.label_schema import schema_in
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.material import Example, example_responses
-from judgeboard.judges.rubric_file import Dimension, Rubric
+from judgeboard.judges.rubric_file import Dimension, Rubric, rubric_of
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 from judgeboard.runs.judging import make_judge
 from judging_log import judge_once
-from recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS, weight=3.0), Dimension("tone", WORDS)), name="house")
@@ -63,6 +64,35 @@ def test_an_absent_dimension_is_missing_not_bad(tone: str) -> None:
     assert (verdict.status, scores(verdict)) == (Status.OK, {"accuracy": 4, "tone": None, "overall": 4.0})
     assert verdict.reasoning == "Not scored by the judge: tone."
     assert len(requests) == 1, "nothing to repair"
+
+
+SUPPORT = schema_in("""
+name: support
+fields:
+  - label
+  - {name: verdict, type: category, options: {send: , fix: A word must change., drop: }}
+  - {name: tone, type: scale, levels: {-1: rude, 0: , 1: friendly}}
+  - {name: safe, type: yes_no, help: 'Is it safe?'}
+  - {name: why, type: text}
+""")
+
+
+def test_the_fields_of_a_label_schema_are_scored_each_on_its_own_values() -> None:
+    rubric = rubric_of(SUPPORT)
+    verdict, (request,) = judged(always(completion(said(verdict=3, tone=0, safe=2))), rubric=rubric)
+    assert scores(verdict) == {"verdict": 3, "tone": 0, "safe": 2, "overall": 3.0}, "categories have no mean"
+    assert [score.scale for score in verdict.scores] == ["1-3", "-1..1", "1-2", "1-5"]
+    system = request["messages"][0]["content"]
+    assert "## verdict: fix: A word must change.\n- 3: drop\n- 2: fix\n- 1: send" in system
+    assert "- 1: friendly\n- 0: level 0\n- -1: rude" in system
+    assert "## safe: Is it safe?\n- 2: no\n- 1: yes" in system
+    bad, _ = judged(always(completion(said(verdict=4, tone=0, safe=1))), rubric=rubric)
+    assert "verdict: score must be an integer from 1 to 3, not 4" in (bad.error or "")
+    alone = rubric_of(schema_in("name: s\nfields: [{name: safe, type: yes_no}]"))
+    categories, _ = judged(always(completion(said(safe=1))), rubric=alone)
+    assert scores(categories) == {"safe": 1}
+    with pytest.raises(BadInput, match="no field for a judge"):
+        rubric_of(schema_in("name: s\nfields: [label]"))
 
 
 def test_a_dimension_that_the_rubric_has_not_is_reported_and_does_not_count() -> None:

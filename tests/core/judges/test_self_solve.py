@@ -13,7 +13,7 @@ from judgeboard.judges.judge import Replied, fingerprint
 from judgeboard.judges.self_reference import SelfReferenceJudge, read_solution
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.llm.endpoint import model_endpoint
-from recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 
 PAIR = PairItem(
     1, "s", "p1", "QA", "How long is it?", ("60 m", "6 m"), "A", "It is 60 m.", "No idea.", None, None, 1, 2, None

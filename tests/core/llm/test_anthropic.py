@@ -15,9 +15,7 @@ from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider
 from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.prices import price_of
-from judgeboard.runs.judging import make_judge
-from judging_log import judge_once
-from recording_endpoint import (
+from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,
     ScriptedReply,
@@ -26,6 +24,8 @@ from recording_endpoint import (
     in_turn,
     verdict,
 )
+from judgeboard.runs.judging import make_judge
+from judging_log import judge_once
 
 KEY = "sk-ant-secret-0123456789"
 REQUEST = ChatRequest(

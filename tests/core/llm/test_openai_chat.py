@@ -11,7 +11,7 @@ import pytest
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint_chat import EndpointChat
-from recording_endpoint import (
+from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,
     ScriptedReply,

@@ -7,6 +7,7 @@ import pytest
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.judges.rating import Rating
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import Refinement, RefineRule
@@ -20,7 +21,6 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.responses import Origin
 from judgeboard.store.runs import start_or_continue_method_run
 from judging_log import judgments
-from recording_endpoint import RecordingEndpoint
 from refining_log import both, generator, judge, made, ratings, refinements, scored, store_bad
 
 OK = StepRecord(Status.OK, raw="raw", cost_micro=100)

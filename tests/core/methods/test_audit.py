@@ -11,6 +11,15 @@ import judging_log
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Decision, DimensionScore, Label, ResponseKind, RunState, Status
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    failure,
+    verdict,
+)
 from judgeboard.methods.audit import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.methods.audit_report import AuditReport, AuditSample
 from judgeboard.people.roster import ensure_reviewer, raise_flags
@@ -23,15 +32,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
-from recording_endpoint import (
-    RecordingEndpoint,
-    Script,
-    ScriptedReply,
-    always,
-    completion,
-    failure,
-    verdict,
-)
 from stored_rows import rows_of
 
 REVIEWED = JUDGMENT_REVIEW

@@ -4,6 +4,7 @@ import pytest
 
 from held_endpoint import HeldEndpoint
 from judgeboard.domain import JudgeVersion, Label, Status, Verdict
+from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -11,7 +12,6 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW
 from judging_log import runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
-from recording_endpoint import completion
 
 REVIEWED = JUDGMENT_REVIEW
 ANSWERS = 24

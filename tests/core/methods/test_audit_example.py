@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "supreme_judge.py"
 

@@ -9,6 +9,7 @@ import pytest
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.output import to_json
@@ -27,7 +28,6 @@ from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
 from judgeboard.trends import trend
 from judging_log import judgments, rag, runs
-from recording_endpoint import RecordingEndpoint, always, verdict
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 

@@ -5,13 +5,13 @@ import pytest
 from judgeboard.domain import Response, Status, Verdict
 from judgeboard.health.record import State
 from judgeboard.health.report import CHECKS, measure_health
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments, store_responses
-from recording_endpoint import RecordingEndpoint, forward_to
 
 
 @pytest.mark.llm

@@ -12,6 +12,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
 from judgeboard.methods.jury import judge_by_jury
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.engine import Store
@@ -20,7 +21,6 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, store_answers
-from recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
 from recordings import DETECTORS
 
 

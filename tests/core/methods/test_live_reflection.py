@@ -7,13 +7,13 @@ import pytest
 
 import judgeboard
 from judgeboard.domain import RunState
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, in_turn, verdict
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.methods.reflect import Outcome
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_responses
 from judgeboard.store.refinements import stored_attempts
 from judgeboard.store.runs import list_runs
-from recording_endpoint import RecordingEndpoint, completion, in_turn, verdict
 
 QUERY = "At what temperature does Dyneema melt?"
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."

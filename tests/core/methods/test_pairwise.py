@@ -6,13 +6,13 @@ import pytest
 
 from judgeboard.domain import Pair, RunState, Shown, Status
 from judgeboard.errors import BadInput, UnknownPrice
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.methods.pairwise import Compared, compare_pairs
 from judgeboard.store.comparisons import latest_asks, latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.tables import COMPARISON
 from pair_log import add_pairs, asked, by_pair, pairwise, said
-from recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from stored_rows import rows_of
 
 

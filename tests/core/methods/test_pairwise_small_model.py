@@ -3,13 +3,13 @@
 import pytest
 
 from judgeboard.domain import Status
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.methods.pair_report import measure_pairs
 from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge
 from judgeboard.store.comparisons import latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON
 from pair_log import add_pairs
-from recording_endpoint import RecordingEndpoint, forward_to
 from stored_rows import rows_of
 
 

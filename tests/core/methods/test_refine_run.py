@@ -9,6 +9,7 @@ import pytest
 import judgeboard
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.refine_run import RefineSummary, refine_pending
@@ -18,7 +19,6 @@ from judgeboard.store.refinements import stored_attempts
 from judgeboard.store.responses import Origin
 from judgeboard.store.runs import list_runs
 from judging_log import judgments, store_answers
-from recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
 from refining_log import both, generations, generator, judge, made, rated, ratings, refinements, store_bad, written
 
 QUESTION = "How warm is it?"

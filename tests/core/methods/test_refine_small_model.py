@@ -5,9 +5,9 @@ import json
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
 from judging_log import address, judgments
-from recording_endpoint import RecordingEndpoint, forward_to
 from refining_log import generations, refinements, store_bad
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(300)]

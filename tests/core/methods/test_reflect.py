@@ -7,6 +7,7 @@ from sqlalchemy import select
 
 from judgeboard.domain import Response, RunState, Status, Verdict
 from judgeboard.errors import BadInput, UnknownPrice
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion, failure
 from judgeboard.methods.reflect import ReflectRule, ReflectSummary, reflect_pending
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
@@ -16,7 +17,6 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
 from judging_log import judgments, runs, store_answers
-from recording_endpoint import RecordingEndpoint, Script, completion, failure
 from refining_log import (
     LONG,
     asked,

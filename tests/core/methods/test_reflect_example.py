@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from refining_log import judged, rated
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "weather.py"

@@ -11,7 +11,7 @@ import pytest
 import judgeboard
 from judgeboard.domain import Status, StepRecord
 from judgeboard.llm.asking import Generated
-from recording_endpoint import RecordingEndpoint, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, in_turn
 from refining_log import rated
 
 Messages = list[dict[str, Any]]

@@ -14,15 +14,7 @@ from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.report import measure_health
 from judgeboard.imports.importing import import_file
-from judgeboard.methods.repeats import judge_repeats, repeats_report
-from judgeboard.runs.judging import JudgingSummary, judge_pending
-from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import FLAG, VERSION
-from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
-from recording_endpoint import (
+from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,
     ScriptedReply,
@@ -31,6 +23,14 @@ from recording_endpoint import (
     failure,
     verdict,
 )
+from judgeboard.methods.repeats import judge_repeats, repeats_report
+from judgeboard.runs.judging import JudgingSummary, judge_pending
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
+from judgeboard.store.tables import FLAG, VERSION
+from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
 
 
 def repeat(store: Store, script: Script, times: int = 3, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:

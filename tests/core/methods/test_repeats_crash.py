@@ -1,11 +1,11 @@
 """A run of repeats that is killed: the same command goes on, and repeats the calls in flight at most."""
 
 from held_endpoint import HeldEndpoint
+from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT
 from judging_log import runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
-from recording_endpoint import completion
 
 ANSWERS, REPEATS = 8, 3
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import deselect_attempt, select_attempt
 from judgeboard.methods.refine_run import refine_pending
 from judgeboard.people.roster import ensure_reviewer
@@ -12,7 +13,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.refinements import selected_attempts
 from judgeboard.store.tables import EVENT
-from recording_endpoint import RecordingEndpoint
 from refining_log import generator, judge, made, ratings, refinements, standing, store_bad
 from stored_rows import rows_of
 

@@ -3,11 +3,11 @@
 import pytest
 
 from judgeboard.errors import NotFound
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.self_reference import self_refer
 from judgeboard.methods.self_reference_report import item_details, self_reference_page
 from judgeboard.store.comparisons import most_samples, sampling_versions
 from judgeboard.store.engine import Store
-from recording_endpoint import RecordingEndpoint
 from solving_log import TORN, Solver, self_reference, store_questions
 
 

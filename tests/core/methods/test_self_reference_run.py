@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, failure
 from judgeboard.methods.self_reference import estimate_run, self_refer
 from judgeboard.methods.self_reference_report import SelfReferenceReport, measure_self_reference
 from judgeboard.store.engine import Store
@@ -17,7 +18,6 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import runs
-from recording_endpoint import RecordingEndpoint, Script, failure
 from solving_log import TORN, Solver, self_reference, store_questions
 
 

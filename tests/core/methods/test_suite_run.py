@@ -13,6 +13,7 @@ from sqlalchemy import select
 import judgeboard
 from judgeboard.domain import Response, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.methods.suite_file import Case, Check, Suite
 from judgeboard.methods.suite_results import SuiteResult, suite_result
 from judgeboard.methods.suite_run import run_suite
@@ -25,7 +26,6 @@ from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE, SUITE_CASE
 from judging_log import judgments, rag
-from recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from stored_rows import row_count
 from suite_runs import asked, playing, scored, suite
 

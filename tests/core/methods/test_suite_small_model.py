@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.methods.suite_file import read_suite
 from judgeboard.methods.suite_run import make_candidate, run_suite
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from recording_endpoint import RecordingEndpoint, forward_to
 
 
 @pytest.mark.llm

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import QueueOrder, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.formats.label_schema import schema_in
 from judgeboard.reviews.bundle_file import read_bundle
 from judgeboard.reviews.bundles import MergedBundle, export_bundle, merge_bundle
+from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.reviews.leases import take_item
-from judgeboard.reviews.queues import close_queue
+from judgeboard.reviews.queues import QueueRules, close_queue, create_queue
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import PREFERENCE_SCORE
@@ -236,13 +238,13 @@ def test_in_a_closed_queue_words_are_kept_and_decide_nothing(case, tmp_path) -> 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"quality": 7}, "line 3, quality: quality 7 is above 4"),
-        ({"quality": 2.5}, "line 3, quality: quality must be an integer"),
+        ({"quality": 7}, "line 3, quality: must be a whole number from 1 to 4, not 7"),
+        ({"quality": 2.5}, "line 3, quality: must be a whole number"),
         ({"groundedness": "high"}, "line 3, groundedness: .* not 'high'"),
         ({"label": "bad"}, "line 3, label: must be one of grounded, hallucinated, not 'bad'"),
         ({"decision": "maybe"}, "line 3, decision: must be one of confirm, dismiss, unsure, not 'maybe'"),
-        ({"scores": {"relevance": 9}}, "line 3, scores.relevance: must be an integer from 1 to 5, not 9"),
-        ({"note": 5}, "line 3, note: must be a text, not a number"),
+        ({"scores": {"relevance": 9}}, "line 3, scores.relevance: must be a whole number from 1 to 5, not 9"),
+        ({"note": 5}, "line 3, note: must be a text, not 5"),
         ({"note": "\x00"}, "line 3, note: cannot be stored: NUL"),
         ({"seconds": -1}, "line 3, seconds"),
         ({"seconds": 1e300}, "line 3, seconds"),
@@ -316,7 +318,7 @@ def test_a_file_of_another_format_is_not_taken_for_a_bundle(content: bytes, said
     file = tmp_path / "b.jsonl"
     file.write_bytes(content)
     with pytest.raises(BadInput, match=rf"b\.jsonl is not JSON lines.*{said}"):
-        read_bundle(file)
+        read_bundle(file, lambda _: None)
 
 
 def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path) -> None:
@@ -325,7 +327,7 @@ def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path) ->
     file = tmp_path / "b.jsonl"
     exported(case, file)
     fill(file, {"decision": "confirm"}, {"quality": 7}, {"decision": "confirm"}, {"note": 5})
-    with pytest.raises(BadInput, match=r"line 3, quality: .*; line 5, note: .* not a number$"):
+    with pytest.raises(BadInput, match=r"line 3, quality: .*; line 5, note: must be a text, not 5$"):
         merged(case, file)
     fill(file, {"decision": "confirm"}, *({"quality": 7} for _ in range(23)))
     with pytest.raises(BadInput, match=r"line 3, .*; line 22, .*; and 3 more$"):
@@ -435,3 +437,60 @@ def _values(filled: dict[str, Any]) -> tuple[Any, ...]:
     scores = {name: value for name, value in (filled.get("scores") or {}).items() if value is not None}
     values = tuple(filled.get(name) for name in ("decision", "label", "groundedness", "quality"))
     return (*values, scores, note, filled.get("seconds"))
+
+
+SCHEMA = schema_in("""
+name: support
+fields:
+  - label
+  - {name: verdict, type: category, required: true, options: [send, fix]}
+  - {name: tone, type: scale, levels: {1: rude, 2: friendly}}
+  - {name: why, type: text, shown_when: {verdict: fix}}
+  - {name: errors, type: spans, options: [fact]}
+""")
+
+
+def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, tmp_path) -> None:
+    case.flagged(*[0.1] * 4)
+    add_schema(case.store, SCHEMA, by=case.lead)
+    create_queue(case.store, QueueRules("q"), by=case.lead, schema="support", now=case.now)
+    file = tmp_path / "b.jsonl"
+    line, *_ = exported(case, file)
+    assert line["fields"] == {"verdict": None, "tone": None, "why": None, "errors": None}
+    head = json.loads(file.read_text().splitlines()[0])
+    assert head["required"] == ["decision", "verdict"]
+    assert [each["name"] for each in head["fields"]] == ["verdict", "tone", "why", "errors"]
+    spans = [{"type": "fact", "start": 0, "end": 6}]
+    fields = {"verdict": "fix", "tone": 2, "why": " made up ", "errors": spans}
+    for wrong, reason in (
+        ({"tone": 3}, "line 2, fields: tone: must be a whole number from 1 to 2, not 3"),
+        ({"shade": "red"}, "line 2, fields: the schema support has no field 'shade'"),
+    ):
+        fill(file, {"decision": "confirm", "fields": wrong})
+        with pytest.raises(BadInput, match=reason):
+            merged(case, file)
+    outside = {"verdict": "fix", "errors": [{"type": "fact", "start": 0, "end": 999}]}
+    fill(
+        file,
+        {"decision": "confirm", "label": "hallucinated", "fields": fields},
+        {"decision": "confirm", "fields": {"tone": 1}},
+        {"decision": "confirm", "fields": outside},
+        {"decision": "dismiss", "fields": {"verdict": "send", "why": "not asked"}, "corrected_answer": "Better."},
+    )
+    assert counts(merged(case, file)) == (2, 0, 0, 2)
+    assert counts(merged(case, file)) == (0, 2, 0, 2)
+    first, last = case.reviews()
+    assert (first["label"], first["choices"], first["texts"]) == (
+        "hallucinated",
+        {"verdict": "fix"},
+        {"why": "made up"},
+    )
+    assert first["spans"] == [spans[0] | {"field": "errors"}]
+    assert (last["choices"], last["texts"], last["corrected_answer"]) == ({"verdict": "send"}, None, "Better.")
+    reasons = [line.reason for line in merged(case, file).refused]
+    assert reasons == [
+        "required: verdict",
+        "the start and end of a span must lie inside the answer (9 characters), not 0 to 999",
+    ]
+    fill(file, {"fields": fields | {"tone": 1}})
+    assert "stored before with other content" in merged(case, file).refused[0].reason

@@ -5,11 +5,14 @@ import json
 
 import pytest
 
+from judgeboard.agreement.cells import Cell, answers_in
+from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.domain import Decision, Grade, JudgeVersion, Label, QueueOrder, Status, Verdict
-from judgeboard.errors import DecisionRefused
-from judgeboard.reviews.decisions import decide
+from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.people.roster import change_settings
+from judgeboard.reviews.decisions import decide, implying_rules, remember_implied
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
@@ -173,6 +176,30 @@ def test_a_person_counts_once_for_an_answer_after_the_reveal(store: Store) -> No
         assert (line.response_id, line.reviews) == (response_id, 1)
 
 
+def test_a_label_is_implied_as_queue_setting_and_person_say(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1, 0.2, 0.3)
+    case.queue("yes", implied_labels=True, grades=("label",))
+    leased = case.lease(case.mara, "yes")
+    case.say(leased, case.mara, DISMISS)
+    case.queue("no", implied_labels=False)
+    case.say(case.lease(case.mara, "no"), case.mara, CONFIRM)
+    assert [(row["label"], row["label_implied"]) for row in case.reviews()] == [("grounded", True), (None, False)]
+
+    def implying() -> tuple[tuple[str, ...], bool]:
+        with store.reading() as connection:
+            return implying_rules(connection, case.mara.id)
+
+    assert implying() == (("low_groundedness",), True), "without a setting a person is asked once"
+    for implied, rules in ((False, ()), (True, ("low_groundedness",))):
+        remember_implied(store, case.mara, implied=implied)
+        assert implying() == (rules, False)
+    change_settings(store, {"implied_labels": ("low_quality", "random_sample")}, "test")
+    assert implying() == (("low_quality", "random_sample"), False), "other rules, by a setting for everybody"
+    with pytest.raises(BadInput, match="there is no rule 'nothing'"):
+        change_settings(store, {"implied_labels": ("nothing",)}, "test")
+
+
 def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*[0.1] * 12)
@@ -191,6 +218,13 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     assert [flag["rule"] for flag in rows[0]["flags"]] == ["low_groundedness"]
     assert measure_agreement(store, grade="label").n == 12
     assert measure_agreement(store, grade="label", implied_labels=False).n == 2
+    with store.reading() as connection:
+        page = disagreement_page(connection, grade="label", implied_labels=False)
+        assert page.version is not None
+        assert (page.pairs, disagreement_page(connection, grade="label").pairs) == (2, 12)
+        for raters, other in (("judge", 0), ("people", case.mara.id)):
+            cell = Cell("label", other or page.version.id, other, raters, implied_labels=False)
+            assert len(answers_in(connection, cell)) == 2, f"{raters}: the answers behind a figure are those it counts"
     with pytest.raises(DecisionRefused) as refused:
         decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given, request_key="late")
     assert "kept" not in str(refused.value), "a label that a refused decision implies is no grade"

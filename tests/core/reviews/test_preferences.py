@@ -31,7 +31,7 @@ def mara(store: Store) -> Reviewer:
 
 def say(store: Store, pair_id: int, by: Reviewer, preference: Preference, key: str, **more: Any) -> int:
     fields = {"shown": Shown.AB, "now": NOW} | more
-    return prefer(store, pair_id=pair_id, reviewer=by, preference=preference, request_key=key, **fields).review_id
+    return prefer(store, pair_id=pair_id, reviewer=by, preference=preference, request_key=key, **fields)
 
 
 def screen(store: Store, pair_id: int, by: Reviewer, version: StoredVersion | None = None) -> PairScreen:

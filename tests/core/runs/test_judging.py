@@ -11,11 +11,7 @@ import pytest
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.lexical import LexicalJudge
-from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
-from judgeboard.store.engine import Store
-from judgeboard.store.filters import RowFilter
-from judging_log import asked, by_number, judgments, rag, runs, store_answers
-from recording_endpoint import (
+from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,
     always,
@@ -27,6 +23,10 @@ from recording_endpoint import (
     rejects_temperature,
     verdict,
 )
+from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judging_log import asked, by_number, judgments, rag, runs, store_answers
 
 
 def judge(store: Store, script: Script, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:

@@ -6,10 +6,10 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judging_log import address, judgments
-from recording_endpoint import RecordingEndpoint, forward_to
 
 ANSWERS = [
     ("How high is the wall at Sonnstein?", "It is 34 metres high.", ("Sonnstein: routes up to 34 m.",)),

@@ -10,6 +10,7 @@ from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, ended, rag, working
 from judgeboard.domain import Status
 from judgeboard.errors import BadInput, EndpointRefused
+from judgeboard.llm.recording_endpoint import failure
 from judgeboard.runs import jobs, worker
 from judgeboard.runs.jobs import forget_key, held_key
 from judgeboard.runs.trial import try_judge
@@ -17,7 +18,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.tables import EVENT, JOB, JUDGMENT, VERSION
-from recording_endpoint import failure
 
 KEY = "sk-typed-by-a-person"
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Response
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, failure, in_turn, verdict
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.raw_calls import NO_CALL, NOT_REBUILT, raw_calls, sent_messages
 from judgeboard.store.engine import Store
@@ -14,7 +15,6 @@ from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.storing import store_responses
-from recording_endpoint import RecordingEndpoint, always, completion, failure, in_turn, verdict
 
 
 def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any) -> int:
@@ -44,7 +44,7 @@ def test_the_prompt_is_the_one_that_was_sent(store: Store, kind: str, options: d
     with store.reading() as connection:
         [judgment] = load_item(connection, response_id).judgments
         [raw] = raw_calls(connection, response_id, [judgment.id])
-        version = get_version(connection, judgment.judge_version_id)
+        version = get_version(connection, raw.call.judge_version_id)
         item = judge_inputs(connection, [response_id])[response_id]
     assert list(raw.messages) == first
     assert raw.note is None

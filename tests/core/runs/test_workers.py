@@ -7,13 +7,13 @@ import pytest
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, asked, ended, rag, working
 from judgeboard.errors import BadInput
+from judgeboard.llm.recording_endpoint import failure
 from judgeboard.runs import worker
 from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import StoredJob, get_job
 from judging_log import until
-from recording_endpoint import failure
 
 
 def test_a_job_asks_every_answer_once(log: Store, endpoint: HeldEndpoint) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import select
 import judgeboard
 from judgeboard import Decision, Grade, Preference, Shown
 from judgeboard.domain import Response, Role
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.refine_run import refine_pending
 from judgeboard.people.roster import (
     add_person,
@@ -35,7 +36,6 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise
-from recording_endpoint import RecordingEndpoint
 from refining_log import generator, judge, ratings, store_bad
 from suite_runs import playing, suite
 from written_tables import written_tables

@@ -20,6 +20,8 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "review_score": {"review_id": 1, "dimension": "accuracy", "scale": "1-5"},
     "review_flag": {"review_id": 1, "flag_id": 1},
     "failure_mode": {"name": "m", "description": "d", "key": "K", "retired": False, "by": "m", "at": NOW},
+    "issue": {"number": 1, "version": 1, "title": "t", "description": "d", "owner": "m", "state": "open"}
+    | {"fixed_day": 1, "filter": {"rules": ["r"]}, "by": "m", "at": NOW},
     "review_failure_mode": {"review_id": 1, "mode": "m"},
     "label_schema": {"name": "s", "number": 1, "fields": [{"name": "f"}], "hash": "h", "created_by": "m"}
     | {"created_at": NOW},

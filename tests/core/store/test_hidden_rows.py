@@ -46,6 +46,7 @@ OF_WRITERS = {
         "counts",
         "executor_id",
         "file",
+        "issue",
         "flag",
         "flags",
         "grades",

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from judgeboard.domain import Pair, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.pairs import StoredPairs, load_pairs, pair_ids, pairs_named, store_pairs
+from judgeboard.store.pairs import StoredPairs, ids_of_pairs, load_pairs, pairs_named, store_pairs
 from judgeboard.store.tables import RESPONSE
 
 
@@ -111,11 +111,9 @@ def test_text_that_not_both_engines_can_hold_is_refused(case) -> None:
         add(case, pair(answer_a="a\0"))
 
 
-def test_pairs_are_found_by_name_and_walked_by_id(case) -> None:
-    ids = add(case, *(pair(f"p{n}", query_type="odd" if n % 2 else "even") for n in range(5))).new
+def test_pairs_are_found_by_name(case) -> None:
+    ids = add(case, *(pair(f"p{n}") for n in range(5))).new
     add(case, pair("sampled", answer_a=None, answer_b=None), Pair("other", "p1", "?"))
     with case.store.reading() as connection:
-        assert pair_ids(connection, source="bench", with_answers=True) == ids
-        assert pair_ids(connection, query_type="odd") == [ids[1], ids[3]]
-        assert pair_ids(connection, after=ids[1], up_to=ids[3], limit=9) == ids[2:4]
+        assert ids_of_pairs(connection, {("bench", "p3"), ("bench", "nobody")}) == {("bench", "p3"): ids[3]}
         assert [named.source for named in pairs_named(connection, ["p1", "nobody"])["p1"]] == ["bench", "other"]

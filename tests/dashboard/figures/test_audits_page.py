@@ -1,11 +1,11 @@
 """Audits: four counts, three rates with their intervals, and the answers of each list."""
 
-from app_pages import OpenPage, charts, labels, texts
+from app_pages import OpenPage, charts, texts
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.methods.audit import audit, audit_recorded, make_supreme
 from judgeboard.methods.audit_report import AuditSample
 from judgeboard.store.engine import Store
-from recording_endpoint import RecordingEndpoint, always, completion
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 
@@ -88,13 +88,6 @@ def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
         "--supreme-model deaf --judge-version 'teacher v1' --rejudge failed."
     )
     assert charts(app) == []
-
-
-def test_before_any_audit_the_page_says_the_command(open_page: OpenPage, sqlite_store: Store) -> None:
-    app = open_page("audits")
-    said = texts(app, "jb-empty")[0]
-    assert "judgeboard audit --supreme-model MODEL --judge-version NAME" in said
-    assert labels(app) == [] or "Audited judge" not in labels(app)
 
 
 def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage, sqlite_store: Store) -> None:

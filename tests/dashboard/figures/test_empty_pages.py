@@ -1,22 +1,45 @@
-"""A page that has nothing yet says first what it is for, then what fills it."""
+"""A page that has nothing yet says first what it is for, shows an example, and has one next step."""
 
 import pytest
 
-from app_pages import OpenPage, texts
+from app_pages import OpenPage, labels, texts
+from graded_log import GradedLog
+from judgeboard.store.engine import Store
+
+PURPOSES = {
+    "suites": "A suite asks your assistant the same questions",
+    "pairs": "Pairs show which of two answers",
+    "self_reference": "Self-reference shows whether a judge",
+    "audits": "In an audit, a stronger judge",
+}
+COMMANDS = {
+    "suites": "judgeboard suite run suite.yaml",
+    "pairs": "judgeboard compare --a SOURCE --b SOURCE --model NAME",
+    "self_reference": "judgeboard ssr --pairs pairs.jsonl",
+    "audits": "judgeboard audit --supreme-model MODEL",
+}
+STARTED = ("queue", "responses", "trends", "agreement", "disagreement", "runs", "judges", "suites", "pairs", "audits")
 
 
-@pytest.mark.parametrize(
-    ("page", "purpose", "command"),
-    [
-        ("suites", "A suite asks your assistant the same questions", "judgeboard suite run suite.yaml"),
-        ("pairs", "Pairs show which of two answers", "judgeboard compare --a SOURCE --b SOURCE --model NAME"),
-        ("self_reference", "Self-reference shows whether a judge", "judgeboard ssr make-pairs --questions FILE"),
-        ("audits", "In an audit, a stronger judge", "judgeboard audit --supreme-model MODEL"),
-    ],
-)
-def test_an_empty_page_says_what_it_is_for_before_its_commands(
-    open_page: OpenPage, page: str, purpose: str, command: str
+@pytest.mark.parametrize("page", STARTED)
+def test_an_empty_database_leads_to_the_import_beside_an_example(open_page: OpenPage, page: str) -> None:
+    app = open_page(page)
+    (example,) = texts(app, "jb-example")
+    assert example.startswith("Example")
+    assert "Import a log" in labels(app)
+    assert not app.code
+
+
+@pytest.mark.parametrize("page", list(COMMANDS))
+def test_an_empty_page_says_what_it_is_for_and_has_its_command_to_copy(
+    open_page: OpenPage, sqlite_store: Store, page: str
 ) -> None:
-    (said,) = texts(open_page(page), "jb-empty")
-    assert said.startswith(purpose)
-    assert said.index(".") < said.index(command)
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version(), log.answers(3), groundedness=0.4)
+    app = open_page(page)
+    (said,) = texts(app, "jb-empty")
+    assert said.startswith(PURPOSES[page])
+    assert texts(app, "jb-example")
+    (command,) = app.code
+    assert command.value.startswith(COMMANDS[page])
+    assert "Import a log" not in labels(app)

@@ -16,12 +16,13 @@ from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.reports.output import text_lines, to_csv, to_plain
 from judgeboard.reports.stats import agreement_table, measure
+from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import queue_page
 from judgeboard.trends import MEASURES, trend
-from judgeboard_dashboard.widgets.charts.trend import TrendPoint, axis_of, frame_of, trend_table
+from judgeboard_dashboard.widgets.charts.trend import TrendPoint, axis_of, frame_of
 from judgeboard_dashboard.widgets.tables import table_frame
 
 
@@ -70,7 +71,7 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
     page = open_page("trends", show=shown_as(name, log), by=period.capitalize(), last="All", table="true")
     drawn = page.dataframe[0].value
     of_types = set(drawn["Query type"])
-    in_table = [panel for panel in panels if panel.query_type in of_types]
+    in_table = [panel for panel in panels if panel.group in of_types]
     assert len(in_table) == min(len(panels), 6)
     table = trend_table(found, in_table)
     shown = table_frame(table)  # shares in percent

@@ -1,5 +1,7 @@
 """Responses: every drill-down opens exactly its rows, and the page says where one came from."""
 
+from dataclasses import replace
+
 import pytest
 
 from app_pages import OpenPage, labels, texts
@@ -32,7 +34,7 @@ def test_a_point_of_a_trend_opens_its_n_rows(
 ) -> None:
     with sqlite_store.reading() as connection:
         found = trend(connection, measure=measure)
-    panel = next(panel for panel in found.panels if panel.query_type == HOSTILE)
+    panel = next(panel for panel in found.panels if panel.group == HOSTILE)
     point = panel.points[2]
     app = open_page("responses", **query_of(point.where))
     assert count_in(app) == point.estimate.n == 6
@@ -52,6 +54,8 @@ def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
     assert chip in labels(app)
     app.button(key="responses_cell").click().run()
     assert count_in(app) == 113
+    given = open_page("responses", **cell_rows(replace(cell, implied_labels=False)).query)
+    assert any("without implied labels" in label for label in labels(given))
 
 
 def test_a_cell_can_be_narrowed_by_query_type(open_page: OpenPage, figures: FiguresLog) -> None:

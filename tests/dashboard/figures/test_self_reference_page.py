@@ -63,9 +63,9 @@ def filled(sqlite_store: Store) -> list[int]:
 
 
 def test_without_any_try_the_page_names_the_commands(open_page: OpenPage) -> None:
-    (said,) = texts(open_page("self_reference"), "jb-empty")
-    assert "judgeboard ssr --pairs" in said
-    assert "judgeboard import --kind samples" in said
+    app = open_page("self_reference")
+    assert app.code[0].value.startswith("judgeboard ssr --pairs")
+    assert "judgeboard import --kind samples" in texts(app, "jb-cap")[-1]
 
 
 def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(

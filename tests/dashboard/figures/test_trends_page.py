@@ -123,6 +123,19 @@ def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
     assert texts(app, "jb-empty") == ["No answer is judged yet. Judge them: judgeboard judge --judge lexical"]
 
 
+def test_a_metadata_field_splits_the_panels(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    for tenant, score in (("acme", 0.25), ("globex", 0.75)):
+        ids = log.answers(4, day=20_000, metadata={"tenant": tenant})
+        log.say_all(version, ids, groundedness=score)
+    app = open_page("trends", split="metadata.tenant", table="true")
+    table = app.dataframe[0].value
+    assert dict(zip(table["metadata.tenant"], table["Groundedness"], strict=True)) == {"acme": 0.25, "globex": 0.75}
+    app = open_page("trends", split="metadata.tenant")
+    assert texts(app, "jb-part") == ["acme", "globex"]
+
+
 def test_more_than_six_types_show_the_six_with_most_answers(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     version = log.version()

@@ -4,6 +4,7 @@ from app_pages import markup
 from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import Status, Verdict
+from judgeboard.llm.recording_endpoint import failure, verdict
 from judgeboard.runs.jobs import cancel_job, job_progress, recent_jobs
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
@@ -12,7 +13,6 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judging_log import store_answers
-from recording_endpoint import failure, verdict
 
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 

@@ -12,13 +12,13 @@ from app_pages import markup
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
 from judgeboard.imports.importing import import_file
+from judgeboard.llm.recording_endpoint import ScriptedReply, completion, failure, verdict
 from judgeboard.reports.output import to_csv
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.storing import list_batches
 from judgeboard_dashboard.widgets.runs import asked_words, import_rows, why_words
-from recording_endpoint import ScriptedReply, completion, failure, verdict
 
 NOW = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 

@@ -11,10 +11,10 @@ import streamlit as st
 
 from judgeboard.agreement.page import TimePoint
 from judgeboard.domain import Estimate
-from judgeboard.reports.output import Column, Format, Table
+from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import shortened
-from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words
+from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words, start_of
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import click_points, pick
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
@@ -213,12 +213,12 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
         columns = st.columns(3 if len(shown) > 2 else max(len(shown), 1), gap="medium")
         for column, panel in zip(columns, row, strict=False):
             with column:
-                heading(panel.query_type)
+                heading(panel.group)
                 clickable_chart(
                     trend_chart(trend_points(panel.points, figures.period, year=year), marks, axis),
                     HEIGHT,
                     _targets(panel),
-                    key=f"trend_{figures.measure}_{figures.period}_{panel.query_type}",
+                    key=f"trend_{figures.measure}_{figures.period}_{figures.by}_{panel.group}",
                     says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
                 )
                 caption(panel_caption(panel, figures))
@@ -227,10 +227,9 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
 def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     """Return the axis that all panels share."""
     measure = MEASURES[figures.measure]
-    starts = [point.start for panel in drawn for point in panel.points]
-    tops = [point.estimate.high or point.estimate.value or 0 for panel in drawn for point in panel.points]
-    # An axis of shares ends at 20, 40, 60, 80 or 100 %, so that small shares are readable.
-    low, high = measure.bounds or (0.0, next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if max(tops) <= top or top == 1))
+    points = [point for panel in drawn for point in panel.points]
+    starts = [point.start for point in points]
+    low, high = measure.bounds or (0.0, _end_of_shares(points))
     return TrendAxis(
         title=measure.title if figures.threshold is None or measure.bounds else f"Share below {figures.threshold:g}",
         low=low,
@@ -239,8 +238,38 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
         days=PERIOD_DAYS[figures.period],
         first=min(starts),
         last=max(starts),
-        most=max(point.estimate.n for panel in drawn for point in panel.points),
+        most=max(point.estimate.n for point in points),
         threshold=figures.threshold if measure.bounds else None,
+    )
+
+
+def _end_of_shares(points: Sequence[Point]) -> float:
+    """The end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
+    most = max(point.estimate.high or point.estimate.value or 0 for point in points)
+    return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if most <= top or top == 1)
+
+
+def share_by_week(weeks: Sequence[Point], title: str, mark: tuple[int, str] | None, *, key: str) -> None:
+    """Show shares by week as a line whose points open their answers; ``mark`` is a day with its name."""
+    starts = [week.start for week in weeks]
+    days = [*starts, *([start_of(mark[0], "week")] if mark else [])]
+    axis = TrendAxis(
+        title=title,
+        low=0.0,
+        high=_end_of_shares(weeks),
+        share=True,
+        days=7,
+        first=min(days),
+        last=max(days),
+        most=max(week.estimate.n for week in weeks),
+    )
+    points = trend_points(weeks, "week", year=(axis.last - axis.first) > 300)
+    clickable_chart(
+        trend_chart(points, [mark] if mark else [], axis),
+        HEIGHT,
+        [responses(week.where) for week in weeks],
+        key=key,
+        says=f"{title} per week, {len(weeks)} points with 95 % intervals",
     )
 
 
@@ -253,23 +282,6 @@ def show_trend_table(figures: Trend, shown: Sequence[Panel]) -> None:
     table(
         trend_table(figures, shown),
         [target for panel in shown for target in _targets(panel)],
-        key=f"trend_{figures.measure}_by_{figures.period}",
+        key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}",
         under=("Click a line to open its answers.",),
     )
-
-
-def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
-    """Return the points of these panels, one per row."""
-    measure = MEASURES[trend.measure]
-    number: Format = "share" if measure.bounds is None else "number"
-    columns = (
-        *(Column("Query type"), Column("Asked in"), Column("Answers", "count")),
-        *(Column(title, number) for title in (measure.title, "95 % from", "to")),
-    )
-    rows = (
-        (panel.query_type, period_words(point.start, trend.period, year=True), each.n, each.value, each.low, each.high)
-        for panel in panels
-        for point in panel.points
-        for each in (point.estimate,)
-    )
-    return Table(columns, tuple(rows))

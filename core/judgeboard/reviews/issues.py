@@ -1,0 +1,157 @@
+"""Issues: opened and changed by leads, and the share of answers with the problem before and after its fix."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate, FlagState, IssueState
+from judgeboard.errors import BadInput
+from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.roster import people_named
+from judgeboard.reviews.checks import checked_text
+from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.filter_conditions import needs_verdict
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.issues import Issue, answers_by_day, flags_by_state, insert_issue, list_issues
+from judgeboard.store.overview import DaySums
+from judgeboard.text import day_words, utc_day
+from judgeboard.trends import Point, by_period, start_of
+
+LONGEST_TITLE = 100  # characters
+# The fields that choose among which answers a problem is counted. The others are signs of the problem.
+_AMONG = ("query_types", "sources", "models", "kinds", "metadata", "day_from", "day_to", "no_time", "graded")
+
+
+def issue_filter(where: RowFilter) -> RowFilter:
+    """Return the filter of a new issue: open and confirmed flags, if it names rules or no other sign of a problem.
+
+    Raises BadInput for an empty filter.
+    """
+    if where == RowFilter():
+        raise BadInput("an issue needs a filter: choose a failure mode, a rule or other values first")
+    signs = set(where.as_dict()) - {*_AMONG, "judge", "judge_version"}
+    if where.states or (signs and not where.rules):
+        return where
+    return replace(where, states=(FlagState.CONFIRMED.value, FlagState.OPEN.value))
+
+
+def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = None) -> Issue:
+    """Open an issue (number 0), or change the one of this number; a fix without a day is of today.
+
+    Raises:
+        BadInput: The title, the description or the filter cannot be used, or somebody else changed the issue meanwhile.
+        NotFound: Nobody has the name of the owner.
+    """
+    at, title = now or datetime.now(UTC), checked_text("the title", " ".join(issue.title.split()))
+    if title is None or len(title) > LONGEST_TITLE:
+        raise BadInput(f"the title of an issue has 1 to {LONGEST_TITLE} characters")
+    fixed_day = None if issue.state is IssueState.OPEN else issue.fixed_day
+    if issue.state is IssueState.FIXED and fixed_day is None:
+        fixed_day = utc_day(at)
+    owner = people_named(store, [issue.owner], new=False)[0].name if issue.owner else None
+    with allowed(store, by, Action.KEEP_ISSUES) as connection:
+        number = issue.number or max((each.number for each in list_issues(connection)), default=0) + 1
+        saved = Issue(
+            title,
+            issue_filter(issue.where),
+            checked_text("the description", issue.description),
+            owner,
+            issue.state,
+            fixed_day,
+            number,
+            issue.version + 1,
+            actor_name(by),
+            at,
+        )
+        insert_issue(connection, saved)
+        details = {"issue": number, "state": issue.state.value}
+        record_event(connection, "save_issue", saved.by, details=details, now=at)
+    return saved
+
+
+@dataclass(frozen=True, slots=True)
+class IssueFigures:
+    """The answers of an issue and their flags by state, the last UTC day with such an answer, and their shares.
+
+    ``before`` and ``after`` the fix are shares by the time of the answers; without a fix all are before. ``where`` of
+    each week filters the answers with the problem. Answers ``without_time`` are in no share.
+    """
+
+    answers: int
+    without_time: int
+    flags: dict[str, int]
+    last_day: int | None
+    before: Estimate
+    after: Estimate
+    weeks: tuple[Point, ...]
+
+
+def measure_issue(connection: Connection, issue: Issue) -> IssueFigures:
+    """Return the figures of an issue.
+
+    A share is among the answers of the same query types, sources, models, metadata and days: those that people reviewed
+    if the filter names failure modes, and those with a score if it limits the score.
+    """
+    where, fixed_day = issue.where, issue.fixed_day
+    hits = answers_by_day(connection, where)
+    every = answers_by_day(connection, _among(where), reviewed=bool(where.failure_modes))
+    days = sorted(day for day in every if day is not None)
+    sides = [[day for day in days if (fixed_day is None or day < fixed_day) is early] for early in (True, False)]
+    before, after = share_intervals(
+        [sum(hits.get(day, 0) for day in side) for side in sides], [sum(every[day] for day in side) for side in sides]
+    )
+    sums = [DaySums("", day, None, every[day], hits.get(day, 0), 0) for day in days]
+    weeks = by_period(sums, "week", start_of(days[0], "week") if days else 0)
+    shares = share_intervals([round(total) for total in weeks.total], weeks.n)
+    return IssueFigures(
+        answers=sum(hits.values()),
+        without_time=hits.get(None, 0),
+        flags=flags_by_state(connection, where),
+        last_day=max((day for day in hits if day is not None), default=None),
+        before=before,
+        after=after,
+        weeks=tuple(
+            Point(start, start + 6, share, segment, _in_week(where, start))
+            for start, share, segment in zip(weeks.starts, shares, weeks.segments("week"), strict=True)
+        ),
+    )
+
+
+def _among(where: RowFilter) -> RowFilter:
+    """The answers among which those of the filter are counted."""
+    kept = {name: getattr(where, name) for name in _AMONG}
+    if needs_verdict(where):
+        kept |= {"judge": where.judge, "judge_version": where.judge_version}
+        kept["min_score"] = None if where.min_score is where.max_score is None else 0.0
+        kept["min_quality"] = None if where.min_quality is where.max_quality is None else 1
+    return RowFilter(**kept)
+
+
+def _in_week(where: RowFilter, start: int) -> RowFilter:
+    first = start if where.day_from is None else max(start, where.day_from)
+    last = start + 6 if where.day_to is None else min(start + 6, where.day_to)
+    return replace(where, day_from=first, day_to=last)
+
+
+def issue_sentence(issue: Issue, figures: IssueFigures) -> str:
+    """Return the share of answers with the problem, before and after the fix if there is one."""
+    kind = "reviewed answers" if issue.where.failure_modes else "answers"
+    before, after = (
+        f"{round(share.value * share.n):,} of {share.n:,} {kind} had this problem: {percent_words(share)}."
+        if share.value is not None
+        else f"there are no {kind}."
+        for share in (figures.before, figures.after)
+    )
+    if issue.fixed_day is None:
+        return before[:1].upper() + before[1:]
+    words = f"Before the fix on {day_words(issue.fixed_day)}, {before} After it, {after}"
+    if not figures.before.n or not figures.after.n:
+        return words
+    if (figures.after.high or 0) < (figures.before.low or 0):
+        return f"{words} The share fell."
+    rose = (figures.after.low or 0) > (figures.before.high or 0)
+    return f"{words} {'The share rose.' if rose else 'The intervals overlap.'}"

@@ -1,0 +1,94 @@
+"""The pane with the judgments of all judges side by side, each beside the one that a rejudge replaced."""
+
+from collections.abc import Sequence
+
+from judgeboard.domain import Claim
+from judgeboard.store.items import Item, ItemJudgment
+from judgeboard.store.verdicts import RUBRIC
+from judgeboard_dashboard.evidence import Html, join, tag
+from judgeboard_dashboard.review.claims import ICONS, STATUS_WORDS, numbered
+from judgeboard_dashboard.review.differences import both_sides
+from judgeboard_dashboard.review.signals import audit_lines, shown_judgments
+from judgeboard_dashboard.widgets.texts import count, score, when
+
+SCORES = ("Groundedness", "Quality", "Label")
+Column = dict[str, str | None]
+"""The parts of a judgment by the title of their row."""
+
+
+def judgments_pane(item: Item) -> Html:
+    """Return the table of judgments; scores that differ are marked, and so is what changed in reasons and claims."""
+    columns = [column for judgment in shown_judgments(item) for column in _columns(item, judgment)]
+    rows = [_row(name, [column[name] for column in columns]) for name in columns[0] if name != "Judge"]
+    heads = [tag("th", column["Judge"], scope="col") for column in columns]
+    head = tag("thead", tag("tr", tag("td"), *heads))
+    table = tag("table", head, tag("tbody", *rows), cls="jb-judgments", style=f"--jb-columns:{len(columns)}")
+    label = tag("div", "Judgments side by side", tag("span", count(len(columns), "judgment")), cls="jb-label")
+    return tag("div", label, table, cls="jb-pane")
+
+
+def _row(name: str, cells: Sequence[str | None]) -> Html | None:
+    values = {cell for cell in cells if cell}
+    if not values:
+        return None
+    differ = name in SCORES and len(values) > 1
+    title = tag("th", name, tag("em", "differ", cls="jb-mark") if differ else None, scope="row")
+    return tag("tr", title, *(tag("td", cell) for cell in cells))
+
+
+def _columns(item: Item, judgment: ItemJudgment) -> list[Column]:
+    """Return the column of a judgment, after that of the one before it where the judge was asked again."""
+    before = item.before(judgment)
+    if before is None:
+        return [_column(item, judgment, judgment.version_title, judgment.reasoning)]
+    removed, added = both_sides(before.reasoning or "", judgment.reasoning or "")
+    old, new = before.claims or (), judgment.claims or ()
+    return [
+        _column(item, before, f"{before.version_title}, before", removed, _changes(old, new, "dropped", "now")),
+        _column(item, judgment, judgment.version_title, added, _changes(new, old, "new", "was")),
+    ]
+
+
+def _column(
+    item: Item, judgment: ItemJudgment, title: str, reasons: str | None, changes: Sequence[str | None] | None = None
+) -> Column:
+    claims = numbered(judgment.claims or ())
+    lines = [
+        tag(
+            "div",
+            tag("b", f"{ICONS[claim.status]}{claim.number}", aria_label=claim.words),
+            tag("span", claim.claim.text),
+            tag("em", change) if change else tag("span"),
+            cls=f"jb-claim jb-{claim.status}",
+        )
+        for claim, change in zip(claims, changes or [None] * len(claims), strict=True)
+    ]
+    rubric = "scored on a rubric" if judgment.judge_kind == RUBRIC else None
+    return {
+        "Judge": title,
+        "Model": judgment.model,
+        "Judged": when(judgment.created_at),
+        "Verdict": rubric if judgment.status == "ok" else f"not usable: {judgment.error or judgment.status}",
+        "Groundedness": None if judgment.groundedness is None else score(judgment.groundedness),
+        "Quality": None if judgment.quality is None else f"{judgment.quality} / 4",
+        "Label": judgment.label,
+        "Reasons": reasons and tag("div", reasons, cls="jb-reason"),
+        "Claims": join(lines),
+        "Audits": join(audit_lines(item, judgment)),
+    }
+
+
+def _changes(claims: Sequence[Claim], others: Sequence[Claim], absent: str, moved: str) -> list[str | None]:
+    """Return how each claim differs from the other judgment's claim on the same words; None where it does not."""
+    statuses = {_words(other): other.status for other in others}
+    changes: list[str | None] = []
+    for claim in claims:
+        status = statuses.get(_words(claim))
+        change = absent if status is None else f"{moved} {STATUS_WORDS[status]}"
+        changes.append(None if status is claim.status else change)
+    return changes
+
+
+def _words(claim: Claim) -> object:
+    """Return what a claim is about: its words in the answer, else its own text."""
+    return claim.text if claim.answer_start is None else (claim.answer_start, claim.answer_end)

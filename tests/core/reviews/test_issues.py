@@ -1,0 +1,144 @@
+"""Issues: a filter under a title with an owner and a state, and the share of answers before and after a fix."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from judgeboard.domain import IssueState
+from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.reviews.failure_modes import save_mode
+from judgeboard.reviews.issues import IssueFigures, issue_sentence, measure_issue, save_issue
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.export import export_tables
+from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.issues import Issue, get_issue, list_issues
+from judgeboard.store.response_pages import response_page
+from judgeboard.store.reviewers import store_reviewer
+from judgeboard.text import utc_day
+from queue_case import DISMISS, QueueCase
+
+FIRST = datetime(2026, 3, 2, tzinfo=UTC)  # a Monday
+LOW = RowFilter(rules=("low_groundedness",))
+
+
+def figures(case: QueueCase, issue: Issue, viewer: int | None = None) -> IssueFigures:
+    with Seen(case.store, viewer).reading() as connection:
+        measured = measure_issue(connection, issue)
+        assert response_page(connection, issue.where).total == measured.answers
+    return measured
+
+
+def answer(case: QueueCase, week: int | None, *scores: float) -> list[int]:
+    """Store one answer per score, asked in a week."""
+    asked = None if week is None else FIRST + timedelta(weeks=week)
+    ids = case.add(*(f"w{week}-{next(case.keys)}" for _ in scores), asked_at=asked)
+    for response_id, score in zip(ids, scores, strict=True):
+        case.judge(response_id, score)
+    return ids
+
+
+def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(case: QueueCase) -> None:
+    answer(case, 0, 0.1, 0.1, 0.1, 0.9)
+    answer(case, 1, 0.2, 0.9)
+    issue = save_issue(case.store, Issue(" Wrong   fees ", LOW, "Last year's table", "mara"), by=case.lead)
+    assert (issue.number, issue.title, issue.owner) == (1, "Wrong fees", "Mara")
+    assert issue.where.states == ("confirmed", "open"), "a dismissed flag is no sign of the problem"
+    before = figures(case, issue)
+    assert (before.answers, before.flags["open"], before.before.n, before.after.n) == (4, 4, 6, 0)
+    assert issue_sentence(issue, before) == "4 of 6 answers had this problem: 67 % [30, 90]."
+
+    fixed = replace(issue, state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 14)
+    fixed = save_issue(case.store, fixed, by=case.lead)
+    answer(case, 2, 0.1, *[0.9] * 29)
+    answer(case, None, 0.1)
+    after = figures(case, fixed)
+    assert (after.answers, after.without_time, after.last_day) == (6, 1, utc_day(FIRST) + 14)
+    assert [share.value for share in (after.before, after.after)] == pytest.approx([4 / 6, 1 / 30])
+    assert [(week.start - utc_day(FIRST), week.estimate.n) for week in after.weeks] == [(0, 4), (7, 2), (14, 30)]
+    assert issue_sentence(fixed, after).endswith(
+        "After it, 1 of 30 answers had this problem: 3 % [1, 17]. The share fell."
+    )
+    with case.store.reading() as connection:
+        assert [response_page(connection, week.where).total for week in after.weeks] == [3, 1, 1]
+        assert (get_issue(connection, 1).version, len(list_issues(connection))) == (2, 1)
+        (event, _) = latest_events(connection, EventFilter(kind="save_issue"), limit=5)
+    assert event.details == {"issue": 1, "state": "fixed"}
+
+
+def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blind_reviewer(case: QueueCase) -> None:
+    save_mode(case.store, "wrong fee", by=case.lead)
+    answer(case, 0, 0.1, 0.2, 0.3)
+    case.queue(needed=2, blind_people=True, blind_judge=True, order="oldest", assigned=(case.mara, case.jon))
+    case.review(case.mara, modes=("wrong fee",))
+    case.review(case.mara, DISMISS)
+    issue = save_issue(case.store, Issue("Fees", RowFilter(failure_modes=("wrong fee",))), by=case.lead)
+    flags = save_issue(case.store, Issue("Low", LOW), by=case.lead)
+    assert (figures(case, issue).before.value, figures(case, issue).before.n) == (0.5, 2)
+    assert "1 of 2 reviewed answers" in issue_sentence(issue, figures(case, issue))
+    for each in (issue, flags):
+        hidden = figures(case, each, viewer=case.jon.id)
+        assert (hidden.answers, sum(hidden.flags.values()), hidden.before.n) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        ("max_score=0.5",),
+        ("judge=rag", "judge_side=low"),
+        ("judge=rag", "judge_side=none"),
+        ("judge=rag", "status=error"),
+        ("unscored=quality",),
+        ("user=down", "min_quality=2"),
+        ("graded=no",),
+        ("query_type=QA", "text=answer"),
+    ],
+)
+def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(case: QueueCase, conditions) -> None:
+    answer(case, 0, 0.1, 0.9)
+    case.add("unjudged", asked_at=FIRST)
+    issue = save_issue(case.store, Issue("any", parse_where(conditions)), by=case.lead)
+    share = figures(case, issue).before
+    assert share.n in {0, 2, 3}
+    assert share.n == 0 or round((share.value or 0) * share.n) == figures(case, issue).answers
+
+
+def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_path: Path) -> None:
+    issue = save_issue(case.store, Issue("Fees", LOW), by=case.lead)
+    for changed, words in (
+        (Issue("x", RowFilter()), "needs a filter"),
+        (Issue(" ", LOW), "1 to 100 characters"),
+        (Issue("x" * 101, LOW), "1 to 100 characters"),
+    ):
+        with pytest.raises(BadInput, match=words):
+            save_issue(case.store, changed, by=case.lead)
+    with pytest.raises(NotFound, match="nobody is named 'Zoe'"):
+        save_issue(case.store, replace(issue, owner="Zoe"), by=case.lead)
+    today = save_issue(case.store, replace(issue, state=IssueState.FIXED), by=case.lead, now=case.now)
+    assert today.fixed_day == utc_day(case.now)
+    with pytest.raises(BadInput, match="somebody else has just changed issue 1"):
+        save_issue(case.store, replace(issue, title="Other"), by=case.lead)
+    closed = save_issue(case.store, replace(today, state=IssueState.CLOSED), by=case.lead)
+    assert closed.fixed_day == today.fixed_day
+    assert save_issue(case.store, replace(closed, state=IssueState.OPEN), by=case.lead).fixed_day is None
+    assert save_issue(case.store, Issue("Second", LOW), by=case.lead).number == 2
+    export_tables(case.store, {"issues": tmp_path / "issues.jsonl"})
+    rows = [json.loads(line) for line in (tmp_path / "issues.jsonl").read_text().splitlines()]
+    assert [(row["number"], row["version"], row["state"]) for row in rows] == [
+        (1, 1, "open"),
+        (1, 2, "fixed"),
+        (1, 3, "closed"),
+        (1, 4, "open"),
+        (2, 1, "open"),
+    ]
+    assert rows[0]["filter"] == {"rules": ["low_groundedness"], "states": ["confirmed", "open"]}
+
+
+def test_a_reviewer_who_signed_in_may_not_open_one(case: QueueCase) -> None:
+    with case.store.writing() as connection:
+        person = store_reviewer(connection, "oidc", "ann@example.com")
+    with pytest.raises(NotAllowed, match="Opening and changing issues is for leads"):
+        save_issue(case.store, Issue("Fees", LOW), by=person)
