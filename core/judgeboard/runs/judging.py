@@ -11,7 +11,14 @@ from sqlalchemy import Connection
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.dialogue import earlier_turns
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ENDPOINT_OPTIONS, Judge, JudgeOptions
+from judgeboard.judges.judge import (
+    DEFAULT_DOMAIN,
+    DEFAULT_MAX_OUTPUT,
+    ENDPOINT_OPTIONS,
+    TEMPERATURE,
+    Judge,
+    JudgeOptions,
+)
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
@@ -144,20 +151,16 @@ async def judge_pending_async(
 judge_pending = blocking(judge_pending_async)
 
 
-_FOR_A_MODEL = (
-    "model",
-    "provider",
-    "base_url",
-    "replies",
-    "prices",
-    "max_output",
-    "timeout_s",
-    "domain",
-    "claims",
-    "logprobs",
-    "temperature",
-    "dialogue",
-)
+# Usual values of what only a judge with a model reads; a version stores what differs.
+_USUAL = {
+    "domain": DEFAULT_DOMAIN,
+    "max_output": DEFAULT_MAX_OUTPUT,
+    "temperature": TEMPERATURE,
+    "dialogue": "last",
+    "claims": False,
+    "logprobs": False,
+}
+_FOR_A_MODEL = (*("model", "provider", "base_url", "replies", "prices", "timeout_s"), *_USUAL)
 # What only some kinds read.
 _FOR_KINDS = {
     "rubric": ("--rubric or --schema", ("rubric",)),
@@ -275,14 +278,8 @@ def judge_options(version: StoredVersion) -> str | None:
         words += ["--rubric", "FILE"]
     if version.name != version.kind:
         words += ["--name", version.name]
-    domain, most = version.params.get("domain"), version.params.get("max_output")
-    if isinstance(domain, str) and domain != DEFAULT_DOMAIN:
-        words += ["--domain", domain]
-    if most not in {None, DEFAULT_MAX_OUTPUT}:
-        words += ["--max-output", str(most)]
-    if version.params.get("temperature"):
-        words += ["--temperature", f"{version.params['temperature']:g}"]
-    if version.params.get("dialogue"):
-        words += ["--dialogue", str(version.params["dialogue"])]
-    words += [f"--{switch}" for switch in ("claims", "logprobs") if version.params.get(switch)]
+    for name, usual in _USUAL.items():
+        value = version.params.get(name)
+        if value not in (None, usual):
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)
