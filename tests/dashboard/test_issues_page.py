@@ -9,7 +9,7 @@ from judgeboard.store.issues import get_issue
 
 def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, page_rows, page_store: Store) -> None:
     assert "No issue is open." in shown(open_page("issues"))
-    app = press(open_page("queue", rule="low_groundedness"), "queue_issue")
+    app = press(open_page("queue", rule="low_groundedness"), "queue_issues")
     assert app.title[0].value == "Issues"
     assert "Answers: low groundedness, flag confirmed or flag open" in shown(app)
     app = open_page("issues", new="1", rule="low_groundedness")
@@ -23,11 +23,10 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, pa
     assert stored.where == RowFilter(rules=("low_groundedness",), states=("confirmed", "open"))
     app.segmented_control(key="issue_1_1_state").set_value(IssueState.FIXED).run()
     app = press(app, "issue_save")
-    assert "Before the fix on" in shown(app)
-    assert "Fixed. Owner: nobody." in shown(app)
+    assert "Before the fix," in shown(app)
     [row] = table_rows(open_page("issues"), "Open flags")
     assert row[:3] == [1, "fixed", "<b>Wrong</b> fees"]
-    app = press(open_page("responses", query_type="complex"), "responses_issue")
+    app = press(open_page("responses", query_type="complex"), "responses_issues")
     assert "Answers: complex, flag confirmed or flag open" in shown(app)
 
 

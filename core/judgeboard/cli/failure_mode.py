@@ -56,7 +56,7 @@ def list_() -> None:
     rows = tuple((mode.name, mode.key, "retired" if mode.retired else "", mode.description) for mode in modes)
     columns = tuple(map(Column, ("Failure mode", "Key", "State", "Description")))
     lines = list(text_lines(Table(columns, rows))) if rows else ["There are no failure modes yet."]
-    lines += [f"Frequent in notes: {each.words} ({each.notes} notes)" for each in suggestions]
+    lines += [f"Frequent in notes: {words} ({n} notes)" for words, n in suggestions.items()]
     options.show({"failure_modes": modes, "suggestions": suggestions}, lines)
 
 

@@ -8,36 +8,29 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.domain import IssueState
-from judgeboard.store.filters import RowFilter
-from judgeboard.text import utc_day
+from judgeboard.store.filters import RowFilter, describe
+from judgeboard.text import day_words, utc_day
 
-_FIELDS = options.decorator(
-    click.option("--description", help="What the problem is, and what is done about it."),
-    click.option("--owner", metavar="NAME", help="Person who takes care of it; an empty text is nobody."),
-)
+_description = click.option("--description", help="What the problem is, and what is done about it.")
+_owner = click.option("--owner", metavar="NAME", help="Person who takes care of it; an empty text is nobody.")
+_number = click.argument("number", type=options.ROW_ID)
 
 
 @click.group(
     epilog=options.example(
         "judgeboard issue create 'Fees from last year' --where failure_mode='outdated source' --owner Mara",
-        "judgeboard issue set 1 --state fixed --fixed-on 2026-03-12",
+        "judgeboard issue set 1 --fixed-on 2026-03-12",
     )
 )
 def issue_command() -> None:
-    """Keep issues: systemic problems with a title, an owner, a state and the flags of a filter.
-
-    The filter also selects later answers. An issue that is fixed shows the share of answers with the problem before and
-    after the fix.
-    """
+    """Keep issues: systemic problems with a title, an owner, a state and the answers of a filter, later ones too."""
 
 
-@issue_command.command(
-    "create",
-    epilog=options.example("judgeboard issue create 'Wrong fees' --where rule=low_groundedness --where source=billing"),
-)
+@issue_command.command("create", epilog=options.example("judgeboard issue create 'Wrong fees' --where source=billing"))
 @click.argument("title")
 @options.where
-@_FIELDS
+@_description
+@_owner
 @options.json_and_database
 def create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
@@ -57,46 +50,45 @@ def create(title: str, where: RowFilter, description: str | None, owner: str | N
 @options.json_and_database
 def list_(closed: bool) -> None:
     """List the issues with their figures, the newest first."""
-    from judgeboard.reports.issues import issue_table
-    from judgeboard.reports.output import text_lines
-    from judgeboard.reviews.issues import measure_issue
+    from judgeboard.reviews.issues import issue_sentence, measure_issue
     from judgeboard.store.issues import list_issues
 
     with options.seen(options.open_store()).reading() as connection:
-        issues = list_issues(connection, closed=closed)
-        figures = [measure_issue(connection, issue) for issue in issues]
-    rows = [{"issue": issue, "figures": each} for issue, each in zip(issues, figures, strict=True)]
-    lines = text_lines(issue_table(issues, figures)) if issues else ["There are no issues."]
-    options.show({"issues": rows}, lines)
+        measured = [(issue, measure_issue(connection, issue)) for issue in list_issues(connection, closed=closed)]
+    lines = [
+        f"{each.number} ({each.state}) {each.title}. {issue_sentence(each, figures)}" for each, figures in measured
+    ]
+    rows = [{"issue": issue, "figures": figures} for issue, figures in measured]
+    options.show({"issues": rows}, lines or ["There are no issues."])
 
 
 @issue_command.command("show", epilog=options.example("judgeboard issue show 1 --json"))
-@click.argument("number", type=options.ROW_ID)
+@_number
 @options.json_and_database
 def show(number: int) -> None:
     """Show an issue, its flags, and the share of answers with the problem before and after the fix."""
     from judgeboard.reviews.issues import issue_sentence, measure_issue
-    from judgeboard.store.filters import describe
     from judgeboard.store.issues import get_issue
 
     with options.seen(options.open_store()).reading() as connection:
         issue = get_issue(connection, number)
         figures = measure_issue(connection, issue)
-    flags = ", ".join(f"{n:,} {state}" for state, n in figures.flags.items())
+    fixed = "" if issue.fixed_day is None else f", fixed on {day_words(issue.fixed_day)}"
     lines = [
-        f"Issue {issue.number}: {issue.title} ({issue.state.value}, owner: {issue.owner or 'nobody'})",
-        *([issue.description] if issue.description else []),
+        f"{issue.number} ({issue.state}{fixed}) {issue.title}",
+        f"Owner: {issue.owner or 'nobody'}",
         f"Answers: {describe(issue.where)}",
-        f"Flags: {flags}",
+        f"Flags: {', '.join(f'{n:,} {state}' for state, n in figures.flags.items())}",
         issue_sentence(issue, figures),
     ]
-    options.show({"issue": issue, "figures": figures}, lines)
+    options.show({"issue": issue, "figures": figures}, [*lines, *([issue.description] if issue.description else [])])
 
 
-@issue_command.command("set", epilog=options.example("judgeboard issue set 1 --state fixed --fixed-on 2026-03-12"))
-@click.argument("number", type=options.ROW_ID)
+@issue_command.command("set", epilog=options.example("judgeboard issue set 1 --fixed-on 2026-03-12"))
+@_number
 @click.option("--title", help="Title.")
-@_FIELDS
+@_description
+@_owner
 @click.option("--state", type=click.Choice([state.value for state in IssueState]), help="State.")
 @click.option(
     "--fixed-on",
@@ -114,9 +106,9 @@ def set_(number: int, state: str | None, fixed_on: datetime | None, **changes: A
     with store.reading() as connection:
         issue = get_issue(connection, number)
     if fixed_on is not None:
-        changes |= {"fixed_day": utc_day(fixed_on.replace(tzinfo=UTC))}
-        state = state or IssueState.FIXED.value
-    changes |= {"state": state and IssueState(state)}
+        issue = replace(issue, state=IssueState.FIXED, fixed_day=utc_day(fixed_on.replace(tzinfo=UTC)))
+    if state is not None:
+        issue = replace(issue, state=IssueState(state))
     given = {name: value for name, value in changes.items() if value is not None}
     issue = save_issue(store, replace(issue, **given), by=options.actor())
-    options.show(issue, [f"Issue {issue.number} is {issue.state.value}."])
+    options.show(issue, [f"Issue {issue.number} is {issue.state}."])

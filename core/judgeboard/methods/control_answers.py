@@ -1,7 +1,7 @@
 """Control answers: made from logged answers with a known effect, to test whether a judge notices it."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from judgeboard.stats.arrays import IntArray
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.health import ANSWER_OF, Original, answers_to_change, control_id, list_controls, read_originals
+from judgeboard.store.health import ANSWER_OF, answers_to_change, control_id, list_controls, read_originals
 from judgeboard.store.statements import batches
 from judgeboard.store.storing import store_responses
 
@@ -213,10 +213,10 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
         for original, donor in _with_donors(connection, ids[:_MOST_TRIED]):
             if taken == n:
                 break
-            if original.response_id in known:
+            if original[0] in known:
                 taken += 1
                 continue
-            changed = kind.change(original.response, donor.response)
+            changed = kind.change(original[1], donor[1])
             if changed is not None:
                 taken += 1
                 new.append(_control(original, donor, changed, kind, seed))
@@ -231,22 +231,26 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
     return MadeControlAnswers(kind.name, kind.effect, len(result.new), taken - len(result.new))
 
 
-def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[Original, Original]]:
+_Original = tuple[int, Response]  # with its id
+
+
+def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Original, _Original]]:
     for some in batches(ids.tolist(), _AT_ONCE):
-        part: Sequence[Original] = read_originals(connection, some)
+        part = read_originals(connection, some)
         yield from zip(part, [*part[1:], *part[:1]], strict=True)
 
 
-def _control(original: Original, donor: Original, changed: Response, kind: ControlKind, seed: int) -> Response:
-    borrowed = changed.answer not in (original.response.answer, "") and changed.answer == donor.response.answer
+def _control(original: _Original, donor: _Original, changed: Response, kind: ControlKind, seed: int) -> Response:
+    (original_id, response), (donor_id, lent) = original, donor
+    borrowed = changed.answer not in (response.answer, "") and changed.answer == lent.answer
     # The response whose answer this one repeats, so that forgetting it also clears the control answer.
-    lender = {ANSWER_OF: donor.response_id} if borrowed else {}
+    lender = {ANSWER_OF: donor_id} if borrowed else {}
     return replace(
         changed,
-        external_id=control_id(original.response.external_id, kind.name, seed),
+        external_id=control_id(response.external_id, kind.name, seed),
         metadata={"control": kind.name, "seed": seed} | lender,
         kind=ResponseKind.CONTROL,
-        derived_from=original.response_id,
+        derived_from=original_id,
     )
 
 

@@ -1,11 +1,10 @@
 """Failure modes: the list that leads keep, how often people tag answers with each, and suggestions from notes."""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -27,7 +26,6 @@ from judgeboard.store.failure_modes import (
 )
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.trends import start_of
 
 GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge version", "week": "Week"}
 KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
@@ -97,86 +95,58 @@ def failure_mode_counts(connection: Connection, by: Group = "query_type") -> tup
     """
     if by not in GROUPS:
         raise BadInput(f"failure modes are counted by {', '.join(GROUPS)}, not {by!r}")
+    reviewed, tagged = count_tagged(connection, by)
+    of_mode, of_group = Counter[str](), Counter[Any]()
+    for (group, mode), n in tagged.items():
+        of_mode[mode] += n
+        of_group[group] += n
     titles = {version.id: version.title for version in list_versions(connection)} if by == "judge_version" else {}
-    reviewed, tagged = Counter[_Group](), defaultdict[_Group, Counter[str]](Counter)
-    totals = Counter[str]()
-    for value, mode, n in count_tagged(connection, by):
-        group = _group(by, value, titles)
-        if mode is None:
-            reviewed[group] += n
-        else:
-            tagged[group][mode] += n
-            totals[mode] += n
+    if by == "week":
+        groups = sorted(of_group, key=lambda start: -1 if start is None else start)
+    else:
+        groups = sorted(of_group, key=lambda group: (-of_group[group], titles.get(group, group)))
     return tuple(
         FailureModeCount(
-            group.name,
+            titles.get(group, name),
             mode,
-            tagged[group][mode],
-            share_intervals([tagged[group][mode]], [reviewed[group]])[0],
-            replace(group.where, failure_modes=(mode,)),
+            n,
+            share_intervals([n], [reviewed[group]])[0],
+            replace(where, failure_modes=(mode,)),
         )
-        for group in sorted(tagged, key=lambda each: (each.start, -tagged[each].total(), each.name))
-        for mode, _ in totals.most_common()
+        for group in groups
+        for name, where in [_in_group(by, group)]
+        for mode, _ in of_mode.most_common()
+        for n in [tagged.get((group, mode), 0)]
     )
 
 
-class _Group(NamedTuple):
-    start: int
-    name: str
-    where: RowFilter
-
-
-def _group(by: Group, value: Any, titles: Mapping[int, str]) -> _Group:
+def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
+    """The name of a group, and the filter of its answers."""
     if by == "query_type":
-        return _Group(0, value, RowFilter(query_types=(value,)))
+        return group, RowFilter(query_types=(group,))
     if by == "judge_version":
-        return _Group(0, titles.get(value, str(value)), RowFilter(judge_version=value))
-    if value is None:
-        return _Group(-1, "no time", RowFilter(no_time=True))
-    start = start_of(int(value), "week")
-    monday = date(1970, 1, 1) + timedelta(days=start)
-    return _Group(start, str(monday), RowFilter(day_from=start, day_to=start + 6))
+        return str(group), RowFilter(judge_version=group)
+    if group is None:
+        return "no time", RowFilter(no_time=True)
+    return str(date(1970, 1, 1) + timedelta(group)), RowFilter(day_from=group, day_to=group + 6)
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A word or phrase that is frequent in notes without a failure mode, in ``notes`` of them."""
+def suggested_modes(connection: Connection, most: int = 10) -> dict[str, int]:
+    """Return the frequent phrases of up to three words in notes without a failure mode, and the notes that have them.
 
-    words: str
-    notes: int
-    example: str
-
-
-def suggested_modes(connection: Connection, most: int = 10) -> tuple[Suggestion, ...]:
-    """Return frequent words and phrases of up to three words from the notes that have no failure mode.
-
-    Only the latest 2,000 notes are read. A phrase counts once per note, without the words of failure modes that exist.
+    Only the latest 2,000 notes are read. Names of failure modes are left out, and phrases that occur only in a longer
+    one.
     """
-    known = {name.casefold() for name in list_modes(connection)}
-    return suggestions_in(untagged_notes(connection), known, most)
-
-
-def suggestions_in(notes: Iterable[str], known: Collection[str] = (), most: int = 10) -> tuple[Suggestion, ...]:
-    """Return the suggestions for notes; a phrase replaces the shorter ones that occur only in it."""
-    counts, examples = Counter[tuple[str, ...]](), dict[tuple[str, ...], str]()
-    for note in notes:
+    counts = Counter[tuple[str, ...]]()
+    for note in untagged_notes(connection):
         words = re.findall(r"[^\W\d_][\w'-]+", note.casefold())
-        phrases = {
-            tuple(words[at : at + size])
-            for size in (1, 2, 3)
-            for at in range(len(words) - size + 1)
-            if not {words[at], words[at + size - 1]} & STOP_WORDS
-        }
-        counts.update(phrases)
-        for phrase in phrases:
-            examples.setdefault(phrase, note)
+        phrases = (tuple(words[at : at + size]) for size in (1, 2, 3) for at in range(len(words) - size + 1))
+        counts.update({phrase for phrase in phrases if not {phrase[0], phrase[-1]} & STOP_WORDS})
     for phrase, n in list(counts.items()):
         for part in (phrase[:-1], phrase[1:]):
             if part and counts[part] == n:
                 counts[part] = 0
+    known = {name.casefold() for name in list_modes(connection)}
     frequent = sorted(counts.items(), key=lambda item: (-item[1], -len(item[0]), item[0]))
-    return tuple(
-        Suggestion(" ".join(phrase), n, examples[phrase])
-        for phrase, n in frequent
-        if n >= LEAST_NOTES and " ".join(phrase) not in known
-    )[:most]
+    named = ((" ".join(phrase), n) for phrase, n in frequent if n >= LEAST_NOTES)
+    return dict([(words, n) for words, n in named if words not in known][:most])

@@ -18,7 +18,7 @@ from judgeboard.store.filter_conditions import needs_verdict
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import Issue, answers_by_day, flags_by_state, insert_issue, list_issues
 from judgeboard.store.overview import DaySums
-from judgeboard.text import day_words, utc_day
+from judgeboard.text import utc_day
 from judgeboard.trends import Point, by_period, start_of
 
 LONGEST_TITLE = 100  # characters
@@ -148,7 +148,7 @@ def issue_sentence(issue: Issue, figures: IssueFigures) -> str:
     )
     if issue.fixed_day is None:
         return before[:1].upper() + before[1:]
-    words = f"Before the fix on {day_words(issue.fixed_day)}, {before} After it, {after}"
+    words = f"Before the fix, {before} After it, {after}"
     if not figures.before.n or not figures.after.n:
         return words
     if (figures.after.high or 0) < (figures.before.low or 0):

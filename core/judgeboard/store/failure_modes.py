@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, exists, func, insert, select
+from sqlalchemy import ColumnElement, Connection, exists, func, insert, literal_column, select
 
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, record_of
@@ -44,36 +44,25 @@ def ensure_modes(connection: Connection, names: Iterable[str], by: str, now: dat
         insert_mode(connection, name=name, retired=False, by=by, at=now)
 
 
-class Tagged(NamedTuple):
-    """The number of answers in a group: of those that people reviewed (``mode`` None), or tagged with a mode.
+def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dict[tuple[Any, str], int]]:
+    """Return the number of reviewed logged answers by group, and of tagged ones by group and failure mode.
 
-    The group is a query type, the id of a judge version, or a UTC day since 1970-01-01.
+    Only current reviews count, an answer once. The group is a query type, the id of a judge version, or the first UTC
+    day of a week since 1970-01-01, None without a time.
     """
-
-    group: Any
-    mode: str | None
-    answers: int
-
-
-def count_tagged(connection: Connection, by: Group) -> list[Tagged]:
-    """Return the numbers of reviewed and of tagged logged answers; only current reviews count, an answer once."""
     group: ColumnElement[Any] = {
         "query_type": RESPONSE.c.query_type,
         "judge_version": CURRENT.c.judge_version_id,
-        "week": RESPONSE.c.asked_day,
+        "week": literal_column("response.asked_day - (response.asked_day + 3) % 7"),
     }[by]
-    counted = func.count(REVIEW.c.response_id.distinct())
-    reviewed = (
-        select(group, counted).select_from(REVIEW).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id).group_by(group)
-    ).where(LOGGED, is_current())
+    answers, mode = func.count(REVIEW.c.response_id.distinct()), REVIEW_FAILURE_MODE.c.mode
+    reviewed = select(group, answers).select_from(REVIEW).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+    reviewed = reviewed.where(LOGGED, is_current()).group_by(group)
     if by == "judge_version":
         reviewed = reviewed.join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id).where(CURRENT_OF_VERSION)
-    mode = REVIEW_FAILURE_MODE.c.mode
     tagged = reviewed.join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
-    rows = connection.execute(tagged.with_only_columns(group, mode, counted).group_by(mode)).all()
-    if not rows:
-        return []
-    return [Tagged(each, None, n) for each, n in connection.execute(reviewed)] + [Tagged(*row) for row in rows]
+    counts = connection.execute(tagged.with_only_columns(group, mode, answers).group_by(mode))
+    return dict(connection.execute(reviewed).all()), {(each, name): n for each, name, n in counts}
 
 
 def untagged_notes(connection: Connection) -> list[str]:

@@ -91,13 +91,11 @@ def _adjudicated(queue: str | None, lead: Reviewer) -> None:
         with st.container(key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"):
             if session.message:
                 show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
-            _undo_choice(session, lead, queue, session.adjudicated[-1]).draw("end", quiet=True)
+            _undo_choice(session, lead, queue, session.adjudicated[-1]).draw(quiet=True)
 
 
 def _undo_choice(session: ReviewSession, lead: Reviewer, queue: str | None, done: Done | None) -> Choice:
-    if done is None:
-        return undo_choice(None, None)
-    return undo_choice(done.review_id, partial(undo_adjudication, store(), session, lead, queue, done))
+    return undo_choice(None if done is None else partial(undo_adjudication, store(), session, lead, queue, done))
 
 
 def _open_conflicts(queue: str | None) -> None:

@@ -19,7 +19,7 @@ from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import name_field, open_rows, signed_in
-from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, longest_pause
+from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
 DECISIONS = (
@@ -50,12 +50,12 @@ class Choice:
     chosen: bool = False
     disabled: bool = False
 
-    def draw(self, row: str, *, quiet: bool = False) -> None:
+    def draw(self, *, quiet: bool = False) -> None:
         """Show the button."""
         key_button(
             self.label,
             self.act,
-            key=f"{self.name}_{row}",
+            key=self.name,
             turn=self.turn,
             shortcut=self.key,
             chosen=self.chosen,
@@ -70,6 +70,7 @@ def take_input(session: ReviewSession) -> None:
     """Before a screen is drawn: take what was typed, process the keys pressed, and open the page they lead to."""
     read_fields(session)
     read_comments(session)
+    listen()
     keys = keyboard()
     for press in keys.work_off():
         press.act()
@@ -97,10 +98,9 @@ def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Cho
     return Choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
-def undo_choice(review_id: int | None, act: Callable[[], None] | None) -> Choice:
+def undo_choice(act: Callable[[], None] | None) -> Choice:
     """Return the button that undoes a review; without an action it is disabled."""
-    name = "undo" if review_id is None else f"undo{review_id}"
-    return Choice(name=name, label="Undo", act=act or (lambda: None), key="Z", turn=Turn.UNDO, disabled=act is None)
+    return Choice(name="undo", label="Undo", act=act or (lambda: None), key="Z", turn=Turn.UNDO, disabled=act is None)
 
 
 def keys_choice(actions: Actions) -> Choice:
@@ -147,7 +147,7 @@ def head_line(
             )
         )
         for button in buttons:
-            button.draw(actions.row, quiet=True)
+            button.draw(quiet=True)
 
 
 def bar(
@@ -181,7 +181,7 @@ def bar(
             question, choices = IMPLIED_QUESTION, _implied_choices(actions)
         with row_of_buttons(question, row_key="decide"):
             for choice in choices:
-                choice.draw(actions.row)
+                choice.draw()
 
 
 def implied_labels(actions: Actions) -> Mapping[Decision, Label]:

@@ -273,8 +273,8 @@ def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> C
 
 def _undo_choice(session: ReviewSession, done: Done | None, undo: Callable[[Done, str], None]) -> Choice:
     if done is None:
-        return undo_choice(None, None)
-    return undo_choice(done.review_id, partial(undo, done, session.request_key(f"undo{done.review_id}")))
+        return undo_choice(None)
+    return undo_choice(partial(undo, done, session.request_key(f"undo{done.review_id}")))
 
 
 def _to_flag(actions: ItemActions, name: str, key: str, flag_id: int | None) -> Choice:
@@ -309,7 +309,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
             open_rows("queue")
         if session.done:
             undo = partial(undo_review, store(), session, reviewer)
-            _undo_choice(session, session.done[-1], undo).draw("end", quiet=True)
+            _undo_choice(session, session.done[-1], undo).draw(quiet=True)
 
 
 def review_queue(name: str) -> None:
@@ -485,9 +485,16 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
             open_rows("queue", show=QUEUES)
 
 
-with page("Item", heading=False):
-    if st.query_params.get("queue"):
-        review_queue(st.query_params["queue"])
-    else:
-        release_leases()
-        review_item()
+@st.fragment
+def item_page() -> None:
+    """Show the page; a press on it runs this alone, without the frame of the app."""
+    with page("Item", heading=False):
+        if st.query_params.get("queue"):
+            review_queue(st.query_params["queue"])
+        else:
+            release_leases()
+            review_item()
+    st.bottom.empty()  # a fragment writes only where it did so when the whole page was drawn
+
+
+item_page()

@@ -19,14 +19,7 @@ from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_ro
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
 from judgeboard_dashboard.widgets.first_steps import nothing_waits
-from judgeboard_dashboard.widgets.navigation import (
-    Rows,
-    follow,
-    issue_button,
-    open_button,
-    rejudge_button,
-    start_button,
-)
+from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, open_button, start_button
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
     all_lines,
@@ -144,8 +137,7 @@ def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
 
 def _buttons(chosen: Chosen) -> None:
     who_button("queue")
-    rejudge_button("queue", "open", chosen.query)
-    issue_button("queue", {**chosen.query, "state": ["confirmed", "open"]})
+    filter_buttons("queue", "open", chosen.query)
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
         return

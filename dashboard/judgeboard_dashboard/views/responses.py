@@ -42,10 +42,9 @@ from judgeboard_dashboard.widgets.navigation import (
     CELL_FIELDS,
     Drilled,
     drilled,
+    filter_buttons,
     follow,
-    issue_button,
     item,
-    rejudge_button,
 )
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
@@ -256,13 +255,10 @@ def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
         query=filters.query,
         more=limit if answers.total > MAX_EXPORTED else "",
         # A cell of agreement lists its answers one by one, which the filter of a job cannot.
-        beside=None if filters.where.response_ids is not None else lambda: _buttons(filters.query),
+        beside=None
+        if filters.where.response_ids is not None
+        else lambda: filter_buttons("responses", "match", filters.query),
     )
-
-
-def _buttons(query: Query) -> None:
-    rejudge_button("responses", "match", query)
-    issue_button("responses", query)
 
 
 def _export(filters: Filters) -> Table:

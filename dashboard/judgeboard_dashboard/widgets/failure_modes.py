@@ -51,5 +51,5 @@ def failure_mode_list() -> None:
         else:
             st.rerun()
     if suggestions:
-        frequent = ", ".join(f"{each.words} ({each.notes})" for each in suggestions)
+        frequent = ", ".join(f"{words} ({n})" for words, n in suggestions.items())
         caption(f"Frequent in notes without a failure mode: {frequent}.")

@@ -72,25 +72,19 @@ def go(**parameters: str | None) -> None:
             st.query_params[name] = value
 
 
-def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
-    """Show the button that opens the Rejudge page with this filter, if the person may rejudge several answers.
+def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
+    """Show the buttons that open the Rejudge page and a new issue with this filter, if the person may.
 
     ``rows`` is "match" for all answers of the filter, "open" for those with an open flag. The order is left out.
     """
-    target = Rows("rejudge", {**query, "rows": rows})
-    _filter_button("Rejudge these", target, Action.REJUDGE_MANY, f"{page}_rejudge", ":material/restart_alt:")
-
-
-def issue_button(page: str, query: Mapping[str, str | list[str]]) -> None:
-    """Show the button that opens an issue about the answers of this filter, if the person may."""
-    target = Rows("issues", {**query, "new": "1"})
-    _filter_button("Open an issue", target, Action.KEEP_ISSUES, f"{page}_issue", ":material/report:")
-
-
-def _filter_button(label: str, target: Rows, action: Action, key: str, icon: str) -> None:
-    if permitted(action):
-        query = {name: values for name, values in target.query.items() if name != "sort"}
-        open_button(label, Rows(target.page, query), key=key, type="tertiary", icon=icon)
+    narrowed = {name: values for name, values in query.items() if name != "sort"}
+    flagged = {"state": ["confirmed", "open"]} if rows == "open" else {}
+    for label, target, action, icon in (
+        ("Rejudge these", Rows("rejudge", {**narrowed, "rows": rows}), Action.REJUDGE_MANY, ":material/restart_alt:"),
+        ("Open an issue", Rows("issues", {**narrowed, **flagged, "new": "1"}), Action.KEEP_ISSUES, ":material/report:"),
+    ):
+        if permitted(action):
+            open_button(label, target, key=f"{page}_{target.page}", type="tertiary", icon=icon)
 
 
 def open_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:

@@ -39,6 +39,7 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
         f"/conflicts?conflict={item_id}",
         "/my-reviews",
         "/my-reviews?on=pairs",
+        "/people",
         f"/item?queue={wide}",
         f"/item?queue={blind}",
         f"/item?queue={seen}",

@@ -11,6 +11,7 @@ from queue_page import opened, press, row
 from served_queues import BLIND, HIDDEN
 
 pytestmark = pytest.mark.browser
+JUDGE = '[class*="st-key-pane_judge"]:visible'
 
 
 def listened(page: Page) -> list[str]:
@@ -40,7 +41,10 @@ def test_two_people_grade_blind_keep_split_and_a_lead_decides_and_takes_it_back(
         ("Jon", "confirm", "revealed", 0.2, None),
     ]
     address = decides_the_split(lead)
-    assert site.case.item_states()[-2:] == ["adjudicated", "open"]
+    states = site.case.item_states()
+    assert states[-2:] == ["adjudicated", "open"]
+    site.case.queue("training", training=True, assigned=(site.case.ada,))
+    practises(reviewer("Ada"))
     mara.goto(address)
     expect(mara.locator(".jb-gold")).to_contain_text("The passage says nothing of it")
     expect(mara.locator(".jb-reviews")).to_contain_text("Jon")
@@ -48,7 +52,7 @@ def test_two_people_grade_blind_keep_split_and_a_lead_decides_and_takes_it_back(
     lead.keyboard.press("z")
     expect(lead.locator(".jb-head")).to_contain_text("is in conflict again")
     expect(lead.locator('[class*="st-key-note_"] input:visible')).to_have_value("The passage says nothing of it")
-    assert site.case.item_states()[-2:] == ["conflict", "open"]
+    assert site.case.item_states()[len(states) - 2 : len(states)] == ["conflict", "open"]
 
 
 def grades_and_keeps(page: Page, name: str) -> None:
@@ -56,7 +60,7 @@ def grades_and_keeps(page: Page, name: str) -> None:
     frames = listened(page)
     opened(page, name)
     expect(page).to_have_title("1 of 2 · Judgeboard")
-    expect(page.locator(".jb-signals")).to_contain_text("Blind until you grade")
+    expect(page.locator(JUDGE)).to_contain_text("Blind until you grade")
     expect(page.get_by_role("button", name="Hallucinated")).to_be_visible()
     expect(page.get_by_role("button", name="Fails")).to_have_count(0)
     for key in "dw":
@@ -71,9 +75,21 @@ def grades_and_keeps(page: Page, name: str) -> None:
     expect(page.locator(".jb-against").first).to_contain_text("You: 0.5")
     expect(page.locator(".jb-against").first).to_contain_text("judge: 0.12")
     expect(page.locator(".jb-reason").first).to_contain_text("hiddenreason")
+    page.keyboard.press("F7")
+    expect(page.locator(".jb-judgments")).to_contain_text("hiddenreason")
+    expect(page.get_by_role("columnheader", name="hiddenjudge v1")).to_be_visible()
     press(page, "y")
     expect(page.locator(".jb-head")).to_contain_text("Kept")
     expect(page).to_have_title("2 of 2 · Judgeboard")
+
+
+def practises(page: Page) -> None:
+    """Review an item whose gold label is known, and be told it."""
+    opened(page, "training")
+    expect(page.locator(".jb-training")).to_contain_text("Training. The gold label of each item is shown here")
+    page.keyboard.press("n")
+    expect(page.locator(".jb-training")).to_contain_text("Differs from the gold label on decision")
+    expect(page.locator(".jb-training")).to_contain_text("Reason: The passage says nothing of it")
 
 
 def grades_and_changes(page: Page, name: str) -> None:
@@ -92,7 +108,7 @@ def grades_and_changes(page: Page, name: str) -> None:
     expect(page.get_by_role("button", name="Grounded")).to_have_attribute("kind", "primary")
     press(page, "n")
     expect(page.locator(".jb-against").first).to_contain_text("You: 1")
-    expect(page.locator(".jb-signals")).to_contain_text("Mara")
+    expect(page.locator(JUDGE)).to_contain_text("Mara")
     press(page, "e")
     expect(page.locator(".st-key-bar")).to_contain_text("Having seen the judge")
     page.keyboard.press("s")
@@ -109,7 +125,7 @@ def decides_the_split(page: Page) -> str:
     words = page.locator(".jb-reviews")
     for said in ("Mara", "Jon", "Confirmed", "Dismissed", "hiddennote"):
         expect(words).to_contain_text(said)
-    expect(page.locator(".jb-signals")).to_contain_text("hiddenreason")
+    expect(page.locator(JUDGE)).to_contain_text("hiddenreason")
     page.keyboard.press("y")
     expect(page.locator(".jb-refused")).to_contain_text("enter a reason first")
     page.wait_for_timeout(GUARD)

@@ -14,7 +14,6 @@ from judgeboard.reviews.failure_modes import (
     retire_mode,
     save_mode,
     suggested_modes,
-    suggestions_in,
 )
 from judgeboard.store.export import export_tables
 from judgeboard.store.failure_modes import list_modes
@@ -142,6 +141,7 @@ def test_frequent_words_of_notes_without_a_mode_are_suggested(modes: QueueCase) 
         modes.review(modes.mara, note=note)
     modes.review(modes.mara, note="fee table", modes=(ENTITY,))
     with modes.store.reading() as connection:
-        suggested = [(each.words, each.notes) for each in suggested_modes(connection)]
-    assert suggested == [("fee table", 2), ("outdated", 2)]
-    assert suggestions_in(["rude", "rude"], known={"rude"}) == ()
+        assert suggested_modes(connection) == {"fee table": 2, "outdated": 2}
+    save_mode(modes.store, "Outdated", by=modes.lead)
+    with modes.store.reading() as connection:
+        assert suggested_modes(connection) == {"fee table": 2}, "there is a failure mode of this name"

@@ -14,7 +14,7 @@ from judgeboard.domain import Estimate
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import shortened
-from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words, start_of
+from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import click_points, pick
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
@@ -229,7 +229,7 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     measure = MEASURES[figures.measure]
     points = [point for panel in drawn for point in panel.points]
     starts = [point.start for point in points]
-    low, high = measure.bounds or (0.0, _end_of_shares(points))
+    low, high = measure.bounds or (0.0, end_of_shares(points))
     return TrendAxis(
         title=measure.title if figures.threshold is None or measure.bounds else f"Share below {figures.threshold:g}",
         low=low,
@@ -243,34 +243,10 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     )
 
 
-def _end_of_shares(points: Sequence[Point]) -> float:
-    """The end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
+def end_of_shares(points: Sequence[Point]) -> float:
+    """Return the end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
     most = max(point.estimate.high or point.estimate.value or 0 for point in points)
     return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if most <= top or top == 1)
-
-
-def share_by_week(weeks: Sequence[Point], title: str, mark: tuple[int, str] | None, *, key: str) -> None:
-    """Show shares by week as a line whose points open their answers; ``mark`` is a day with its name."""
-    starts = [week.start for week in weeks]
-    days = [*starts, *([start_of(mark[0], "week")] if mark else [])]
-    axis = TrendAxis(
-        title=title,
-        low=0.0,
-        high=_end_of_shares(weeks),
-        share=True,
-        days=7,
-        first=min(days),
-        last=max(days),
-        most=max(week.estimate.n for week in weeks),
-    )
-    points = trend_points(weeks, "week", year=(axis.last - axis.first) > 300)
-    clickable_chart(
-        trend_chart(points, [mark] if mark else [], axis),
-        HEIGHT,
-        [responses(week.where) for week in weeks],
-        key=key,
-        says=f"{title} per week, {len(weeks)} points with 95 % intervals",
-    )
 
 
 def _targets(panel: Panel) -> list[Rows]:
