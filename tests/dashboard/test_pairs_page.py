@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, labels, texts
+from app_pages import OpenPage, labels, press, texts
 from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
 from judgeboard.methods.pair_report import Listed, pair_screen
 from judgeboard.people.roster import ensure_reviewer
@@ -37,13 +37,6 @@ def shown(app: AppTest, number: int) -> list[list[object]]:
 
 
 @pytest.mark.usefixtures("page_store")
-def test_an_empty_page_says_the_commands_that_fill_it(open_page: OpenPage) -> None:
-    said = " ".join(texts(open_page("pairs")))
-    assert "No pairs yet." in said
-    assert "judgeboard compare --a SOURCE --b SOURCE --model NAME" in said
-    assert "judgeboard import --kind pairs FILE" in said
-
-
 def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, open_page: OpenPage) -> None:
     people_say(sqlite_store, pair_ids[0], "a", "b", "b")
     app = open_page("pairs")
@@ -125,6 +118,22 @@ def test_after_it_the_page_says_both_orders_in_terms_of_the_screen(
     assert f"Judge, right answer shown firstThe {side} answer is better" in said
     assert "The same in both orders" in said
     assert f"{side.capitalize()} answer byalpha-model" in said
+
+
+def test_a_note_on_a_pair_survives_a_reload_and_is_stored_with_the_preference(
+    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
+) -> None:
+    def note(app: AppTest) -> str:
+        [field] = [each for each in app.text_input if each.key and each.key.startswith("note_")]
+        return str(field.value)
+
+    app = open_page("pairs", pair=pair_ids[0], of=1)
+    [field] = [each for each in app.text_input if each.key and each.key.startswith("note_")]
+    field.input("It names the source.").run()
+    again = open_page("pairs", pair=pair_ids[0], of=1)
+    assert note(again) == "It names the source."
+    assert note(press(again, "left_")) == ""
+    assert [row["note"] for row in rows_of(sqlite_store, REVIEW)] == ["It names the source."]
 
 
 def test_opened_by_its_line_a_pair_is_shown_with_the_verdict_and_can_be_overruled(

@@ -20,7 +20,7 @@ from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
 from judgeboard_dashboard.review.claims import NumberedClaim
-from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, review_session
+from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, keep_draft, review_session
 from judgeboard_dashboard.review.fields import queue_grades
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
@@ -162,6 +162,8 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         queue=queue,
     )
     is_open = may(reviewer, Action.ADJUDICATE) and conflict.item.state is ItemState.CONFLICT
+    if is_open:
+        keep_draft(session, store(), reviewer, actions.subject)
     done = session.adjudicated[-1] if session.adjudicated else None
     if adjudication is not None and adjudication.reviewer_id == reviewer.id:
         done = Done(adjudication.id, actions.subject, Draft(note=adjudication.note or ""), item_id=item_id)
@@ -242,6 +244,9 @@ def _card(review: QueueReview, of: str) -> Html:
             if grade is not None
         ),
         tag("div", review.note, cls="jb-reason") if review.note else None,
+        tag("div", tag("b", "Corrected answer: "), review.corrected_answer, cls="jb-reason")
+        if review.corrected_answer
+        else None,
         tag("div", " · ".join(part for part in (when(review.at), stage) if part), cls="jb-cap"),
     ]
     return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")

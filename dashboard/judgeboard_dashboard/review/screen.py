@@ -156,7 +156,7 @@ def bar(
     choices: Sequence[Choice],
     *,
     grades: Callable[[], None] | None = None,
-    note: tuple[str, str] | None = ("Note (M)", "Optional: what is wrong, or why it is fine"),
+    note: tuple[str, str] = ("Note (M)", "Optional: what is wrong, or why it is fine"),
     form: Callable[[], None] | None = None,
 ) -> None:
     """Show the bar at the bottom; it keeps its place and height.
@@ -170,10 +170,9 @@ def bar(
             return
         if grades is not None:
             grades()
-        elif note is not None:
+        else:
             fill_fields(actions.draft)
-        if note is not None:
-            note_field(actions.draft, *note)
+        note_field(actions.draft, *note)
         if form is not None:
             form()
             return
