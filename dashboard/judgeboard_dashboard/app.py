@@ -102,6 +102,5 @@ if __name__ == "__main__":
             release_leases()
         with script:
             command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
-        if chosen.url_path != "item":  # each press there stays fast
-            notification_bell()
+        notification_bell()
         chosen.run()

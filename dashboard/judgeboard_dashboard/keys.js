@@ -1,30 +1,34 @@
 /* Keys of the pages. M goes into the note, T into the comment for others, and Esc leaves them. A held key counts once.
 
-   On pages with a head line, every press of a key has a number and goes to the server with all presses before it that
-   are not acknowledged. The server executes each number once. The page it draws then says the last number that is
+   On pages with a head line, every press of a key, and every click on the button of a key, has a number and goes to the
+   server with all presses before it that are not acknowledged. The server executes each number once. The page it draws then says the last number that is
    executed and committed (data-done), and the numbers that it returns, because the screen could change before them
    (data-returned): these go again if they still fit the screen. What is not acknowledged when the page stands still
    is sent again. The head line shows how many presses wait (data-waits), and the key of one that was not executed
    (data-lost). Double presses are recognised here, where they are made: a busy server gets them late and together.
 
    The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
-let send; // sends presses to the server
+(() => {
+  if (window.__judgeboardKeys) return;
+  window.__judgeboardKeys = true;
 
-const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24789])$/;
-// Without a name nothing can be decided: the keys that decide lead to its field.
-const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
-const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
-const STALE = 15000; // ms after which a press that no button takes is forgotten
-const SILENT = 900; // ms of standstill after which presses are sent again: well above what drawing takes
-const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
-const TRIES = 3; // how often a press that the server returns goes again
-const LOOK = 15; // ms between two looks at the page
-const DOUBLE = 250; // ms; two presses of one key within them count as one
-const CALM = 1500; // ms without typing after which a note is sent
-const SHOWN = 600; // ms after which a press that waits is shown
-const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
+  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24789])$/;
+  // Without a name nothing can be decided: the keys that decide lead to its field.
+  const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
+  const SHORTCUT = 'kbd[aria-label^="Shortcut "]';
+  const SAVE = "Ctrl+Enter";
+  const SUBJECT = /^\D*\d+/; // the part of a row that names the answer or the item
+  const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
+  const STALE = 15000; // ms after which a press that no button takes is forgotten
+  const SILENT = 900; // ms of standstill after which presses are sent again: well above what drawing takes
+  const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
+  const TRIES = 3; // how often a press that the server returns goes again
+  const LOOK = 15; // ms between two looks at the page
+  const DOUBLE = 250; // ms; two presses of one key within them count as one
+  const CALM = 1500; // ms without typing after which a note is sent
+  const SHOWN = 600; // ms after which a press that waits is shown
+  const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
 
-const listen = () => {
   const waiting = []; // presses whose button is not drawn yet
   let sent = []; // presses that are sent and not acknowledged
   const pressed = new Map(); // when each key was last pressed
@@ -39,6 +43,8 @@ const listen = () => {
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
   const inTable = (target) => Boolean(target?.closest?.("[data-testid=stDataFrame]"));
+  const panes = () => document.querySelectorAll('[class*="st-key-pane_"]'); // the next item starts at their top
+  const sender = () => window.__judgeboardSend; // sends presses to the server; it is there soon after the page
   const head = () => document.querySelector(".jb-head");
   const running = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running";
   const now = () => performance.now();
@@ -51,24 +57,24 @@ const listen = () => {
   /* A letter of another alphabet is known by its place on the keyboard. */
   const nameOf = ({ key, code }) => (/^[a-z0-9]$/i.test(key) ? key.toUpperCase() : code.replace(/^Key/, ""));
 
+  /* The key that a button shows, as the server knows it: "Y", "Shift+A", "Ctrl+Enter". */
+  const keyOf = (kbd) =>
+    kbd.getAttribute("aria-label").replace("Shortcut ", "").replace("⌘", "Ctrl").replace("⇧", "Shift").replaceAll(" ", "");
+
   /* Whether a button takes the press. */
-  const taker = ({ name, saves, shifted }) => {
-    const with_ = saves ? ["Ctrl", "⌘"] : ["Shift", "⇧"];
-    const labels = saves || shifted ? with_.map((key) => `${key} + ${name}`) : [name];
-    return labels.some((one) => document.querySelector(`button:not(:disabled) kbd[aria-label="Shortcut ${one}"]`));
-  };
+  const taker = ({ key }) =>
+    [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].some((kbd) => keyOf(kbd) === key);
 
   /* Levels of a rubric: one key may be meant for two dimensions, one after the other. */
-  const each = (code) =>
-    /^(Digit|Numpad|KeyK)/.test(code) && document.querySelector('[class*="st-key-rubric_group"]');
+  const each = (key) => /^[0-9K]$/.test(key) && document.querySelector('[class*="st-key-rubric_group"]');
 
   const lose = (press) => {
-    if (press.row === row) head().dataset.lost = press.name;
+    if (press.row === row) head().dataset.lost = press.key;
   };
 
   const sendAll = () => {
     moved = now();
-    send(sent.map(({ n, row, key, since }) => ({ n, row, key, since, sent: Math.round(moved) })));
+    sender()?.(sent.map(({ n, row, key, since }) => ({ n, row, key, since, sent: Math.round(moved) })));
   };
 
   const acknowledge = () => {
@@ -129,13 +135,11 @@ const listen = () => {
     else delete dataset.waits;
   };
 
-  /* A page without a head takes no presses: the server forgets those that it has not executed. */
+  /* A page without a head takes no presses. */
   const leave = () => {
     waiting.length = 0;
     text = null;
-    if (running()) return;
-    if (sent.length) send([]);
-    sent = [];
+    if (!running()) sent = [];
   };
 
   const look = () => {
@@ -162,10 +166,12 @@ const listen = () => {
   /* The head stands before the buttons do: a page without any is still being drawn, however quiet the server is. */
   const note = () => {
     if (head()?.dataset.row !== row) {
+      const subject = row?.match(SUBJECT)?.[0];
       row = head()?.dataset.row;
       appeared = now();
+      if (subject !== row?.match(SUBJECT)?.[0]) panes().forEach((pane) => pane.scrollTo({ top: 0, behavior: "instant" }));
     }
-    if (!document.querySelector("button kbd")) moved = now();
+    if (!sender() || !document.querySelector("button kbd")) moved = now();
     else if (!running()) drawn = row;
   };
 
@@ -174,11 +180,35 @@ const listen = () => {
     setTimeout(look, LOOK);
   };
 
+  const idle = () => !text && !sent.length && !waiting.length;
+
+  const press = (key, at) => {
+    const before = pressed.get(key) ?? -DOUBLE;
+    pressed.set(key, at);
+    if (at - before < DOUBLE && !each(key)) return;
+    const wakes = idle();
+    delete head().dataset.lost;
+    session ??= head().dataset.session;
+    waiting.push({ key, row, since: Math.round(now() - appeared), at: now(), tries: 0 });
+    if (!text) sendNew(0);
+    if (wakes) wake();
+  };
+
+  const click = (event) => {
+    const kbd = event.target.closest?.("button:not(:disabled)")?.querySelector(SHORTCUT);
+    if (!event.isTrusted || !head() || !kbd) return;
+    swallow(event);
+    note();
+    press(keyOf(kbd), event.timeStamp);
+  };
+
   const take = (event) => {
     if (!event.isTrusted) return;
+    const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     if (typing(event.target)) {
       if (event.key === "Escape") event.target.blur();
-      return;
+      if (!saves || !head() || event.target.closest("form, [data-testid=stForm]") || !taker({ key: SAVE })) return;
+      event.target.blur(); // its text is sent before the press
     }
     if (inTable(event.target)) return;
     if (text && !text.ended) {
@@ -186,14 +216,12 @@ const listen = () => {
       takeText(event);
       return;
     }
-    const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
     if (event.repeat && (/^(Key|Digit|Numpad|F)/.test(event.code) || event.key === "Enter")) {
       swallow(event);
       return;
     }
     note();
-    const idle = !text && !sent.length && !waiting.length;
     const shifted = plain && event.shiftKey && /^Key[A-Z]$/.test(event.code); // chooses a failure mode
     const field = plain && !shifted && FIELDS[event.code] && visible(FIELDS[event.code]);
     if (field && (!head() || drawn === row)) {
@@ -203,26 +231,18 @@ const listen = () => {
     }
     if (head() && plain && !shifted && event.code === "KeyM") {
       swallow(event);
+      const wakes = idle();
       text = { words: "", ended: false };
-      if (idle) wake();
+      if (wakes) wake();
       return;
     }
     if (!head() || !(saves || shifted || (plain && OURS.test(event.code)))) return;
     swallow(event);
-    const before = pressed.get(event.code) ?? -DOUBLE;
-    pressed.set(event.code, event.timeStamp);
-    if (event.timeStamp - before < DOUBLE && !each(event.code)) return;
-    delete head().dataset.lost;
-    session ??= head().dataset.session;
-    const name = saves ? "Enter" : nameOf(event);
-    const since = Math.round(now() - appeared);
-    const key = saves ? "Ctrl+Enter" : shifted ? `Shift+${name}` : name;
-    waiting.push({ name, saves, shifted, key, row, since, at: now(), tries: 0 });
-    if (!text) sendNew(0);
-    if (idle) wake();
+    const name = nameOf(event);
+    press(saves ? SAVE : shifted ? `Shift+${name}` : name, event.timeStamp);
   };
   window.addEventListener("keydown", take, true);
-  (window.__judgeboardEarly ?? []).splice(0).forEach(take);
+  window.addEventListener("click", click, true);
 
   /* A grid that gets the focus without a press on a cell selects its first cell, and that would open the first row. A
      click on a header is no such press while the grid is still being drawn. */
@@ -282,11 +302,4 @@ const listen = () => {
   // As soon as the server says the name: what comes after the last press of a key may be a reload.
   new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name"]});
   remember();
-};
-
-export default ({ setStateValue }) => {
-  send = (presses) => setStateValue("presses", presses);
-  if (window.__judgeboardKeys) return;
-  window.__judgeboardKeys = true;
-  listen();
-};
+})();

@@ -8,7 +8,6 @@ import logging
 import os
 import socket
 import sys
-import threading
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -80,8 +79,7 @@ async def health(_request: Request) -> PlainTextResponse:
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
     """Run jobs while the server runs; an interrupted job continues at the next start."""
-    threading.Thread(target=_import_ahead, name="judgeboard-imports", daemon=True).start()
-    starting = asyncio.create_task(asyncio.to_thread(_start_worker))
+    starting = asyncio.create_task(asyncio.to_thread(_start))
     try:
         yield
     finally:
@@ -89,20 +87,17 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         await asyncio.to_thread(worker.stop)
 
 
-def _start_worker() -> "Worker":
-    # Imported in the background: pages do not need it.
+def _start() -> "Worker":
+    """Import what the first page would wait seconds for, then start the worker."""
+    # One after the other: two threads that import SQLAlchemy at once fail now and then.
+    for name in ("judgeboard_dashboard.app", "pandas", "pyarrow", "altair", "judgeboard_dashboard.review.queues"):
+        importlib.import_module(name)
     from judgeboard.runs.worker import Worker
 
+    gc.freeze()  # what is imported stays: no collection of garbage need look at it
     worker = Worker(store())
     worker.start()
     return worker
-
-
-def _import_ahead() -> None:
-    # The first page would wait seconds for these modules.
-    for name in ("judgeboard_dashboard.app", "pandas", "pyarrow", "altair", "judgeboard_dashboard.review.queues"):
-        importlib.import_module(name)
-    gc.freeze()  # Streamlit collects garbage after each run: this need not look at all modules
 
 
 app = App(
@@ -204,6 +199,8 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
         # With fast reruns, a press replaces an earlier one that has not started: a grade just before a decision would
         # be lost.
         "runner.fastReruns": False,
+        # A collection of garbage holds up what is still to be sent. Python's own ones suffice.
+        "runner.postScriptGC": False,
         "logger.hideWelcomeMessage": True,
         "global.developmentMode": False,
         **streamlit_options(),

@@ -242,6 +242,7 @@ def give_name() -> None:
     name = tidy_name(st.session_state.get(NAME_FIELD, ""))
     if name:
         st.session_state[_NAME] = name
+        st.rerun()  # the whole page: its frame shows the name
 
 
 def change_name() -> None:

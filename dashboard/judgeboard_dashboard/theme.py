@@ -9,7 +9,6 @@ from typing import Any
 import streamlit as st
 
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.widgets.keys import listen
 
 MOST_LIT = 40  # claims of an answer that light up under the pointer
 SPANS = ("#d97706", "#2563eb", "#7c3aed", "#059669", "#dc2626", "#0891b2")
@@ -90,8 +89,7 @@ def dress(reviewer: str) -> None:
     """Send style sheet and script, and the reviewer's name for the script, which keeps it in a session cookie."""
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
-        listen()
-        send_script("early_keys.js", "words.js")
+        send_script("keys.js", "words.js")
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
 
 

@@ -19,7 +19,7 @@ PAGE = """
   const got = [];  // what the server gets, one list of presses after the other
   const done = []; // the keys that it executes
   let answers = true;
-  const setStateValue = (_name, presses) => {
+  const send = (presses) => {
     got.push(presses);
     if (!answers) return;
     for (const press of presses.filter(({ n }) => n > Number(head.dataset.done))) {
@@ -27,6 +27,7 @@ PAGE = """
       head.dataset.done = press.n;
     }
   };
+  window.__judgeboardSend = send;
   function draw(key) {
     const button = document.createElement("button");
     button.innerHTML = `<kbd aria-label="Shortcut ${key}">${key}</kbd>`;
@@ -45,25 +46,39 @@ def bare(browser: Browser) -> Page:
     return page
 
 
-def script(name: str) -> str:
-    return (files("judgeboard_dashboard") / name).read_text(encoding="utf-8")
-
-
 def listen(page: Page) -> None:
-    page.add_script_tag(
-        content=script("keys.js").replace("export default", "window.start =") + "\nwindow.start({ setStateValue });"
-    )
+    page.add_script_tag(content=(files("judgeboard_dashboard") / "keys.js").read_text(encoding="utf-8"))
 
 
-def test_keys_pressed_before_the_script_is_loaded_are_executed_once_it_is(browser: Browser) -> None:
-    page = browser.new_page()
-    page.set_content(PAGE)
-    page.add_script_tag(content=script("early_keys.js"))
-    for key in "fj":
-        page.keyboard.press(key)
-    listen(page)
-    page.evaluate("draw('F'), draw('J')")
-    done(page, "F", "J")
+def test_keys_and_clicks_before_anything_can_be_sent_wait_for_it(bare: Page) -> None:
+    bare.evaluate("window.__judgeboardSend = null; draw('F'); draw('Ctrl + Enter')")
+    bare.keyboard.press("f")
+    bare.get_by_role("button", name="Ctrl + Enter").click()
+    bare.wait_for_timeout(400)
+    assert numbers(bare) == []
+    bare.evaluate("() => { window.__judgeboardSend = send; }")
+    done(bare, "F", "Ctrl+Enter")
+
+
+def test_a_click_is_acknowledged_and_sent_again_as_a_key_is(bare: Page) -> None:
+    bare.evaluate("draw('3'); draw('Y'); answers = false")
+    bare.get_by_role("button", name="3").click()
+    bare.keyboard.press("y")
+    bare.wait_for_function("got.length > 2")
+    bare.evaluate("answers = true")
+    done(bare, "3", "Y")
+    assert numbers(bare)[-1] == [1, 2]
+
+
+def test_ctrl_enter_in_a_field_leaves_it_and_is_a_press(bare: Page) -> None:
+    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<input onblur=\"draw(\\'Z\\')\">')")
+    bare.locator("input").click()
+    bare.keyboard.press("Control+Enter")
+    expect(bare.locator("input")).to_be_focused()
+    bare.evaluate("draw('Ctrl + Enter')")
+    bare.keyboard.press("Control+Enter")
+    done(bare, "Ctrl+Enter")
+    expect(bare.get_by_role("button", name="Z")).to_have_count(1)
 
 
 def done(page: Page, *keys: str) -> None:

@@ -14,7 +14,7 @@ from judgeboard.store.tables import REVIEW
 
 
 def why(app: AppTest) -> list[str]:
-    return [one.label for one in app.button if one.key and one.key.startswith("why_")]
+    return [one.label for one in app.button if one.key == "why"]
 
 
 def reviews(store: Store, response_id: int):

@@ -519,8 +519,10 @@ class PairActions(Actions):
             aspect=screen.aspect,
             comparison_seen_id=screen.seen_id,
             revealed=screen.revealed is not None,
+            note=self.draft.grade().note,
             seconds=self.seconds(),
         )
+        self.session.drafts.pop(self.subject, None)
         self.session.finish_key(self.row, self.request_key)
         if screen.seen_id is not None:
             self.session.say("Saved: your preference overrules the judge.")

@@ -68,17 +68,17 @@ def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> 
     attempts = tuple((sequence, attempt) for sequence in sequences for attempt in sequence.attempts)
     if not attempts:
         return
-    bound, row, reviewer = AttemptActions(actions, attempts), actions.row, actions.reviewer
+    bound, reviewer = AttemptActions(actions, attempts), actions.reviewer
     sequence, attempt = attempts[bound.at]
     selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
     with st.container(key="attempts", gap="small"):
         with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             show(_title(sequence, len(sequences)))
-            key_button("Next attempt", bound.next, key=f"view_{row}", shortcut="9", disabled=len(attempts) == 1)
+            key_button("Next attempt", bound.next, key="view", shortcut="9", disabled=len(attempts) == 1)
             key_button(
                 "Deselect" if selected else f"Select {attempt.name}",
                 bound.select,
-                key=f"select_{row}",
+                key="select",
                 shortcut="0",
                 chosen=selected,
                 disabled=attempt.response_id is None,

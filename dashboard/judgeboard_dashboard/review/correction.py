@@ -16,10 +16,10 @@ def correction(actions: Actions, item: Item) -> None:
     """Show the field for the corrected answer, filled with the answer, and what was changed in it."""
     if item.answer is None or not permitted(Action.REVIEW):
         return
-    draft, row = actions.draft, actions.row
+    draft = actions.draft
     correcting = draft.correcting or bool(draft.corrected_answer)
     label = "Discard the correction" if correcting else "Correct the answer"
-    key_button(label, draft.correct, key=f"correct_{row}", shortcut="F9", quiet=True)
+    key_button(label, draft.correct, key="correct", shortcut="F9", quiet=True)
     if not correcting:
         return
     draft.answer = item.answer
@@ -34,7 +34,7 @@ def correction(actions: Actions, item: Item) -> None:
     key_button(
         "In the suite" if draft.in_suite else "Add to suite",
         draft.add_to_suite,
-        key=f"suite_{row}",
+        key="suite",
         shortcut="F8",
         chosen=draft.in_suite,
         tip="`judgeboard suite cases` writes it as a case: question, passages, and the corrected answer as reference",

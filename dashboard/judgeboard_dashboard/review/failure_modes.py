@@ -39,7 +39,7 @@ def side_fields(actions: Actions, item: Item, *, quality: bool) -> None:
                 key_button(
                     as_label(mode.name),
                     partial(tags.choose, mode.name),
-                    key=f"mode_{place}_{actions.row}",
+                    key=f"mode_{place}",
                     shortcut=f"Shift+{mode.key}" if mode.key else None,
                     chosen=mode.name in chosen,
                     tip=as_label(mode.description) if mode.description else None,

@@ -167,9 +167,7 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
     _quality_group(actions)
     with more:
         _exact_field(draft)
-        key_button(
-            "Rejudge this answer", rejudge, key=f"rejudge_{actions.row}", turn=Turn.MOVE, icon=":material/replay:"
-        )
+        key_button("Rejudge this answer", rejudge, key="rejudge", turn=Turn.MOVE, icon=":material/replay:")
     if not rubric.words:
         return
     with st.popover("Rubric", type="primary" if draft.scores else "secondary", key="rubric_grades"):
@@ -203,7 +201,7 @@ def queue_grades(
         _quality_group(actions, marks.get("quality"))
     if draft.dimensions:
         keys = RUBRIC_KEYS_BESIDE_QUALITY if "quality" in grades else RUBRIC_KEYS
-        _rubric_group(RubricActions(actions.session, actions.subject), actions.row, keys, words, marks)
+        _rubric_group(RubricActions(actions.session, actions.subject), keys, words, marks)
 
 
 def _marked(name: str, mark: str | None) -> tuple[Html | str, ...]:
@@ -216,7 +214,7 @@ def _label_group(actions: Actions, mark: str | None = None) -> None:
             key_button(
                 name,
                 partial(actions.label, label),
-                key=f"label{shortcut}_{actions.row}",
+                key=f"label{shortcut}",
                 shortcut=shortcut,
                 chosen=actions.draft.label is label,
                 tip=meaning,
@@ -229,7 +227,7 @@ def _quality_group(actions: Actions, mark: str | None = None) -> None:
             key_button(
                 step.name,
                 partial(actions.quality, int(step.value)),
-                key=f"quality{step.value}_{actions.row}",
+                key=f"quality{step.key}",
                 shortcut=step.key,
                 chosen=actions.draft.quality == step.value,
                 tip=f"{step.value}: {step.meaning}",
@@ -245,7 +243,7 @@ def _groundedness_group(actions: Actions, mark: str | None = None) -> st.delta_g
             key_button(
                 step.name,
                 partial(actions.groundedness, step.value),
-                key=f"grounded{step.key}_{actions.row}",
+                key=f"grounded{step.key}",
                 shortcut=step.key,
                 chosen=value == step.value,
                 tip=step.meaning,
@@ -267,7 +265,7 @@ def note_field(draft: Draft, label: str, hint: str) -> None:
 
 
 def _rubric_group(
-    actions: RubricActions, row: str, keys: str, words: Mapping[str, Sequence[str]], marks: Mapping[str, str]
+    actions: RubricActions, keys: str, words: Mapping[str, Sequence[str]], marks: Mapping[str, str]
 ) -> None:
     draft = actions.draft
     name = draft.dimensions[actions.at]
@@ -279,7 +277,7 @@ def _rubric_group(
             key_button(
                 str(level),
                 partial(actions.give, level),
-                key=f"rubric{level}_{row}",
+                key=f"rubric{level}",
                 shortcut=shortcut,
                 chosen=draft.scores.get(name) == level,
                 tip=as_label(meanings[level - 1]) or None if level <= len(meanings) else None,
@@ -289,7 +287,7 @@ def _rubric_group(
             key_button(
                 "Next",
                 actions.next,
-                key=f"rubric_next_{row}",
+                key="rubric_next",
                 shortcut="K",
                 tip="The next dimension of the rubric",
                 each=True,

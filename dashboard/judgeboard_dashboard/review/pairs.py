@@ -24,7 +24,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import SIDES, PairActions
-from judgeboard_dashboard.review.drafts import review_session
+from judgeboard_dashboard.review.drafts import keep_draft, review_session
 from judgeboard_dashboard.review.screen import appear, bar, head_line, move, side_choices, take_input
 from judgeboard_dashboard.review.texts import pair_block
 from judgeboard_dashboard.session import as_query, ask_reviewer, current_reviewer, reading, store
@@ -188,6 +188,7 @@ def one_pair(address: PairAddress) -> None:
         seconds=appear(row, [screen.question, screen.left, screen.right, *screen.passages]),
         screen=screen,
     )
+    keep_draft(session, actions.store, reviewer, actions.subject)
     number, following = pairs.place(address.pair_id), pairs.following(address.pair_id)
     position = "Pair" if number is None else f"Pair {number:,} of {len(pairs):,}"
     title = None if version is None else version.title
@@ -213,7 +214,7 @@ def one_pair(address: PairAddress) -> None:
         chosen=screen.own if screen.overruled is None else screen.overruled,
         enabled=screen.decidable,
     )
-    bar(actions, _question(screen), choices, note=None)
+    bar(actions, _question(screen), choices, note=("Note (M)", "Optional: why it is better"))
 
 
 def screen_row(screen: PairScreen) -> str:

@@ -65,7 +65,11 @@ const draw = (spans) => {
     CSS.highlights.set(`jb-span-${colour}`, new Highlight(...(ranges.get(colour) || [])));
 };
 
+let marked = "[]"; // the spans drawn last
+let stop = () => {}; // every run of the server calls the function again: the listeners of the last call go first
+
 export default function ({ data, setStateValue }) {
+  stop();
   let waits = null;
   const tell = () => {
     const selection = document.getSelection();
@@ -105,12 +109,19 @@ export default function ({ data, setStateValue }) {
     event.preventDefault();
   };
   draw(data.spans);
+  /* A mouse that starts within the old selection would drag it instead of selecting an overlapping part. */
+  const spans = JSON.stringify(data.spans), selection = document.getSelection();
+  if (marked !== spans && evidence(selection.focusNode)) selection.collapseToEnd();
+  marked = spans;
   document.addEventListener("selectionchange", changed);
   document.addEventListener("keydown", arrow);
-  return () => {
+  stop = () => {
     clearTimeout(waits);
     document.removeEventListener("selectionchange", changed);
     document.removeEventListener("keydown", arrow);
+  };
+  return () => {
+    stop();
     draw([]);
   };
 }
@@ -222,11 +233,11 @@ def schema_form(actions: Actions, item: Item, *, quality: bool) -> None:
                 if field.type in TYPED:
                     _typed_field(draft, field)
                 else:
-                    _buttons(fields, field, actions.row, digits if at else "")
+                    _buttons(fields, field, digits if at else "")
                 if field.type is FieldType.SPANS:
-                    _spans(fields, field, actions.row)
+                    _spans(fields, field)
         if current is not None:
-            key_button("Next field", fields.next, key=f"field_next_{actions.row}", shortcut="K", quiet=True, each=True)
+            key_button("Next field", fields.next, key="field_next", shortcut="K", quiet=True, each=True)
     if draft.schema.of_type(FieldType.SPANS):
         _selection(fields, actions.row)
 
@@ -264,7 +275,7 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
         st.number_input(label, field.low, field.high, value=None, key=key, label_visibility="collapsed", format="%g")
 
 
-def _buttons(fields: SchemaActions, field: SchemaField, row: str, digits: str) -> None:
+def _buttons(fields: SchemaActions, field: SchemaField, digits: str) -> None:
     given = fields.draft.values.get(field.name)
     names = dict(field.levels)
     own = {option.value: option for option in field.options}
@@ -290,7 +301,7 @@ def _buttons(fields: SchemaActions, field: SchemaField, row: str, digits: str) -
             key_button(
                 as_label(f"{label} ({list(given or ()).index(value) + 1})" if ranked else label),
                 act,
-                key=f"field_{field.name}_{number}_{row}",
+                key=f"field_{field.name}_{number}",
                 shortcut=shortcut,
                 chosen=_is_chosen(field, value, given),
                 tip=as_label((level_name if is_long else option and option.help) or "") or None,
@@ -304,7 +315,7 @@ def _is_chosen(field: SchemaField, value: Any, given: Any) -> bool:
     return value in given if isinstance(given, list) else bool(given == value)
 
 
-def _spans(fields: SchemaActions, field: SchemaField, row: str) -> None:
+def _spans(fields: SchemaActions, field: SchemaField) -> None:
     for number, span in enumerate(fields.draft.values.get(field.name, ())):
         passage = span.get("passage")
         text = (fields.item.answer or "") if passage is None else (fields.item.passages or ())[passage - 1]
@@ -313,7 +324,7 @@ def _spans(fields: SchemaActions, field: SchemaField, row: str) -> None:
         with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):
             quote = f"“{shortened(text[span['start'] : span['end']])}”"
             show(tag("div", tag("b", words, cls=f"jb-span-{colour}"), quote, cls="jb-cap jb-line"))
-            key = f"unmark_{field.name}_{number}_{row}"
+            key = f"unmark_{field.name}_{number}"
             key_button("Remove", partial(fields.remove, field, span), key=key, quiet=True)
 
 

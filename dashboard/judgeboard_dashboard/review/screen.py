@@ -19,7 +19,7 @@ from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import Done, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import name_field, open_rows, signed_in
-from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, longest_pause
+from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
 
 # decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
 DECISIONS = (
@@ -50,12 +50,12 @@ class Choice:
     chosen: bool = False
     disabled: bool = False
 
-    def draw(self, row: str, *, quiet: bool = False) -> None:
+    def draw(self, *, quiet: bool = False) -> None:
         """Show the button."""
         key_button(
             self.label,
             self.act,
-            key=f"{self.name}_{row}",
+            key=self.name,
             turn=self.turn,
             shortcut=self.key,
             chosen=self.chosen,
@@ -70,6 +70,7 @@ def take_input(session: ReviewSession) -> None:
     """Before a screen is drawn: take what was typed, process the keys pressed, and open the page they lead to."""
     read_fields(session)
     read_comments(session)
+    listen()
     keys = keyboard()
     for press in keys.work_off():
         press.act()
@@ -100,8 +101,7 @@ def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Cho
 def undo_choice(done: Done | None, undo: Callable[[Done], None]) -> Choice:
     """Return the button that undoes a review; it is disabled where there is none."""
     act = (lambda: None) if done is None else partial(undo, done)
-    name = "undo" if done is None else f"undo{done.review_id}"
-    return Choice(name=name, label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=done is None)
+    return Choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=done is None)
 
 
 def keys_choice(actions: Actions) -> Choice:
@@ -148,7 +148,7 @@ def head_line(
             )
         )
         for button in buttons:
-            button.draw(actions.row, quiet=True)
+            button.draw(quiet=True)
 
 
 def bar(
@@ -157,7 +157,7 @@ def bar(
     choices: Sequence[Choice],
     *,
     grades: Callable[[], None] | None = None,
-    note: tuple[str, str] | None = ("Note (M)", "Optional: what is wrong, or why it is fine"),
+    note: tuple[str, str] = ("Note (M)", "Optional: what is wrong, or why it is fine"),
     form: Callable[[], None] | None = None,
 ) -> None:
     """Show the bar at the bottom; it keeps its place and height.
@@ -171,10 +171,9 @@ def bar(
             return
         if grades is not None:
             grades()
-        elif note is not None:
+        else:
             fill_fields(actions.draft)
-        if note is not None:
-            note_field(actions.draft, *note)
+        note_field(actions.draft, *note)
         if form is not None:
             form()
             return
@@ -182,7 +181,7 @@ def bar(
             question, choices = IMPLIED_QUESTION, _implied_choices(actions)
         with row_of_buttons(question, row_key="decide"):
             for choice in choices:
-                choice.draw(actions.row)
+                choice.draw()
 
 
 def implied_labels(actions: Actions) -> Mapping[Decision, Label]:

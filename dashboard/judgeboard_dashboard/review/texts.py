@@ -407,17 +407,17 @@ def answer_panes(
     with st.container(key="panes_two" if len(parts) == 1 else "panes"):
         *columns, side_column = st.columns(WIDTHS[len(parts)], gap="small")
         for column, (name, markup) in zip(columns, parts, strict=True):
-            with column, _pane(name, item):
+            with column, _pane(name):
                 show(markup)
                 if more:
                     label = f"Show all ({size(more)})"
-                    key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}")
+                    key_button(label, actions.whole, key=f"whole_{name}")
                 if name == "answer" and (folds(item) or any(formatted(text or "") for text in item_texts(item)[1:])):
                     label = "Formatted and folded texts" if stored else "Texts as stored, whole"
-                    key_button(label, actions.as_stored, key=f"stored_{actions.row}", shortcut="F4", quiet=True)
+                    key_button(label, actions.as_stored, key="stored", shortcut="F4", quiet=True)
                 if name == "answer" and correctable:
                     correction(actions, item)
-        with side_column, _pane("judge", item):
+        with side_column, _pane("judge"):
             first, rest = side(shown)
             show(first)
             side_fields(actions, item, quality=quality)
@@ -428,7 +428,7 @@ def answer_panes(
                         key_button(
                             "Back to the texts" if name == drawer else label,
                             partial(actions.open_drawer, name),
-                            key=f"{name}_{actions.row}",
+                            key=name,
                             shortcut=shortcut,
                             quiet=True,
                         )
@@ -436,14 +436,13 @@ def answer_panes(
                 under_side()
 
 
-def _pane(name: str, item: Item) -> st.delta_generator.DeltaGenerator:
-    """Return the container of a pane; the id in its key mounts it anew, so that the next item starts at its top."""
-    return st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{item.response_id}")
+def _pane(name: str) -> st.delta_generator.DeltaGenerator:
+    return st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}")
 
 
 def _tools_line(actions: Actions, marks: MarkActions) -> None:
     """Show the line over the panes; it always has the same height."""
-    row, reason = actions.row, actions.draft.why
+    reason = actions.draft.why
     noun = "claim" if any(statement.judgment_id is not None for statement in marks.statements) else "sentence"
     statement = None if marks.at is None else marks.statements[marks.at]
     mark = None if statement is None else marks.shown.get(statement.subject)
@@ -454,7 +453,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             key_button(
                 "Why do you differ?" if reason is None else WHY_DIFFERS[reason.value],
                 actions.why,
-                key=f"why_{row}",
+                key="why",
                 shortcut="O",
                 quiet=reason is None,
                 chosen=reason is not None,
@@ -463,7 +462,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
         key_button(
             noun.capitalize(),
             marks.next,
-            key=f"statement_{row}",
+            key="statement",
             shortcut="V",
             quiet=True,
             disabled=disabled,
@@ -474,7 +473,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             key_button(
                 name,
                 partial(marks.mark, status),
-                key=f"mark_{status.value}_{row}",
+                key=f"mark_{status.value}",
                 shortcut=shortcut,
                 quiet=not chosen,
                 chosen=chosen,
@@ -484,7 +483,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
         key_button(
             "Whole texts" if actions.session.by_sentence else "By sentence",
             actions.by_sentence,
-            key=f"switch_{row}",
+            key="switch",
             shortcut="I",
             quiet=True,
             tip="Switch between the whole texts and single sentences, each beside the most similar passage",

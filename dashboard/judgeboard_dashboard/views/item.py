@@ -302,7 +302,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
             session.say("")
             open_rows("queue")
         if session.done:
-            undo_choice(session.done[-1], partial(undo_review, store(), session, reviewer)).draw("end", quiet=True)
+            undo_choice(session.done[-1], partial(undo_review, store(), session, reviewer)).draw(quiet=True)
 
 
 def review_queue(name: str) -> None:
@@ -478,9 +478,16 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
             open_rows("queue", show=QUEUES)
 
 
-with page("Item", heading=False):
-    if st.query_params.get("queue"):
-        review_queue(st.query_params["queue"])
-    else:
-        release_leases()
-        review_item()
+@st.fragment
+def item_page() -> None:
+    """Show the page; a press on it runs this alone, without the frame of the app."""
+    with page("Item", heading=False):
+        if st.query_params.get("queue"):
+            review_queue(st.query_params["queue"])
+        else:
+            release_leases()
+            review_item()
+    st.bottom.empty()  # a fragment writes only where it did so when the whole page was drawn
+
+
+item_page()

@@ -1,9 +1,10 @@
 """Buttons with keys that count every press once, on a busy server too.
 
-The browser numbers the presses of keys and sends all that are not acknowledged (keys.js). `Keyboard.work_off` executes
-each number once; the head line that is drawn after it acknowledges them. Streamlit may end a callback at any use of
-``st.session_state`` if the next press has arrived. So the callback of a click does not use Streamlit: it stores the
-press in the session's `Keyboard`, and the same `work_off` executes it.
+The browser numbers the presses of keys and the clicks on their buttons, and sends all that are not acknowledged
+(keys.js). `Keyboard.work_off` executes each number once; the head line that is drawn after it acknowledges them. A
+click on a button without a key has no number. Streamlit may end a callback at any use of ``st.session_state`` if the
+next press has arrived. So the callback of a click does not use Streamlit: it stores the press in the session's
+`Keyboard`, and the same `work_off` executes it.
 """
 
 import secrets
@@ -11,12 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 import streamlit as st
-from streamlit.components.v2.types import ComponentRenderer
 
 SAME_KEY = 0.25  # seconds; two clicks on one button within them count as one
 FRESH_ROW = 0.7  # seconds; nobody can have read a row that appeared within them
@@ -144,15 +142,23 @@ def keyboard() -> Keyboard:
     return presses
 
 
-@cache
-def _script() -> ComponentRenderer:
-    script = (files("judgeboard_dashboard") / "keys.js").read_text(encoding="utf-8")
-    return st.components.v2.component("judgeboard_keys", js=script, isolate_styles=False)
+# Gives keys.js the function that sends presses; they rerun the fragment that listens.
+_SENDER = """
+export default ({ setStateValue }) => {
+  const send = (presses) => setStateValue("presses", presses);
+  window.__judgeboardSend = send;
+  return () => {
+    if (window.__judgeboardSend === send) window.__judgeboardSend = null;
+  };
+};
+"""
 
 
 def listen() -> None:
-    """Send the script of the keys, and take the presses that it sent with this run."""
-    state = _script()(key="keys_sent", default={"presses": []}, on_presses_change=lambda: None)
+    """Take the presses that the browser sent with this run."""
+    sender = st.components.v2.component("judgeboard_sender", js=_SENDER, isolate_styles=False)
+    with st.container(key="sender"):
+        state = sender(key="keys_sent", default={"presses": []}, on_presses_change=lambda: None)
     keyboard().sent = state.presses or ()
 
 
@@ -172,13 +178,14 @@ def key_button(
     """Show a button with a keyboard shortcut; ``options`` are further arguments of ``st.button``.
 
     ``label`` is a constant text, never text from a log. ``act`` is executed at the page's next run
-    (`Keyboard.work_off`); it must not use Streamlit. ``key`` is unique on the page and for each row, so that a late
-    click still belongs to its row. ``turn`` orders clicks that arrive together; a row that has just appeared takes no
-    decision. ``chosen`` shows the button filled, ``quiet`` without a border. ``each`` counts two clicks in quick
-    succession as two.
+    (`Keyboard.work_off`); it must not use Streamlit. ``key`` is unique on the page. ``turn`` orders clicks that arrive
+    together; a row that has just appeared takes no decision. ``chosen`` shows the button filled, ``quiet`` without a
+    border. ``each`` counts two clicks in quick succession as two.
     """
     presses, press = keyboard(), Press(turn, act, each)
-    if shortcut is not None and not options.get("disabled"):
+    if shortcut is None:
+        key = f"{key}_{presses.row}"  # a click that comes late still belongs to its row
+    elif not options.get("disabled"):
         presses.buttons[shortcut.lower()] = press
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(
