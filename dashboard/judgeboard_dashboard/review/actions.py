@@ -26,7 +26,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
-from judgeboard_dashboard.session import numbered
+from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 
@@ -492,12 +492,7 @@ def undo_adjudication(store: Store, session: ReviewSession, lead: Reviewer, queu
 
 def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:
     """Return the address of one conflict, or of the list; ``queue`` limits both to one queue."""
-    query: dict[str, str | list[str]] = {}
-    if item_id is not None:
-        query["conflict"] = str(item_id)
-    if queue is not None:
-        query["of"] = queue
-    return Rows("conflicts", query)
+    return Rows("conflicts", as_query({"conflict": item_id, "of": queue}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
