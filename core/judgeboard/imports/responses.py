@@ -78,6 +78,10 @@ class ResponseImport(ImportKind[Response]):
     left_over = "kept in metadata"
     brings_answers = True
 
+    def __init__(self, source: str | None, actor: str = "library") -> None:
+        super().__init__(source, actor)
+        self._copies: dict[str, int] = {}  # the last number of each hash that several rows have
+
     def build(self, cells: Cells) -> Response:
         """Return the response of a row."""
         passages, details = passages_in(cells)
@@ -117,21 +121,14 @@ class ResponseImport(ImportKind[Response]):
         return result
 
     def _free_id(self, response: Response) -> str:
-        """Return the hash, or hash-k for the k-th equal row; k is found by doubling and halving, not by counting."""
+        """Return the hash, or hash-k for the k-th equal row."""
         digest = content_hash(response)
-
-        def key(number: int) -> str:
-            return f"{response.source}\0{digest}" + (f"-{number}" if number > 1 else "")
-
-        high = 1
-        while key(high) in self.seen:
-            high *= 2
-        low = high // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if key(middle) in self.seen else (low, middle)
-        self.seen.add(key(high))
-        return key(high).partition("\0")[2]
+        number = self._copies.get(digest, 0) + 1
+        while not self.seen.add(f"{response.source}\0{digest}" + (f"-{number}" if number > 1 else "")):
+            number += 1
+        if number > 1:
+            self._copies[digest] = number
+        return digest if number == 1 else f"{digest}-{number}"
 
 
 def _cost(cells: Cells) -> float | None:

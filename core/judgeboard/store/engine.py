@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
@@ -39,44 +39,23 @@ class Turns:
     """A lock that threads get in the order in which they requested it."""
 
     def __init__(self) -> None:
-        self._guard = Lock()
-        self._waiting: deque[Lock] = deque()
-        self._taken = False
+        self._changed = Condition()
+        self._waiting: deque[object] = deque()  # the first has the lock
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Hold the lock for the duration of the context."""
-        mine = Lock()
-        with self._guard:
-            waits = self._taken
-            self._taken = True
-            if waits:
-                mine.acquire()
-                self._waiting.append(mine)
-        if waits:
-            self._wait(mine)
+        mine = object()
+        with self._changed:
+            self._waiting.append(mine)
         try:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting[0] is mine)
             yield
-        finally:
-            self._pass_on()
-
-    def _wait(self, mine: Lock) -> None:
-        try:
-            mine.acquire()  # released by the previous holder
-        except BaseException:  # interrupted while waiting: the next thread must not wait for this one
-            with self._guard:
-                if mine in self._waiting:
-                    self._waiting.remove(mine)
-                    raise
-            self._pass_on()
-            raise
-
-    def _pass_on(self) -> None:
-        with self._guard:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._taken = False
+        finally:  # also if it is interrupted while it waits
+            with self._changed:
+                self._waiting.remove(mine)
+                self._changed.notify_all()
 
 
 _TURNS: dict[str, Turns] = {}

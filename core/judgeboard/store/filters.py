@@ -216,9 +216,9 @@ class RowFilter:
         _check_choices("status", self.statuses, tuple(Status))
         _check_choices("state", self.states, tuple(FlagState))
         _check_choices("kind", self.kinds, tuple(ResponseKind))
-        _check_choices("user", (self.user,) if self.user else (), USER_SIDES)
-        _check_choices("judge_side", (self.judge_side,) if self.judge_side else (), JUDGE_SIDES)
-        _check_choices("unscored", (self.unscored,) if self.unscored else (), get_args(ScoreName))
+        _check_choices("user", (self.user,), USER_SIDES)
+        _check_choices("judge_side", (self.judge_side,), JUDGE_SIDES)
+        _check_choices("unscored", (self.unscored,), get_args(ScoreName))
         _check_range("score", self.min_score, self.max_score, 0, 1)
         _check_range("quality", self.min_quality, self.max_quality, 1, 4)
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
@@ -295,9 +295,9 @@ def _parsed_day(field: str, value: str) -> int:
     return utc_day(datetime(day.year, day.month, day.day, tzinfo=UTC))
 
 
-def _check_choices(name: str, values: Sequence[str], choices: Sequence[str]) -> None:
+def _check_choices(name: str, values: Sequence[str | None], choices: Sequence[str]) -> None:
     for value in values:
-        if value not in choices:
+        if value is not None and value not in choices:
             raise BadInput(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
@@ -327,9 +327,14 @@ def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
     )
     words = [" or ".join(values) for values in listed if values]
     words += _judge_words(where, titles)
-    words += _range_words("score", where.min_score, where.max_score)
-    words += _range_words("quality", where.min_quality, where.max_quality)
-    words += _between(where)
+    for name, low, high in (
+        ("score", where.min_score, where.max_score),
+        ("quality", where.min_quality, where.max_quality),
+    ):
+        ends = (None if end is None else f"{end:g}" for end in (low, high))
+        words += [f"{name} {given}" for given in _range_words(*ends)]
+    days = (None if day is None else day_words(day) for day in (where.day_from, where.day_to))
+    words += ["without a time"] if where.no_time else _range_words(*days)
     words += _metadata_words(where)
     words += [
         description
@@ -391,21 +396,7 @@ _USER_WORDS = {
 }
 
 
-def _range_words(name: str, low: float | None, high: float | None) -> list[str]:
-    if low is not None and high is not None:
-        return [f"{name} {low:g}" if low == high else f"{name} {low:g} to {high:g}"]
-    if low is not None:
-        return [f"{name} from {low:g}"]
-    return [] if high is None else [f"{name} up to {high:g}"]
-
-
-def _between(where: RowFilter) -> list[str]:
-    if where.no_time:
-        return ["without a time"]
-    if where.day_from is not None and where.day_to is not None:
-        if where.day_from == where.day_to:
-            return [day_words(where.day_from)]
-        return [f"{day_words(where.day_from)} to {day_words(where.day_to)}"]
-    if where.day_from is not None:
-        return [f"from {day_words(where.day_from)}"]
-    return [] if where.day_to is None else [f"up to {day_words(where.day_to)}"]
+def _range_words(low: str | None, high: str | None) -> list[str]:
+    if low is None or high is None:
+        return [] if low == high else [f"up to {high}" if low is None else f"from {low}"]
+    return [low if low == high else f"{low} to {high}"]

@@ -6,19 +6,20 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, func, insert, literal, select
 
-from judgeboard.domain import ImportedGrade, Label, ResponseKind
+from judgeboard.domain import ImportedGrade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.reviewers import lock_names, reviewers_of, store_reviewer
 from judgeboard.store.reviews import fields_json, has_grade, insert_modes, insert_scores, is_current, is_test
-from judgeboard.store.statements import batches, read_columns
+from judgeboard.store.statements import read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     JUDGMENT,
@@ -204,56 +205,39 @@ def examples_from_reviews(
     ``dimensions`` of a rubric, by default on groundedness and quality. Raises BadInput if there are fewer usable
     answers.
     """
-    reviews = _on_dimensions(connection, dimensions) if dimensions is not None else _on_rag_scales(connection)
-    usable = _readable(connection, _agreed(reviews))
+    usable = _readable(connection, _agreed(_graded(connection, dimensions)))
     if len(usable) < count:
         raise BadInput(f"--examples-from-reviews {count}: only {len(usable)} answers have grades that people agree on")
     return tuple(_example(connection, review) for review in _in_turn(usable, count))
 
 
-def _on_rag_scales(connection: Connection) -> list[_Graded]:
-    query = select(
+def _graded(connection: Connection, dimensions: Collection[str] | None) -> list[_Graded]:
+    columns = (
+        REVIEW.c.id,
         REVIEW.c.response_id,
-        case((REVIEW.c.stage == "adjudication", 1), else_=0),
+        REVIEW.c.stage,
+        REVIEW.c.note,
         REVIEW.c.groundedness,
         REVIEW.c.quality,
-        REVIEW.c.note,
-    ).where(is_current(), REVIEW.c.quality.is_not(None), ~is_test())
-    reviews = []
-    for response_id, adjudicated, groundedness, quality, note in connection.execute(query.order_by(REVIEW.c.id)):
-        scores = {"quality": quality} | ({} if groundedness is None else {"groundedness": groundedness})
-        reviews.append(_Graded(response_id, bool(adjudicated), dict(sorted(scores.items())), note))
-    return reviews
-
-
-def _on_dimensions(connection: Connection, dimensions: Collection[str]) -> list[_Graded]:
-    query = (
-        select(
-            REVIEW.c.id,
-            REVIEW.c.response_id,
-            case((REVIEW.c.stage == "adjudication", 1), else_=0),
-            REVIEW.c.note,
-            REVIEW_SCORE.c.dimension,
-            REVIEW_SCORE.c.value,
-        )
-        .join(REVIEW_SCORE, REVIEW_SCORE.c.review_id == REVIEW.c.id)
-        .where(
-            is_current(),
-            ~is_test(),
-            REVIEW_SCORE.c.value.is_not(None),
-            REVIEW_SCORE.c.dimension.in_(sorted(dimensions)),
-        )
     )
+    query = select(*columns).where(is_current(), ~is_test()).order_by(REVIEW.c.id)
     scores: dict[int, dict[str, float]] = defaultdict(dict)
-    about: dict[int, tuple[int, bool, str | None]] = {}
-    rows = connection.execute(query.order_by(REVIEW_SCORE.c.id))
-    for review_id, response_id, adjudicated, note, dimension, value in rows:
-        about[review_id] = (response_id, bool(adjudicated), note)
-        scores[review_id][dimension] = int(value) if value == int(value) else value
-    return [
-        _Graded(response_id, adjudicated, dict(sorted(scores[review_id].items())), note)
-        for review_id, (response_id, adjudicated, note) in sorted(about.items())
-    ]
+    if dimensions is None:
+        query = query.where(REVIEW.c.quality.is_not(None))
+    else:
+        of_review = REVIEW_SCORE.c.value.is_not(None), REVIEW_SCORE.c.dimension.in_(sorted(dimensions))
+        scored = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value).where(*of_review)
+        for review_id, dimension, value in connection.execute(scored):
+            scores[review_id][dimension] = int(value) if value == int(value) else value
+    reviews = []
+    for row in connection.execute(query):
+        if dimensions is None:
+            given = {"groundedness": row.groundedness, "quality": row.quality}
+            scores[row.id] = {name: score for name, score in given.items() if score is not None}
+        if row.id in scores:
+            adjudicated = row.stage == Stage.ADJUDICATION
+            reviews.append(_Graded(row.response_id, adjudicated, dict(sorted(scores[row.id].items())), row.note))
+    return reviews
 
 
 def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
@@ -273,23 +257,18 @@ def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
 
 def _readable(connection: Connection, agreed: Sequence[_Graded]) -> list[_Graded]:
     """Those whose answers are logged and not forgotten."""
-    kept: set[int] = set()
-    for batch in batches([review.response_id for review in agreed]):
-        query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.answer.is_not(None)).where(RESPONSE.c.id.in_(batch))
-        kept |= {id_ for id_, kind, has_text in connection.execute(query) if has_text and kind == ResponseKind.LOG}
-    return [review for review in agreed if review.response_id in kept]
+    query = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.answer.is_not(None))
+    rows = rows_with(connection, query, RESPONSE.c.id, [review.response_id for review in agreed])
+    readable = {row.id for row in rows if row.kind == ResponseKind.LOG}
+    return [review for review in agreed if review.response_id in readable]
 
 
 def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
     levels: dict[float, list[_Graded]] = defaultdict(list)
     for review in sorted(usable, key=lambda review: (not review.adjudicated, review.response_id)):
         levels[review.level].append(review)
-    chosen: list[_Graded] = []
-    while len(chosen) < count:
-        for level in sorted(levels):
-            if levels[level] and len(chosen) < count:
-                chosen.append(levels[level].pop(0))
-    return chosen
+    turns = zip_longest(*(levels[level] for level in sorted(levels)))
+    return [review for turn in turns for review in turn if review is not None][:count]
 
 
 def _example(connection: Connection, review: _Graded) -> Example:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, and_, case, cast, func, select, true
+from sqlalchemy import ColumnElement, Connection, Float, and_, case, cast, exists, func, or_, select, true
 
 from judgeboard.domain import Label, Response, ResponseKind, Status
 from judgeboard.judges.rubric_file import EXPECTED as EXPECTED_PREFIX
@@ -40,6 +40,7 @@ from judgeboard.store.tables import (
     SAMPLE,
     SETTING,
     STEP_TABLES,
+    VERSION,
 )
 
 _GROWING_TABLES = (JUDGMENT, COMPARISON, SAMPLE, JUDGMENT_REVIEW, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)
@@ -64,15 +65,8 @@ _MICRO = 1_000_000
 
 def versions_in_use(connection: Connection) -> list[StoredVersion]:
     """Return the judge versions with a judgment or a comparison, by name and number."""
-    used = []
-    for version in list_versions(connection):
-        anything = (
-            select(steps.c.id).where(steps.c.judge_version_id == version.id).limit(1)
-            for steps in (JUDGMENT, COMPARISON)
-        )
-        if any(connection.execute(query).first() is not None for query in anything):
-            used.append(version)
-    return used
+    used = (exists().where(steps.c.judge_version_id == VERSION.c.id) for steps in (JUDGMENT, COMPARISON))
+    return list_versions(connection, select(VERSION.c.id).where(or_(*used)))
 
 
 def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
@@ -213,25 +207,17 @@ def answers_to_change(connection: Connection, where: RowFilter) -> tuple[IntArra
     return np.asarray(ids), np.asarray(groups)
 
 
-@dataclass(frozen=True, slots=True)
-class Original:
-    """A logged answer with its id."""
-
-    response_id: int
-    response: Response
-
-
-def read_originals(connection: Connection, ids: Sequence[int]) -> list[Original]:
-    """Return these answers in the order of ``ids`` without forgotten ones; at most 1,000."""
+def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int, Response]]:
+    """Return these answers with their ids in the order of ``ids``, without forgotten ones; at most 1,000."""
     names = ("id", "source", "external_id", "query", "answer", "passages", "query_type", "generator_model")
     columns = (*names, "reference", "asked_at")
     query = select(*(RESPONSE.c[name] for name in columns)).where(RESPONSE.c.id.in_(ids))
     originals = {
-        row.id: Original(row.id, record_of(Response, row))
+        row.id: record_of(Response, row)
         for row in connection.execute(query)
         if row.query is not None and row.answer is not None
     }
-    return [originals[id_] for id_ in ids if id_ in originals]
+    return [(id_, originals[id_]) for id_ in ids if id_ in originals]
 
 
 EXPECTED = f"{EXPECTED_PREFIX}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension

@@ -50,19 +50,12 @@ def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[s
     return named(connection, PAIR, external_ids)
 
 
-class LastRows(NamedTuple):
-    """The highest id of each table; equal ids mean equal contents."""
-
-    pair: int
-    comparison: int
-    review: int
-    sample: int
-    event: int
+LastRows = tuple[int, ...]
 
 
 def last_rows(connection: Connection) -> LastRows:
-    """Return the highest id of each table, from the end of its primary key."""
-    return LastRows._make(last_ids(connection, PAIR, COMPARISON, REVIEW, SAMPLE, EVENT))
+    """Return the highest id of each table that figures of pairs read; equal ids mean equal contents."""
+    return last_ids(connection, PAIR, COMPARISON, REVIEW, SAMPLE, EVENT)
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}

@@ -4,14 +4,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, FromClause, Select, func, literal, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, String, Table, func, literal, select
 
 from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import next_by_id
 from judgeboard.store.statements import columns_of, record_of
-from judgeboard.store.tables import COMPARISON, GENERATION, JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, SAMPLE, VERSION
+from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, STEP_TABLES, VERSION
 
 
 class LatestAsk(NamedTuple):
@@ -138,14 +138,14 @@ def run_problems(connection: Connection, run_id: int, *, limit: int = 50) -> lis
     """Return the problems of a run, the most frequent first."""
     problems = [
         record_of(RunProblem, row)
-        for steps, example in _STEPS
-        for row in connection.execute(_grouped(steps, run_id, example).limit(limit))
+        for steps in (JUDGMENT, *STEP_TABLES)
+        for row in connection.execute(_grouped(steps, run_id).limit(limit))
     ]
     return sorted(problems, key=lambda problem: -problem.steps)[:limit]
 
 
-def _grouped(steps: FromClause, run_id: int, example: Select[Any]) -> Select[Any]:
-    """The problems of one table of steps; ``example`` selects id, response, pair and name of each step."""
+def _grouped(steps: Table, run_id: int) -> Select[Any]:
+    """The problems of one table of steps, each with its first step as the example."""
     reason = func.substr(steps.c.error, 1, _REASON_LENGTH)
     grouped = (
         select(
@@ -155,43 +155,16 @@ def _grouped(steps: FromClause, run_id: int, example: Select[Any]) -> Select[Any
         .group_by(steps.c.status, reason)
         .subquery()
     )
-    named = example.subquery()
+    query = select(grouped).join_from(grouped, steps, steps.c.id == grouped.c.first_id)
+    columns = steps.c
+    if steps is JUDGMENT_REVIEW:
+        query, columns = query.join(JUDGMENT, JUDGMENT.c.id == steps.c.judgment_id), JUDGMENT.c
+    response_id, pair_id = (columns.get(name, literal(None, BigInteger)) for name in ("response_id", "pair_id"))
+    subject = columns.get("subject", literal(None, String))
+    example = func.coalesce(subject, RESPONSE.c.external_id, PAIR.c.external_id)
     return (
-        select(grouped, named.c.response_id, named.c.pair_id, named.c.example)
-        .join_from(grouped, named, named.c.id == grouped.c.first_id)
+        query.outerjoin(RESPONSE, RESPONSE.c.id == response_id)
+        .outerjoin(PAIR, PAIR.c.id == pair_id)
+        .add_columns(response_id.label("response_id"), pair_id.label("pair_id"), example.label("example"))
         .order_by(grouped.c.steps.desc(), grouped.c.first_id)
     )
-
-
-_NULL = literal(None, BigInteger)
-
-
-def _about(steps: FromClause, response_id: ColumnElement[Any], example: ColumnElement[Any]) -> Select[Any]:
-    return select(
-        steps.c.id, response_id.label("response_id"), _NULL.label("pair_id"), example.label("example")
-    ).select_from(steps)
-
-
-def _about_pairs(steps: FromClause) -> Select[Any]:
-    return select(
-        steps.c.id, _NULL.label("response_id"), steps.c.pair_id, PAIR.c.external_id.label("example")
-    ).join_from(steps, PAIR, PAIR.c.id == steps.c.pair_id)
-
-
-_STEPS: tuple[tuple[FromClause, Select[Any]], ...] = (
-    (
-        JUDGMENT,
-        _about(JUDGMENT, JUDGMENT.c.response_id, RESPONSE.c.external_id).join(
-            RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id
-        ),
-    ),
-    (COMPARISON, _about_pairs(COMPARISON)),
-    (SAMPLE, _about_pairs(SAMPLE)),
-    (GENERATION, _about(GENERATION, GENERATION.c.response_id, GENERATION.c.subject)),
-    (
-        JUDGMENT_REVIEW,
-        _about(JUDGMENT_REVIEW, JUDGMENT.c.response_id, RESPONSE.c.external_id)
-        .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_REVIEW.c.judgment_id)
-        .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id),
-    ),
-)

@@ -161,15 +161,11 @@ def _stored_values(connection: Connection) -> dict[str, Any]:
 
 def _thresholds(stored: Mapping[str, Any]) -> Thresholds:
     environment = load_settings()
-    values: dict[str, Any] = {key: stored[key] for key in THRESHOLDS if key in stored}
-    for key in THRESHOLDS:
-        value = getattr(environment, key)
-        if value is not None:
-            values[key] = value
+    in_environment = {key: value for key in THRESHOLDS if (value := getattr(environment, key)) is not None}
     if environment.implied_labels:
         _check_rules(variable_of("implied_labels"), environment.implied_labels)
     try:
-        return Thresholds(**values)
+        return Thresholds(**{key: stored[key] for key in THRESHOLDS if key in stored} | in_environment)
     except ValueError as error:
         key = str(error).split(maxsplit=1)[0]
         raise BadInput(f"{variable_of(key)}: {error}") from error

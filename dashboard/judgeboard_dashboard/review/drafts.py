@@ -302,6 +302,7 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
 def _stop_editing(session: ReviewSession) -> None:
     if session.editing is not None:
         session.drafts.pop(session.editing[1], None)
+        session.kept.pop(session.editing[1], None)
         session.editing = None
 
 
@@ -375,9 +376,10 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
         return
     writer = draft_writer()
     if subject not in session.drafts:
-        content = writer.read(store, reviewer.id, subject)
+        # A draft that this session kept and has no more became a review.
+        content = {} if subject in session.kept else writer.read(store, reviewer.id, subject)
         session.put_draft(subject, Draft.from_content(content))
-        session.kept[subject] = content
+        session.kept.setdefault(subject, content)
     content = session.drafts[subject].content()
     if content != session.kept.get(subject, {}):
         writer.put(store, reviewer.id, subject, content)
