@@ -364,6 +364,8 @@ EXAMPLES: Mapping[str, str] = {
     "queue merge": "queue merge {folder}/bundle.jsonl",
     "queue close": "queue close two",
     "queue confirm": "queue confirm --where rule=low_quality --yes --bulk example",
+    "queue tag": "queue tag --where rule=low_quality --mode Outdated --yes",
+    "queue add": "queue add --person Mara --where rule=low_quality --yes",
     "queue undo": "queue undo example",
     "queue dismiss": "queue dismiss --where rule=low_quality --yes",
     "adjudicate": "adjudicate",

@@ -29,6 +29,13 @@ def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> Non
     expect(page.locator(".jb-head")).to_contain_text("low groundedness")
     page.go_back()
     expect(page.locator(".jb-say")).to_contain_text("“evil”")
+    page.get_by_role("button", name="Open an issue").click()
+    page.get_by_label("Title").fill("Evil answers")
+    page.get_by_role("button", name="Open issue").click()
+    expect(page.locator(".jb-say").first).to_have_text("1: Evil answers")
+    expect(page.get_by_text("flag confirmed or flag open, “evil”")).to_be_visible()
+    page.wait_for_url(re.compile(r"/issues\?issue=1$"))
+    page.goto("/queue?rule=low_groundedness&query_type=odd")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".jb-say")).to_contain_text("open flags · worst first")
     assert "rule=" not in page.url

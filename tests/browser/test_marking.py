@@ -6,12 +6,20 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgeboard.domain import Response
+from judgeboard.formats.label_schema import schema_in
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
+from judgeboard.reviews.label_schemas import add_schema
+from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import REVIEW
 from page_fit import looks, misfits
+from page_rows import ANSWER, PASSAGES
 from page_state import DECIDE, GUARD, PAUSE, idle, settled
+from stored_rows import rows_of
 
 pytestmark = pytest.mark.browser
 
@@ -119,3 +127,55 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(reviewer, site) -> No
     expect(page.locator(".jb-sentence").first).to_be_visible()
     assert misfits(page) == {}
     assert [one[".st-key-bar"] for one in places().values()] == [one[".st-key-bar"] for one in before.values()]
+
+
+SPANS = """
+name: spans
+fields:
+  - {name: errors, type: spans, options: [fact, source]}
+"""
+EDGES = """(box, text) => {
+  const node = document.createTreeWalker(box, NodeFilter.SHOW_TEXT).nextNode(), range = document.createRange();
+  const start = node.data.indexOf(text);
+  range.setStart(node, start);
+  range.setEnd(node, start + text.length);
+  const { left, right, top, bottom } = range.getBoundingClientRect();
+  return [left + 1, right - 1, (top + bottom) / 2];
+}"""
+
+
+def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(reviewer, site) -> None:
+    with site.store.writing() as connection:
+        store_responses(connection, [Response("log", "spans", "Which rock?", ANSWER, PASSAGES, "spans")])
+    lead = ensure_reviewer(site.store, "page", "Spanner")
+    add_schema(site.store, schema_in(SPANS), by=lead)
+    rules = QueueRules("spans", RowFilter(query_types=("spans",)), order="random", flagged_only=False, max_items=1)
+    create_queue(site.store, rules, by=lead, schema="spans")
+    page = reviewer("Spanner")
+    opened(page, "/item?queue=spans")
+    answer, marked = page.locator(".jb-answer"), page.locator(".st-key-rubric_group_fields .jb-line")
+    for count, (text, digit) in enumerate((("Granite cools", "1"), ("cools slowly", "2")), start=1):
+        left, right, height = answer.evaluate(EDGES, text)
+        page.mouse.move(left, height)
+        page.mouse.down()
+        page.mouse.move(right, height, steps=4)
+        page.mouse.up()
+        page.wait_for_timeout(GUARD)
+        press(page, digit)
+        expect(marked).to_have_count(count)
+    expect(marked.nth(1)).to_have_text("source: “cools slowly”")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_timeout(GUARD)
+    press(page, "1")
+    expect(marked).to_have_count(3)
+    assert page.evaluate("[...CSS.highlights.get('jb-span-0')].map(String)") == ["Granite cools", "below the"]
+    page.wait_for_timeout(GUARD)
+    page.keyboard.press("n")
+    expect(page.get_by_text("Nothing is left for you")).to_be_visible()
+    (review,) = [each for each in rows_of(site.store, REVIEW) if each["label_schema_id"]]
+    assert [(each["type"], ANSWER[each["start"] : each["end"]]) for each in review["spans"]] == [
+        ("fact", "Granite cools"),
+        ("source", "cools slowly"),
+        ("fact", "below the"),
+    ]

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import markup
 from judgeboard.store.engine import Store
+from judgeboard.store.tables import QUEUE_ITEM
 from judgeboard_dashboard.widgets import bulk
 from queue_case import queue_case
 
@@ -36,6 +37,16 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     press(page, "bulk_undo")
     assert set(case.flag_states()) == {"open"}
     assert "Undone: 55 answers." in markup(page)
+    if page_name == "responses":
+        return
+    next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
+    page.selectbox(key="queue_bulk_goal").select("Mara (person)").run()
+    press(press(page, "queue_bulk_add"), "queue_bulk_add")
+    assert "Added 55 answers to For Mara." in markup(page)
+    press(page, "bulk_undo")
+    assert {row["state"] for row in case.rows(QUEUE_ITEM)} == {"left"}
+    press(page, "queue_bulk_rejudge")
+    assert dict(page.query_params) == {"rows": "open"}, "all answers of the filter"
 
 
 def test_selected_rows_are_the_ones_decided(open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """The page of conflicts."""
 
-from app_pages import press, texts
+from app_pages import press, shown, texts
+from judgeboard.store.tables import DRAFT
 from judgeboard_dashboard.review import conflicts
+from judgeboard_dashboard.review.drafts import draft_writer
 from queue_case import CONFIRM, DISMISS, queue_case
 
 
@@ -48,3 +50,28 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
     assert case.item_states() == ["adjudicated", "conflict"]
     [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
     assert note.value == "why"
+
+
+def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, sqlite_store, monkeypatch) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara, CONFIRM, corrected_answer="It is 50 m long.")
+    case.review(case.jon, DISMISS)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    address = {"reviewer": "Lead", "conflict": str(case.items()[0]["id"])}
+    page = press(open_page("conflicts", **address), "correct_")
+    assert "Corrected answer: It is 50 m long." in shown(page)
+    [field] = [each for each in page.text_area if each.key and each.key.startswith("corrected_")]
+    field.set_value("It is 60 m long.")
+    [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
+    note.set_value("Measured.").run()
+    again = open_page("conflicts", **address)
+    [note] = [field for field in again.text_input if field.key and field.key.startswith("note_")]
+    assert note.value == "Measured."
+    press(again, "confirm_")
+    review = case.reviews()[-1]
+    assert (review["stage"], review["note"]) == ("adjudication", "Measured.")
+    assert review["corrected_answer"] == "It is 60 m long."
+    draft_writer().flush()
+    assert case.rows(DRAFT) == []

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from judgeboard.cli import options
-from judgeboard.cli.queue_bulk import confirm, dismiss, undo
+from judgeboard.cli.queue_bulk import add, confirm, dismiss, tag, undo
 from judgeboard.cli.queue_reviewing import decide, next_, release, reveal, skip
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput
@@ -417,6 +417,8 @@ for command in (
     merge,
     confirm,
     dismiss,
+    tag,
+    add,
     undo,
 ):
     queue_command.add_command(command)

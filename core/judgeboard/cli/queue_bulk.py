@@ -1,6 +1,9 @@
-"""``judgeboard queue confirm|dismiss|undo``: one decision on all flagged answers of a filter, and its undo."""
+"""``judgeboard queue confirm|dismiss|tag|add|undo``: one action on all answers of a filter, and its undo."""
 
 import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,43 +12,98 @@ from judgeboard.domain import Decision
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 
+if TYPE_CHECKING:
+    from judgeboard.reviews.bulk import BulkAdded, BulkDecided
+
+_mode = click.option("--mode", "modes", multiple=True, metavar="NAME", help="Failure mode to tag the answers with.")
 _many_options = options.decorator(
     options.where,
-    click.option("--mode", "modes", multiple=True, metavar="NAME", help="Failure mode to tag the answers with."),
-    click.option("--yes", is_flag=True, help="Decide without asking."),
+    click.option("--yes", is_flag=True, help="Act without asking."),
     click.option("--bulk", metavar="ID", help="Id of an interrupted action, to complete it."),
     options.json_and_database,
 )
 
 
 @click.command("confirm", epilog=options.example("judgeboard queue confirm --where rule=low_groundedness --yes"))
+@_mode
 @_many_options
-def confirm(where: RowFilter, modes: tuple[str, ...], yes: bool, bulk: str | None) -> None:
+def confirm(modes: tuple[str, ...], **chosen: Any) -> None:
     """Confirm all open flags of the answers that match --where, at most 10,000 answers."""
-    _decide(where, Decision.CONFIRM, modes, bulk, yes=yes)
+    _decide(Decision.CONFIRM, modes, **chosen)
 
 
 @click.command("dismiss", epilog=options.example("judgeboard queue dismiss --where query_type=smalltalk --yes"))
+@_mode
 @_many_options
-def dismiss(where: RowFilter, modes: tuple[str, ...], yes: bool, bulk: str | None) -> None:
+def dismiss(modes: tuple[str, ...], **chosen: Any) -> None:
     """Dismiss all open flags of the answers that match --where, at most 10,000 answers."""
-    _decide(where, Decision.DISMISS, modes, bulk, yes=yes)
+    _decide(Decision.DISMISS, modes, **chosen)
+
+
+@click.command("tag", epilog=options.example("judgeboard queue tag --where rule=low_quality --mode 'off topic' --yes"))
+@_mode
+@_many_options
+def tag(modes: tuple[str, ...], **chosen: Any) -> None:
+    """Tag the answers that match --where with failure modes, and decide nothing; at most 10,000 answers."""
+    _decide(None, modes, **chosen)
+
+
+@click.command(
+    "add",
+    epilog=options.example(
+        "judgeboard queue add legal --where query_type=legal --yes",
+        "judgeboard queue add --person Mara --where rule=low_quality --yes",
+    ),
+)
+@click.argument("name", required=False)
+@click.option("--person", metavar="NAME", help="Person to assign the answers to, in place of a queue.")
+@_many_options
+def add(name: str | None, person: str | None, **chosen: Any) -> None:
+    """Add the flagged answers that match --where to the queue NAME, or to the queue of one person.
+
+    They join whatever the filter of the queue. At most 10,000 answers.
+    """
+    from judgeboard.people.roster import people_named
+    from judgeboard.reviews.bulk import add_many
+
+    if (name is None) == (person is None):
+        raise BadInput("name a queue, or a person with --person")
+    people = [] if person is None else people_named(options.open_store(), [person], new=False)
+    act = partial(add_many, queue=name, person=people[0] if people else None)
+    _act("add", act, lambda added: added.sentences, "added", **chosen)
 
 
 @click.command("undo", epilog=options.example("judgeboard queue undo 3fB0x2aQk1Zs"))
 @click.argument("bulk", metavar="ID")
 @options.json_and_database
 def undo(bulk: str) -> None:
-    """Undo an action of `queue confirm` or `queue dismiss`: its reviews are withdrawn and its flags are open again."""
+    """Undo `queue confirm`, `dismiss`, `tag` or `add`: reviews are withdrawn, added answers leave their queue."""
     from judgeboard.reviews.bulk import undo_many
 
     store = options.open_store()
     undone = undo_many(store, bulk, reviewer=options.reviewer(store))
-    options.show({"bulk": bulk, "undone": undone}, [f"{undone:,} reviews withdrawn"])
+    options.show({"bulk": bulk, "undone": undone}, [f"undone on {undone:,} answers"])
 
 
-def _decide(where: RowFilter, decision: Decision, modes: tuple[str, ...], bulk: str | None, *, yes: bool) -> None:
-    from judgeboard.reviews.bulk import MOST_ANSWERS, decide_many
+def _decide(decision: Decision | None, modes: tuple[str, ...], **chosen: Any) -> None:
+    from judgeboard.reviews.bulk import decide_many
+
+    act = partial(decide_many, decision=decision, modes=modes)
+    verb = "tag" if decision is None else decision.value
+    _act(verb, act, lambda decided: decided.sentences(decision), "decided", **chosen)
+
+
+def _act(
+    verb: str,
+    act: "Callable[..., BulkDecided | BulkAdded]",
+    sentences: Callable[[Any], str],
+    result: str,
+    *,
+    where: RowFilter,
+    yes: bool,
+    bulk: str | None,
+) -> None:
+    from judgeboard.reviews.bulk import MOST_ANSWERS
     from judgeboard.store.open_flags import listed_answers
 
     store = options.open_store()
@@ -53,21 +111,16 @@ def _decide(where: RowFilter, decision: Decision, modes: tuple[str, ...], bulk: 
     with options.seen(store).reading() as connection:
         ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
     answers = f"{len(ids):,} answer{'' if len(ids) == 1 else 's'}"
-    if not yes and (options.as_json() or not click.confirm(f"{decision.value.capitalize()} {answers}?", err=True)):
-        raise BadInput("nothing is decided; use --yes to decide without asking")
+    if not yes and (options.as_json() or not click.confirm(f"{verb.capitalize()} {answers}?", err=True)):
+        raise BadInput("nothing is done; use --yes to act without asking")
     bulk_id = bulk or secrets.token_hex(6)
     click.echo(f"action {bulk_id}", err=True)  # known before it can be interrupted
-    with options.progress(f"{decision.value.capitalize()} answers") as shown:
-        decided = decide_many(
+    with options.progress(f"{verb.capitalize()} answers") as shown:
+        done = act(
             store,
             ids,
             reviewer=who,
-            decision=decision,
             bulk_id=bulk_id,
-            modes=modes,
-            progress=lambda done: shown(completed=done, total=len(ids)),
+            progress=lambda number: shown(completed=number, total=len(ids)),
         )
-    lines = [decided.sentences(decision)]
-    if decided.decided:
-        lines.append(f"To undo: judgeboard queue undo {bulk_id}")
-    options.show({"bulk": bulk_id, "decided": decided}, lines)
+    options.show({"bulk": bulk_id, result: done}, [sentences(done), f"To undo: judgeboard queue undo {bulk_id}"])

@@ -1,10 +1,10 @@
-"""One decision on many answers, and its undo: in parts, each one transaction with a fixed number of statements.
+"""Actions on many answers, and their undo: in parts, each one transaction with a fixed number of statements.
 
 Interrupted, the action is stored up to a whole part. The same action with the same id then completes it: an answer that
 it has decided already is not decided again.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 
@@ -24,12 +24,16 @@ from judgeboard.reviews.decisions import (
     withdrawal,
 )
 from judgeboard.reviews.outcome import update_states
+from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, check_open, create_queue
 from judgeboard.store.drafts import delete_drafts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import hidden_answers
 from judgeboard.store.leases import PEOPLE
-from judgeboard.store.queue_items import reviewed_in_queues
+from judgeboard.store.queue_filling import add_answers
+from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_in_queues
+from judgeboard.store.queues import PAIRS, find_queue, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     LockedFlag,
@@ -68,15 +72,15 @@ class BulkDecided:
     def __add__(self, other: "BulkDecided") -> "BulkDecided":
         return BulkDecided(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
-    def sentences(self, decision: Decision) -> str:
-        """Return what the action did."""
+    def sentences(self, decision: Decision | None) -> str:
+        """Return what the action did; without a decision it tagged answers."""
         counted = (
             (self.held, "of them stay open: a queue needs more reviews"),
             (self.blind, "refused: you review them blind in a queue"),
             (self.in_queue, "refused: your review in a queue counts"),
             (self.closed, "left: they have no open flag any more"),
         )
-        done = f"{VERBS[decision].capitalize()} {self.decided:,} answer{'' if self.decided == 1 else 's'}."
+        done = f"{(VERBS[decision] if decision else 'tagged').capitalize()} {_answers(self.decided)}."
         return " ".join((done, *(f"{number:,} {words}." for number, words in counted if number)))
 
 
@@ -85,7 +89,7 @@ def decide_many(
     response_ids: Collection[int],
     *,
     reviewer: Reviewer,
-    decision: Decision,
+    decision: Decision | None,
     bulk_id: str,
     modes: Collection[str] = (),
     progress: Progress | None = None,
@@ -93,38 +97,96 @@ def decide_many(
 ) -> BulkDecided:
     """Confirm or dismiss all open flags of many answers, as `decide` does for one; the answers it refuses are counted.
 
-    Each answer is tagged with the failure ``modes``. A label that the decision implies is stored where the reviewer has
-    not graded the answer.
+    Each answer is tagged with the failure ``modes``; without a decision that is all, flagged or not. A label that the
+    decision implies is stored where the reviewer has not graded the answer.
 
     Raises:
-        BadInput: There are more than 10,000 answers, the decision is not confirm or dismiss, or ``bulk_id`` belongs to
-            another action.
+        BadInput: There are more than 10,000 answers, the decision is neither confirm nor dismiss, there is neither a
+            decision nor a mode, or ``bulk_id`` belongs to another action.
     """
-    if decision not in VERBS:
-        raise BadInput("many answers can be confirmed or dismissed, nothing else")
-    if len(response_ids) > MOST_ANSWERS:
-        raise BadInput(f"at most {MOST_ANSWERS:,} answers are decided at once, not {len(response_ids):,}")
+    if decision not in VERBS and (decision is not None or not modes):
+        raise BadInput("many answers can be confirmed, dismissed, or tagged with failure modes")
     request, grade = checked_request(reviewer, f"bulk:{bulk_id}", None, now), Grade(modes=tuple(modes))
-    done, seen = BulkDecided(), 0
-    for some in batches(sorted(set(response_ids)), PART):
+    done = BulkDecided()
+    for some in _parts(response_ids, progress):
         with allowed(store, reviewer, Action.REVIEW) as connection:
             done += _decide(connection, some, reviewer, decision, grade, bulk_id, request)
-        seen += len(some)
-        if progress is not None:
-            progress(seen)
     return done
+
+
+@dataclass(frozen=True, slots=True)
+class BulkAdded:
+    """How many answers were added to a queue, and how many were left: they are in it already, or are forgotten."""
+
+    queue: str
+    added: int
+    left: int
+
+    @property
+    def sentences(self) -> str:
+        """What the action did."""
+        left = f" {self.left:,} left: they are in it already." if self.left else ""
+        return f"Added {_answers(self.added)} to {self.queue}.{left}"
+
+
+def add_many(
+    store: Store,
+    response_ids: Collection[int],
+    *,
+    reviewer: Reviewer,
+    bulk_id: str,
+    queue: str | None = None,
+    person: Reviewer | None = None,
+    progress: Progress | None = None,
+    now: datetime | None = None,
+) -> BulkAdded:
+    """Add many answers to an open queue, whatever its filter, or assign them to a ``person``.
+
+    A person's answers are in a queue of their own, "For NAME", which is created the first time. Raises BadInput if
+    there are more than 10,000 answers, or the queue is closed, of pairs, or for training.
+    """
+    at, added = now or datetime.now(UTC), 0
+    name = queue or ""
+    if person is not None:
+        name = f"For {person.name}"[:LONGEST_NAME]
+        with store.reading() as connection:
+            known = find_queue(connection, name)
+        if known is None:
+            rules = QueueRules(name, RowFilter(response_ids=()))
+            create_queue(store, rules, by=reviewer, assigned=(person,), now=now)
+    for some in _parts(response_ids, progress):
+        with allowed(store, reviewer, Action.ASSIGN) as connection:
+            chosen = queue_named(connection, name)
+            check_open(chosen)
+            if chosen.subject == PAIRS or chosen.training:
+                raise BadInput(f"the queue {name!r} takes no answers: it is for pairs or for training")
+            lock_responses(connection, some)
+            number = add_answers(connection, chosen, some, bulk_id, at)
+            details = {"bulk": bulk_id, "queue": name, "answers": number}
+            record_event(connection, "bulk_add", reviewer.name, details=details, now=at)
+        added += number
+    return BulkAdded(name, added, len(set(response_ids)) - added)
 
 
 def undo_many(
     store: Store, bulk_id: str, *, reviewer: Reviewer, progress: Progress | None = None, now: datetime | None = None
 ) -> int:
-    """Withdraw the current reviews of a bulk action; their flags are open again. Return how many were withdrawn.
+    """Undo a bulk action; return on how many answers.
 
-    Raises NotFound if there is no such action, DecisionRefused if it is somebody else's.
+    Its current reviews are withdrawn, and their flags are open again. Answers that it added leave their queue, unless
+    somebody leases or has reviewed them there. Raises NotFound if there is no such action, DecisionRefused if it is
+    somebody else's.
     """
     at, undone = now or datetime.now(UTC), 0
     with store.reading() as connection:
-        stored = reviews_of_bulk(connection, bulk_id)
+        stored, items = reviews_of_bulk(connection, bulk_id), items_of_bulk(connection, bulk_id)
+    for part in batches(items, PART):
+        with allowed(store, reviewer, Action.ASSIGN) as connection:
+            undone += remove_items(connection, part, at)
+            details = {"bulk": bulk_id, "answers": undone}
+            record_event(connection, "bulk_undo", reviewer.name, details=details, now=at)
+    if items:
+        return undone
     if not stored:
         raise NotFound(f"no bulk action {bulk_id!r}")
     if stored[0].reviewer_id != reviewer.id:
@@ -145,11 +207,27 @@ def undo_many(
     return undone
 
 
+def _answers(number: int) -> str:
+    return f"{number:,} answer{'' if number == 1 else 's'}"
+
+
+def _parts(response_ids: Collection[int], progress: Progress | None) -> Iterator[Sequence[int]]:
+    """Yield the answers of each part, and report those that are done with; raise BadInput if there are too many."""
+    if len(response_ids) > MOST_ANSWERS:
+        raise BadInput(f"one action is about at most {MOST_ANSWERS:,} answers, not {len(response_ids):,}")
+    done = 0
+    for some in batches(sorted(set(response_ids)), PART):
+        yield some
+        done += len(some)
+        if progress is not None:
+            progress(done)
+
+
 def _decide(
     connection: Connection,
     response_ids: Sequence[int],
     reviewer: Reviewer,
-    decision: Decision,
+    decision: Decision | None,
     grade: Grade,
     bulk_id: str,
     request: Request,
@@ -158,17 +236,21 @@ def _decide(
     responses = lock_responses(connection, response_ids)
     repeated = _repeated(connection, bulk_id, responses, reviewer, decision)
     blind = hidden_answers(connection, reviewer.id, responses) - repeated
-    in_queue = reviewed_in_queues(connection, responses, reviewer.id).keys() - repeated - blind
+    in_queue: Collection[int] = ()
     flags: dict[int, list[LockedFlag]] = {}
-    for flag in lock_flags(connection, responses):
-        if flag.response.id not in repeated | blind | in_queue:
-            flags.setdefault(flag.response.id, []).append(flag)
+    if decision is None:
+        flags = {id_: [] for id_ in responses.keys() - repeated - blind}
+    else:
+        in_queue = reviewed_in_queues(connection, responses, reviewer.id).keys() - repeated - blind
+        for flag in lock_flags(connection, responses):
+            if flag.response.id not in repeated | blind | in_queue:
+                flags.setdefault(flag.response.id, []).append(flag)
     flag_ids = {id_: tuple(flag.id for flag in of_answer) for id_, of_answer in flags.items()}
     earlier: dict[int, list[StoredReview]] = {}
-    for own in own_decisions(connection, reviewer.id, flag_ids) if flag_ids else ():
+    for own in own_decisions(connection, reviewer.id, flag_ids) if flag_ids and decision is not None else ():
         earlier.setdefault(own.response_id or 0, []).append(own)
     others = reviewed_by_others(connection, flags, reviewer.id)
-    labelled = _implied(connection, flags, reviewer)
+    labelled = set() if decision is None else _implied(connection, flags, reviewer)
     reviews: list[NewReview] = []
     for some, given in (
         (flags.keys() - labelled, grade),
@@ -195,7 +277,7 @@ def _decide(
 
 
 def _repeated(
-    connection: Connection, bulk_id: str, response_ids: Collection[int], reviewer: Reviewer, decision: Decision
+    connection: Connection, bulk_id: str, response_ids: Collection[int], reviewer: Reviewer, decision: Decision | None
 ) -> set[int]:
     """Return the answers that the same action has decided already; refuse the id of another action."""
     stored = reviews_of_bulk(connection, bulk_id, response_ids)

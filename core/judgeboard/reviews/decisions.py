@@ -374,8 +374,8 @@ def withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ..
 
 
 def _replacing_grade(connection: Connection, review: NewReview) -> NewReview:
-    """Let a grade without a decision replace the one that the reviewer stored in this way before."""
+    """Let a grade without a decision replace the one that the reviewer stored in this way before; bulk tags stay."""
     own = current_reviews(
         connection, [review.response_id or 0], flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
     )
-    return replace(review, replaces=own[0].id if own else None)
+    return replace(review, replaces=next((each.id for each in own if each.bulk is None), None))

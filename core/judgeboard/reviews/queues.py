@@ -417,8 +417,9 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     blind = f"blind to {' and '.join(hidden)}" if hidden else "not blind"
     if queue.blind_judge and queue.reveal and queue.subject != PAIRS:  # after a pair the next one is shown
         blind += "; the judge is shown after the review"
+    which = f"{subject}: {describe(queue.filter)}" if queue.filter != RowFilter() else f"all {subject}"
     phrases = [
-        f"{subject}: {describe(queue.filter)}" if queue.filter != RowFilter() else f"all {subject}",
+        "answers that are added one by one" if queue.filter.response_ids == () else which,
         ORDER_LABELS[queue.sort],
         needed,
         blind,

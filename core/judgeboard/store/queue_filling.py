@@ -36,6 +36,7 @@ from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, PAI
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 PAIR_ORDERS = (QueueOrder.OLDEST, QueueOrder.RANDOM)
 READ_AT_ONCE = 10_000  # answers
+_OF_ANSWER = tuple(RESPONSE.c[name] for name in ("id", "source", "external_id", "asked_day"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,29 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
     joined = _join(connection, queue, answers, now)
     sampled, short = top_up(connection, queue, now)
     return CreatedQueue(queue, joined + sampled, sampled, short)
+
+
+def add_answers(connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime) -> int:
+    """Add at most 1,000 answers to a queue, whatever its filter; return how many are in it by this action.
+
+    They stay in it. Answers that are in it already and forgotten ones are left.
+    """
+    items = unfinished_items(connection, queue.id, response_ids)
+    waiting = {id_: item for id_, item in items.items() if item.state is not ItemState.LEFT}
+    wanted = RESPONSE.c.id.in_(set(response_ids) - waiting.keys()), RESPONSE.c.answer.is_not(None)
+    rows = connection.execute(select(*_OF_ANSWER).where(*wanted))
+    answers = {id_: Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows}
+    _add_flags(connection, answers)
+    position_of = positions(connection, queue, answers.values())
+    new = [replace(_new_item(queue, answer, position_of[id_]), bulk=bulk) for id_, answer in answers.items()]
+    insert_items(connection, queue.id, new, now)
+    return len(new) + sum(item.bulk == bulk for item in waiting.values())
+
+
+def _add_flags(connection: Connection, answers: dict[int, Matching]) -> None:
+    """Replace those of these answers that have open flags by their records with flags."""
+    flagged = _answers(connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(answers)))])
+    answers.update({answer.response_id: answer for answer in flagged})
 
 
 def _fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
@@ -300,7 +324,7 @@ def _leave(
     now: datetime,
 ) -> bool:
     """Let items leave that match no more; return whether any left."""
-    waiting = [item for item in items if item.state is not ItemState.LEFT]
+    waiting = [item for item in items if item.state is not ItemState.LEFT and item.bulk is None]
     stale: dict[int, set[int]] = {}
     for item in waiting:
         matching = known.get(item.response_id or 0)
@@ -330,11 +354,7 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now
 
 def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add the first answers of the queue's order, flagged or not; in random order they are a simple random sample."""
-    columns = (
-        RESPONSE.c.id.label("response_id"),
-        *(RESPONSE.c[name] for name in ("source", "external_id", "asked_day")),
-    )
-    query = select(*columns).where(*_answer_conditions(connection, queue.filter))
+    query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.filter))
     first: list[tuple[float, int, Matching]] = []
     for rows in connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions():
         answers = [Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows]
@@ -342,8 +362,7 @@ def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
         first += [(position_of[answer.response_id], answer.response_id, answer) for answer in answers]
         first = nsmallest(queue.max_items or 0, first)
     chosen = {response_id: answer for _, response_id, answer in first}
-    for flagged in _answers(connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(chosen)))]):
-        chosen[flagged.response_id] = flagged
+    _add_flags(connection, chosen)
     is_random = queue.sort is QueueOrder.RANDOM
     new = [_new_item(queue, chosen[id_], position, sampled=is_random) for position, id_, _ in first]
     insert_items(connection, queue.id, new, now)

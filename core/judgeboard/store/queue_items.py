@@ -58,6 +58,7 @@ class QueueItem:
     repeat_for: int | None
     test: bool
     state: ItemState
+    bulk: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class NewItem:
     sampled: bool = False
     repeat_for: int | None = None
     test: bool = False
+    bulk: str | None = None
 
 
 _COLUMNS = columns_of(QueueItem, QUEUE_ITEM)
@@ -79,7 +81,7 @@ _NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 
 
 def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem], now: datetime) -> list[int]:
-    """Store items with their flags and one lease per needed review; return their ids in order."""
+    """Store items of different subjects, with their flags and a lease per needed review; return their ids in order."""
     ids: list[int] = []
     for some in batches(items):
         rows = [
@@ -87,8 +89,10 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
             | {"queue_id": queue_id, "state": ItemState.OPEN, "joined_at": now}
             for item in some
         ]
-        returning = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id, sort_by_parameter_order=True)
-        stored = list(connection.execute(returning, rows).scalars())
+        # By subject: in the order of the parameters SQLite would return them from one statement per row.
+        returning = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id, QUEUE_ITEM.c.id)
+        id_of = {(response_id, pair_id): id_ for response_id, pair_id, id_ in connection.execute(returning, rows)}
+        stored = [id_of[item.response_id, item.pair_id] for item in some]
         insert_leases(connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)])
         link_flags(connection, {id_: item.flag_ids for id_, item in zip(stored, some, strict=True)})
         ids += stored
@@ -207,6 +211,21 @@ def set_item_state(
     if state is not item.state:
         connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(state=state.value))
     fit_leases(connection, asdict(item), leases, now)
+
+
+def items_of_bulk(connection: Connection, bulk: str) -> list[int]:
+    """Return the open items that a bulk action added."""
+    added = QUEUE_ITEM.c.bulk == bulk, QUEUE_ITEM.c.state == ItemState.OPEN.value
+    return list(connection.execute(select(QUEUE_ITEM.c.id).where(*added).order_by(QUEUE_ITEM.c.id)).scalars())
+
+
+def remove_items(connection: Connection, item_ids: Collection[int], now: datetime) -> int:
+    """Let those of at most 1,000 items leave that nobody leases or has reviewed; return how many left."""
+    ids = set(item_ids) - touched_items(connection, item_ids, now)
+    connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id.in_(ids)).values(state=ItemState.LEFT.value))
+    connection.execute(delete(LEASE).where(LEASE.c.queue_item_id.in_(ids)))
+    close_flags(connection, [flag_id for of_item in flags_of(connection, ids).values() for flag_id in of_item])
+    return len(ids)
 
 
 def move_item(connection: Connection, item_id: int, position: float) -> None:

@@ -155,6 +155,7 @@ class StoredReview:
     queue_item_id: int | None = None
     stage: Stage | None = None
     label_schema_id: int | None = None
+    bulk: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -793,6 +793,7 @@ QUEUE_ITEM = _table(
     # What is hidden from a person, and what holds a flag open, is asked by the answer.
     Index("ix_queue_item_of_response", "response_id", "state"),
     Index("ix_queue_item_of_pair", "pair_id", "state"),
+    Index("ix_queue_item_bulk", "bulk", "id", **partial("bulk IS NOT NULL")),
     comment="An answer or a pair in a queue; a flag raised after its item is finished adds another item.",
 )
 

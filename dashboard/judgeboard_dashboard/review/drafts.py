@@ -3,7 +3,6 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from threading import Lock, Thread
@@ -23,7 +22,7 @@ from judgeboard.store.own_reviews import WholeReview, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.session import numbered, reading
 from judgeboard_dashboard.widgets.navigation import Rows
 
 EDIT = "edit"
@@ -303,6 +302,7 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
 def _stop_editing(session: ReviewSession) -> None:
     if session.editing is not None:
         session.drafts.pop(session.editing[1], None)
+        session.kept.pop(session.editing[1], None)
         session.editing = None
 
 
@@ -348,9 +348,11 @@ class DraftWriter:
         with self._lock:
             waiting = dict(self._waiting)
         for (url, reviewer_id, subject), kept in waiting.items():
-            # Where the database is gone or busy, the session still has the draft.
-            with suppress(Exception), kept.store.writing() as connection:
-                save_draft(connection, reviewer_id, *_ids(subject), kept.content, kept.at)
+            try:
+                with kept.store.writing() as connection:
+                    save_draft(connection, reviewer_id, *_ids(subject), kept.content, kept.at)
+            except Exception as error:  # noqa: BLE001 - the session still has the draft, and the others are stored
+                numbered(error)
             with self._lock:
                 if self._waiting.get((url, reviewer_id, subject)) is kept:
                     del self._waiting[url, reviewer_id, subject]
@@ -374,9 +376,10 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
         return
     writer = draft_writer()
     if subject not in session.drafts:
-        content = writer.read(store, reviewer.id, subject)
+        # A draft that this session kept and has no more became a review.
+        content = {} if subject in session.kept else writer.read(store, reviewer.id, subject)
         session.put_draft(subject, Draft.from_content(content))
-        session.kept[subject] = content
+        session.kept.setdefault(subject, content)
     content = session.drafts[subject].content()
     if content != session.kept.get(subject, {}):
         writer.put(store, reviewer.id, subject, content)

@@ -65,7 +65,11 @@ const draw = (spans) => {
     CSS.highlights.set(`jb-span-${colour}`, new Highlight(...(ranges.get(colour) || [])));
 };
 
+let marked = "[]"; // the spans drawn last
+let stop = () => {}; // every run of the server calls the function again: the listeners of the last call go first
+
 export default function ({ data, setStateValue }) {
+  stop();
   let waits = null;
   const tell = () => {
     const selection = document.getSelection();
@@ -105,12 +109,19 @@ export default function ({ data, setStateValue }) {
     event.preventDefault();
   };
   draw(data.spans);
+  /* A mouse that starts within the old selection would drag it instead of selecting an overlapping part. */
+  const spans = JSON.stringify(data.spans), selection = document.getSelection();
+  if (marked !== spans && evidence(selection.focusNode)) selection.collapseToEnd();
+  marked = spans;
   document.addEventListener("selectionchange", changed);
   document.addEventListener("keydown", arrow);
-  return () => {
+  stop = () => {
     clearTimeout(waits);
     document.removeEventListener("selectionchange", changed);
     document.removeEventListener("keydown", arrow);
+  };
+  return () => {
+    stop();
     draw([]);
   };
 }

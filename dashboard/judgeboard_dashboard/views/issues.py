@@ -47,6 +47,8 @@ COLUMNS = (
     Column("After the fix", "share estimate", width=130, help="The same share from the day of the fix on"),
     Column("Last seen", width=130, help="Day of the latest answer with the problem"),
 )
+MOST = 20  # each is measured when the page opens
+UNDER = f"The newest {MOST}. Click a line to open the issue. Intervals: 95 %."
 
 
 def issues() -> None:
@@ -68,7 +70,7 @@ def issues() -> None:
 def _list() -> None:
     closed = st.toggle("Include closed issues", key="closed", bind="query-params")
     with reading() as connection:
-        listed = list_issues(connection, closed=closed)
+        listed = list_issues(connection, closed=closed)[:MOST]
         rows = tuple(_row(issue, measure_issue(connection, issue)) for issue in listed)
     if not rows:
         empty(
@@ -77,7 +79,7 @@ def _list() -> None:
         )
         return
     targets = [Rows("issues", {"issue": str(issue.number)}) for issue in listed]
-    table(Table(COLUMNS, rows), targets, key="issues", under=("Click a line to open the issue. Intervals: 95 %.",))
+    table(Table(COLUMNS, rows), targets, key="issues", under=(UNDER,))
 
 
 def _row(issue: Issue, figures: IssueFigures) -> tuple[object, ...]:
@@ -122,7 +124,7 @@ def _by_week(issue: Issue, figures: IssueFigures) -> None:
     most = max(week.estimate.n for week in weeks)
     axis = trend.TrendAxis(title, 0.0, trend.end_of_shares(weeks), True, 7, min(days), max(days), most)
     clickable_chart(
-        trend.trend_chart(trend.trend_points(weeks, "week", year=True), fixes, axis),
+        trend.trend_chart(weeks, fixes, axis),
         trend.HEIGHT,
         [responses(week.where) for week in weeks],
         key="issue_weeks",

@@ -99,7 +99,9 @@ def _open_flags() -> None:
     if selecting:
         ids = [line.response_id for line in flags.lines]
         names = [line.external_id for line in flags.lines]
-        selecting_rows(rows, Selectable("queue", ids, names, flags.total, lambda: _all_ids(chosen)))
+        query = {name: values for name, values in chosen.query.items() if name != "sort"}
+        all_of = (lambda: _all_ids(chosen), lambda: _export(chosen))
+        selecting_rows(rows, Selectable("queue", ids, names, flags.total, *all_of, query, "open"))
     else:
         show_rows(
             rows,

@@ -1,28 +1,34 @@
-"""Actions on many answers of a list: rows are selected, then confirmed, dismissed, rejudged or exported at once."""
+"""Actions on many answers of a list: they are decided, tagged, added to a queue, rejudged or exported at once."""
 
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from judgeboard.domain import Decision
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
+from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Table
-from judgeboard.reviews.bulk import MOST_ANSWERS, decide_many, undo_many
+from judgeboard.reviews.bulk import MOST_ANSWERS, BulkAdded, BulkDecided, add_many, decide_many, undo_many
 from judgeboard.reviews.decisions import IMPLIED
+from judgeboard.store.engine import Store
 from judgeboard.store.failure_modes import list_modes
+from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import current_reviewer, reading, store
+from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame
 from judgeboard_dashboard.widgets.texts import count
 
 ASKED_FROM = 20  # more answers than this are confirmed once more
 _SELECTING, _ASKED, _WORK, _DONE = "bulk_selecting", "bulk_asked", "bulk_work", "bulk_done"
-_VERBS = {Decision.CONFIRM: "Confirm", Decision.DISMISS: "Dismiss"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +37,26 @@ class BulkWork:
 
     bulk_id: str
     response_ids: tuple[int, ...]
-    decision: Decision
-    modes: tuple[str, ...] = ()
+    act: Callable[..., BulkDecided | BulkAdded]
+    decision: Decision | None
 
 
 @dataclass(frozen=True, slots=True)
 class Selectable:
-    """A list whose rows can be selected: the ids of its page, its total, and how all of its answers are read."""
+    """A list whose rows can be selected.
+
+    ``total`` counts its answers, ``all_ids`` reads their ids and ``export`` their table. ``query`` is the filter in the
+    address; ``rejudged`` tells the Rejudge page which answers of it are meant, None if a filter cannot say it.
+    """
 
     page: str
     response_ids: Sequence[int]
     external_ids: Sequence[str]
     total: int
     all_ids: Callable[[], Sequence[int]]
+    export: Callable[[], Table]
+    query: Query
+    rejudged: str | None
 
 
 def select_button(page: str) -> bool:
@@ -81,49 +94,103 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
     number = min(listed.total, MOST_ANSWERS) if everything else len(chosen)
     words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
     show(words, width="content")  # the actions stand at the left: the toolbar of the table covers the right end
+    asked = st.session_state.get(f"{page}_{_ASKED}")
+    for offer in _offers(page):
+        sure = asked == offer.name
+        if st.button(
+            f"{offer.label} {count(number, 'answer')}?" if sure else offer.label,
+            key=f"{page}_bulk_{offer.name}",
+            type="primary" if sure else "secondary",
+            shortcut=offer.key,
+            help=offer.help,
+            disabled=not number or offer.act is None,
+            wrap=False,
+        ):
+            again = number > ASKED_FROM and not sure
+            _put(f"{page}_{_ASKED}", offer.name if again else None)
+            if offer.act is not None and not again:
+                ids = listed.all_ids() if everything else [listed.response_ids[place] for place in chosen]
+                _put(_WORK, BulkWork(secrets.token_urlsafe(9), tuple(ids), offer.act, offer.decision))
+            st.rerun()
+    if asked is not None:
+        st.button("Cancel", key=f"{page}_bulk_cancel", on_click=_put, args=(f"{page}_{_ASKED}", None), type="tertiary")
+    if not number:
+        return
+    ids_of: Query = {"id": [listed.external_ids[place] for place in chosen]}
+    rejudged = listed.rejudged if everything else "match"
+    if permitted(Action.REJUDGE_MANY) and rejudged is not None:
+        answers = Rows("rejudge", {**(listed.query if everything else ids_of), "rows": rejudged})
+        open_button("Rejudge", answers, key=f"{page}_bulk_rejudge", type="tertiary")
+    selected = Table(rows.columns, tuple(rows.rows[place] for place in chosen))
+    csv_button(listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv")
+
+
+class Offer(NamedTuple):
+    """An action that is offered for the selected answers; ``act`` is None while it cannot be done."""
+
+    name: str
+    label: str
+    act: Callable[..., BulkDecided | BulkAdded] | None
+    help: str
+    key: str | None = None
+    decision: Decision | None = None
+
+
+def _offers(page: str) -> list[Offer]:
+    """Show the fields of the actions, and return the actions."""
+    reviewer = current_reviewer() if permitted(Action.REVIEW) else None
     with reading() as connection:
         offered = [mode.name for mode in list_modes(connection).values() if not mode.retired]
-    modes = (
+        queues = list_queues(connection, only_open=True, subject=ANSWERS) if permitted(Action.ASSIGN) else []
+    chosen = (
         st.multiselect(
             "Failure modes",
             offered,
             key=f"{page}_bulk_modes",
             placeholder="Failure modes",
             label_visibility="collapsed",
+            width=190,
         )
         if offered
-        else []
+        else ()
     )
-    asked: Decision | None = st.session_state.get(f"{page}_{_ASKED}")
-    for decision, shortcut in ((Decision.CONFIRM, "Y"), (Decision.DISMISS, "N")):
-        if st.button(
-            _VERBS[decision] if asked is not decision else f"{_VERBS[decision]} {count(number, 'answer')}?",
-            key=f"{page}_bulk_{decision.value}",
-            type="primary" if asked is decision else "secondary",
-            shortcut=shortcut,
-            help=f"Decides all open flags of the selected answers. Low groundedness implies: {IMPLIED[decision]}",
-            disabled=not number or current_reviewer() is None or not permitted(Action.REVIEW),
-            wrap=False,
-        ):
-            if number > ASKED_FROM and asked is not decision:
-                _put(f"{page}_{_ASKED}", decision)
-            else:
-                ids = listed.all_ids() if everything else [listed.response_ids[place] for place in chosen]
-                _put(f"{page}_{_ASKED}", None)
-                _put(_WORK, BulkWork(secrets.token_urlsafe(9), tuple(ids), decision, tuple(modes)))
-            st.rerun()
-    if asked is not None:
-        st.button("Cancel", key=f"{page}_bulk_cancel", on_click=_put, args=(f"{page}_{_ASKED}", None), type="tertiary")
-    if chosen and not everything:
-        ids_of = [listed.external_ids[place] for place in chosen]
-        for label, action, rows_of in (
-            ("Assign", Action.MAKE_QUEUES, Rows("queue", {"id": ids_of, "show": "Queues", "new": "1"})),
-            ("Rejudge", Action.REJUDGE_MANY, Rows("rejudge", {"id": ids_of, "rows": "match"})),
-        ):
-            if permitted(action):
-                open_button(label, rows_of, key=f"{page}_bulk_{label.lower()}", type="tertiary")
-        selected = Table(rows.columns, tuple(rows.rows[place] for place in chosen))
-        csv_button(selected, f"{page}-selected", key=f"{page}_bulk_csv")
+    modes = tuple(chosen)
+    decide = None if reviewer is None else partial(decide_many, reviewer=reviewer, modes=modes)
+    offers = [
+        Offer(
+            decision.value,
+            label,
+            decide and partial(decide, decision=decision),
+            "Decides all open flags of the selected answers. If a label is implied, it is: " + IMPLIED[decision],
+            key,
+            decision,
+        )
+        for decision, label, key in ((Decision.CONFIRM, "Confirm", "Y"), (Decision.DISMISS, "Dismiss", "N"))
+    ]
+    if offered:
+        tagging = decide and partial(decide, decision=None) if modes else None
+        offers.append(Offer("tag", "Tag", tagging, "Tags the selected answers with the failure modes, decides nothing"))
+    if reviewer is not None and permitted(Action.ASSIGN):
+        goals: dict[str, dict[str, Any]] = {each.name: {"queue": each.name} for each in queues if not each.training}
+        goals |= {f"{name} (person)": {"person": name} for name in known_people()}
+        goal = st.selectbox(
+            "Queue or person",
+            list(goals),
+            index=None,
+            key=f"{page}_bulk_goal",
+            placeholder="Queue or person",
+            label_visibility="collapsed",
+            width=190,
+        )
+        add = partial(_add, goals[goal], reviewer=reviewer) if goal in goals else None
+        tip = "Adds the selected answers to the queue, or assigns them to the person in a queue of their own"
+        offers.append(Offer("add", "Add", add, tip))
+    return offers
+
+
+def _add(goal: dict[str, Any], opened: Store, response_ids: Sequence[int], **options: Any) -> BulkAdded:
+    person = people_named(opened, [goal["person"]])[0] if "person" in goal else None
+    return add_many(opened, response_ids, queue=goal.get("queue"), person=person, **options)
 
 
 def bulk_outcome() -> None:
@@ -136,21 +203,16 @@ def bulk_outcome() -> None:
             bar.progress(done / len(work.response_ids), text=f"{done:,} of {count(len(work.response_ids), 'answer')}")
 
         try:
-            decided = decide_many(
-                store(),
-                work.response_ids,
-                reviewer=reviewer,
-                decision=work.decision,
-                bulk_id=work.bulk_id,
-                modes=work.modes,
-                progress=progress,
-            )
+            done = work.act(store(), work.response_ids, bulk_id=work.bulk_id, progress=progress)
         except JudgeboardError:
             _put(_WORK, None)
             raise
         bar.empty()
         _put(_WORK, None)
-        _put(_DONE, (work.bulk_id, decided.sentences(work.decision), decided.decided))
+        if isinstance(done, BulkAdded):
+            _put(_DONE, (work.bulk_id, done.sentences, done.added))
+        else:
+            _put(_DONE, (work.bulk_id, done.sentences(work.decision), done.decided))
     if st.session_state.get(_DONE) is None:
         return
     bulk_id, words, number = st.session_state[_DONE]

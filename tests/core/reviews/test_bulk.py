@@ -6,13 +6,17 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event
 
-from judgeboard.domain import Grade, Label, QueueOrder
-from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.domain import Grade, Label, QueueOrder, Role
+from judgeboard.errors import BadInput, DecisionRefused, NotAllowed, NotFound
+from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.reviews import bulk
-from judgeboard.reviews.bulk import BulkDecided, decide_many, undo_many
+from judgeboard.reviews.bulk import BulkAdded, BulkDecided, add_many, decide_many, undo_many
 from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.failure_modes import save_mode
+from judgeboard.reviews.queues import own_queues
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import listed_answers
+from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import EVENT
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
@@ -136,3 +140,73 @@ def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, mo
     with counted() as parts:
         confirm(case, ids[4:], "parts")
     assert len(parts) == 4 * len(many)
+    monkeypatch.undo()
+    case.queue("other", where=RowFilter(query_types=("other",)))
+    save_mode(case.store, "m", by=case.lead)
+    common = {"reviewer": case.lead, "now": case.now}
+
+    def act(some: list[int]) -> None:
+        decide_many(case.store, some, decision=None, modes=("m",), bulk_id=f"tag{len(some)}", **common)
+        add_many(case.store, some, queue="other", bulk_id=f"add{len(some)}", **common)
+        undo_many(case.store, f"add{len(some)}", **common)
+
+    with counted() as tagged_and_added:
+        act(ids[:4])
+    with counted() as of_more:
+        act(ids[4:])
+    assert len(of_more) == len(tagged_and_added)
+
+
+def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCase) -> None:
+    save_mode(case.store, "off topic", by=case.lead)
+    flagged, blind = case.flagged(0.1, 0.2)
+    (fine,) = case.flagged(0.9)
+    rules = {"blind_judge": True, "order": QueueOrder.OLDEST}
+    case.queue("blind", where=RowFilter(response_ids=(blind,)), assigned=(case.mara,), **rules)
+    tagging = {"reviewer": case.mara, "decision": None, "bulk_id": "t", "now": case.now}
+    with pytest.raises(BadInput, match="tagged with failure modes"):
+        decide_many(case.store, [flagged], **tagging)
+    done = decide_many(case.store, [flagged, fine, blind], modes=("off topic",), **tagging)
+    assert (done, done.sentences(None)) == (
+        BulkDecided(decided=2, blind=1),
+        "Tagged 2 answers. 1 refused: you review them blind in a queue.",
+    )
+    assert set(states(case).values()) == {"open"}
+    for number in range(2):
+        grade(case.store, response_id=fine, reviewer=case.mara, grade=Grade(quality=2), request_key=f"g{number}")
+    assert [(row["bulk"], row["quality"]) for row in standing(case) if row["response_id"] == fine] == [
+        ("t", None),
+        (None, 2),
+    ]
+    assert undo_many(case.store, "t", reviewer=case.mara) == 2
+    assert [row["quality"] for row in standing(case)] == [2]
+
+
+def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(case: QueueCase) -> None:
+    ids = [*case.flagged(0.1, 0.2), *case.flagged(0.9)]
+    case.queue("legal", where=RowFilter(query_types=("legal",)))
+
+    def add(bulk_id: str, **goal: object) -> BulkAdded:
+        return add_many(case.store, ids, reviewer=case.lead, bulk_id=bulk_id, now=case.now, **goal)
+
+    assert add("one", queue="legal") == add("one", queue="legal") == BulkAdded("legal", added=3, left=0)
+    assert add("two", queue="legal").sentences == "Added 0 answers to legal. 3 left: they are in it already."
+    assert add("mine", person=case.mara) == add("mine", person=case.mara) == BulkAdded("For Mara", added=3, left=0)
+    with case.store.reading() as connection:
+        own = own_queues(connection, case.mara.id, case.now)
+    assert [(work.queue.name, work.left) for work in own] == [("For Mara", 3)]
+    assert case.review(case.mara, CONFIRM, "legal").state == "agreed"
+    change_settings(case.store, {"low_groundedness": 0.01}, "test")
+    raise_flags(case.store, now=case.now)
+    leased = case.take(case.mara, "For Mara")
+    assert leased is not None, "what was added stays, whatever its flags become"
+    assert undo_many(case.store, "one", reviewer=case.lead, now=case.now) == 2, "what was reviewed stays"
+    assert case.take(case.jon, "legal") is None
+    assert undo_many(case.store, "mine", reviewer=case.lead, now=case.now) == 2, "what is leased stays"
+    case.queue("practice", subject="pairs", order=QueueOrder.RANDOM)
+    with pytest.raises(BadInput, match="takes no answers"):
+        add("three", queue="practice")
+    with case.store.writing() as connection:
+        viewer = store_reviewer(connection, "oidc", "viewer@example.org", role=Role.REVIEWER)
+    with pytest.raises(NotAllowed):
+        add_many(case.store, ids, reviewer=viewer, bulk_id="x", queue="legal")

@@ -9,11 +9,25 @@ from sqlalchemy import event, insert
 
 from judgeboard.agreement.page import agreement_page
 from judgeboard.domain import JudgeVersion
+from judgeboard.reviews.failure_modes import failure_mode_counts
+from judgeboard.reviews.issues import issue_filter, measure_issue
 from judgeboard.store.engine import Store, open_store
+from judgeboard.store.filters import parse_where
+from judgeboard.store.issues import Issue
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_FLAG, REVIEWER
+from judgeboard.store.tables import (
+    CURRENT,
+    FLAG,
+    JUDGMENT,
+    RESPONSE,
+    REVIEW,
+    REVIEW_FAILURE_MODE,
+    REVIEW_FLAG,
+    REVIEWER,
+)
 from judgeboard.store.verdicts import load_graded
 from judgeboard.trends import trend
+from query_plans import statements_of
 
 ROWS = 20_000
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -33,6 +47,7 @@ def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
             FLAG: (_flag(number) for number in range(1, ROWS // 5)),
             REVIEWER: [{"id": 1, "origin": "page", "name": "mara", "role": "reviewer", "created_at": NOW}],
             REVIEW: (_review(number) for number in range(1, ROWS // 20)),
+            REVIEW_FAILURE_MODE: ({"review_id": number, "mode": "wrong fee"} for number in range(1, 40)),
             REVIEW_FLAG: ({"review_id": number, "flag_id": number * 5} for number in range(1, ROWS // 25)),
         }
         for table, rows in made.items():
@@ -82,9 +97,34 @@ def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large: Store) 
     with large.reading() as connection, plans_of(large) as steps:
         page = agreement_page(connection, grade="quality")
     assert page.result is not None
-    grows = ("response", "judgment", "current_judgment", "flag")
-    scans = [step for step in steps if step.startswith(tuple(f"SCAN {table}" for table in grows))]
-    assert all("USING COVERING INDEX ix_flag_rule_state" in step for step in scans), scans
+    assert _whole_log(steps) == []
+
+
+@pytest.mark.parametrize("by", ["query_type", "judge_version", "week"])
+def test_failure_modes_are_counted_from_the_reviews(large: Store, by) -> None:
+    with large.reading() as connection, plans_of(large) as steps:
+        counts = failure_mode_counts(connection, by)
+    assert sum(each.answers for each in counts) == 39
+    assert _whole_log(steps) == []
+
+
+@pytest.mark.parametrize(
+    "condition", ["failure_mode=wrong fee", "rule=low_groundedness", "max_score=0.4", "state=open"]
+)
+def test_an_issue_is_measured_by_few_statements_that_use_indexes(large: Store, condition: str) -> None:
+    issue = Issue("Fees", issue_filter(parse_where([condition])))
+    with large.reading() as connection, plans_of(large) as steps, statements_of(large) as statements:
+        figures = measure_issue(connection, issue)
+    assert 0 < figures.answers < ROWS
+    assert figures.before.n + figures.without_time <= ROWS
+    assert len(statements) <= 10, "the thresholds and the primary judge are read too"
+    assert _whole_log(steps) == []
+
+
+def _whole_log(steps: list[str]) -> list[str]:
+    """The steps that read a table that grows with the log from end to end, and not from an index alone."""
+    grows = tuple(f"SCAN {table}" for table in ("response", "judgment", "current_judgment", "flag"))
+    return [step for step in steps if step.startswith(grows) and "COVERING INDEX" not in step]
 
 
 def _type(number: int) -> str:
