@@ -124,7 +124,7 @@ def _by_week(issue: Issue, figures: IssueFigures) -> None:
     most = max(week.estimate.n for week in weeks)
     axis = trend.TrendAxis(title, 0.0, trend.end_of_shares(weeks), True, 7, min(days), max(days), most)
     clickable_chart(
-        trend.trend_chart(trend.trend_points(weeks, "week", year=True), fixes, axis),
+        trend.trend_chart(weeks, fixes, axis),
         trend.HEIGHT,
         [responses(week.where) for week in weeks],
         key="issue_weeks",
