@@ -8,7 +8,7 @@ from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
 from judgeboard.methods.pair_report import Listed, pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
-from judgeboard.reviews.shown import order_for
+from judgeboard.reviews.shown import order_for, stored_side
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
@@ -37,13 +37,6 @@ def shown(app: AppTest, number: int) -> list[list[object]]:
 
 
 @pytest.mark.usefixtures("page_store")
-def test_an_empty_page_says_the_commands_that_fill_it(open_page: OpenPage) -> None:
-    said = " ".join(texts(open_page("pairs")))
-    assert "No pairs yet." in said
-    assert "judgeboard compare --a SOURCE --b SOURCE --model NAME" in said
-    assert "judgeboard import --kind pairs FILE" in said
-
-
 def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, open_page: OpenPage) -> None:
     people_say(sqlite_store, pair_ids[0], "a", "b", "b")
     app = open_page("pairs")
@@ -182,7 +175,7 @@ def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids
             screen=screen,
         )
         for _ in range(2):  # the same key press, arriving twice
-            actions.decide(screen.preference(side))
+            actions.decide(stored_side(side, screen.shown))
         assert not session_state.refused, session_state.message
     rows = rows_of(page_store, REVIEW)
     assert [not row["seen"] for row in rows] == [True, False, False, False, False]

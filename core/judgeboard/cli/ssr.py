@@ -118,6 +118,8 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     The number of calls and their maximum cost are shown first. To continue an interrupted run, repeat the command. For
     exit codes see `judgeboard judge`.
     """
+    from judgeboard.methods.self_reference_report import checked_conditions
+
     if context.invoked_subcommand is not None:
         return None
     if recorded == (chosen["pairs"] is not None):
@@ -129,7 +131,12 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     else:
         check_pairs(chosen["pairs"], chosen["source"])
     store = options.open_store()
-    report = _recorded(store, chosen) if recorded else _asked(store, chosen)
+    figures = {
+        "tau": chosen["tau"],
+        "conditions": checked_conditions([name.upper() for name in options.listed(chosen["conditions"])]),
+        "tau_by_category": chosen["tau_by"] is not None,
+    }
+    report = _recorded(store, chosen, figures) if recorded else _asked(store, chosen, figures)
     if report is None:
         click.echo("canceled: no calls were made", err=True)
         return 0
@@ -162,11 +169,7 @@ def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
         click.echo(f"  line {line}: {reason}", err=True)
 
 
-def _conditions(chosen: dict[str, Any]) -> list[str]:
-    return [name.upper() for name in options.listed(chosen["conditions"])]
-
-
-def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
+def _recorded(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport":
     from judgeboard.methods.self_reference_report import measure_self_reference
     from judgeboard.store.comparisons import sampling_versions
     from judgeboard.store.judge_versions import choose_version
@@ -175,42 +178,23 @@ def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
     if version is not None:
         with store.reading() as connection:
             version = choose_version(connection, version, sampling_versions(connection), "sampled answers").id
-    return measure_self_reference(
-        options.seen(store),
-        version,
-        k=chosen["k"],
-        tau=chosen["tau"],
-        conditions=_conditions(chosen),
-        tau_by_category=chosen["tau_by"] is not None,
-        source=chosen["source"],
-    )
+    return measure_self_reference(options.seen(store), version, k=chosen["k"], source=chosen["source"], **figures)
 
 
-def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | None":
+def _asked(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport | None":
     from judgeboard.methods.pairwise import pairs_in_file
     from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
-    from judgeboard.methods.self_reference_report import checked_conditions
     from judgeboard.runs.method import require_price
 
-    conditions = checked_conditions(_conditions(chosen))
     judge = make_self_reference_judge(**chosen)
     require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)
     pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=options.actor()).pair_ids[
         : chosen["limit"]
     ]
     again = chosen["rejudge"] is not None
-    planned = estimate_run(store, judge, pair_ids, tau=chosen["tau"], conditions=conditions, again=again)
+    planned = estimate_run(store, judge, pair_ids, tau=figures["tau"], conditions=figures["conditions"], again=again)
     click.echo(planned.sentence, err=True)
     if planned.calls_left and not chosen["yes"] and sys.stdin.isatty() and not click.confirm("Start?", err=True):
         return None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
-        return self_refer(
-            store,
-            judge,
-            pair_ids,
-            tau=chosen["tau"],
-            conditions=conditions,
-            tau_by_category=chosen["tau_by"] is not None,
-            again=again,
-            **how,
-        )
+        return self_refer(store, judge, pair_ids, again=again, **figures, **how)

@@ -9,7 +9,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import model_options, run_options, warned
-from judgeboard.text import money
+from judgeboard.text import money, shortened
 
 if TYPE_CHECKING:
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
@@ -201,8 +201,7 @@ def _checks(case: "CaseResult") -> str:
 
 
 def _short(text: str | None) -> str:
-    words = " ".join((text or "").split())
-    return words if len(words) <= 100 else f"{words[:99]}…"
+    return shortened(" ".join((text or "").split()), 100)
 
 
 @suite_command.command("cases", epilog=options.example("judgeboard suite cases corrected.yaml"))

@@ -26,7 +26,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.health import selected_generators
 
 MOST_NAMED = 3
-NO_GENERATORS = "The log does not contain the models that wrote the judged answers."
 
 
 def family(record: JudgeRecord) -> Check:
@@ -35,10 +34,8 @@ def family(record: JudgeRecord) -> Check:
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), collusion.
     """
     judge = record.judge_model
-    if reason := no_model_reason(record.version):
-        return not_applicable("family", "it calls no model", reason, share=True)
-    if not any(record.generators):
-        return not_measured("family", NO_GENERATORS, import_log("generator_model"))
+    if (missing := _without_models("family", record, share=True)) is not None:
+        return missing
     own = record.models.family(judge)
     if own is None:
         return not_measured("family", f"The family of {judge} is not known.", with_families(record))
@@ -92,10 +89,9 @@ def self_enhancement(record: JudgeRecord) -> Check:
     Source: A. Panickssery, S. Bowman, S. Feng, "LLM evaluators recognize and favor their own generations" (NeurIPS
     2024). Measured against people, so that a family that writes better answers is no fault.
     """
-    if reason := no_model_reason(record.version):
-        return not_applicable("self_enhancement", "it calls no model", reason)
-    if not any((*record.generators, *(name for graded in record.graded.values() for name in graded.model_names))):
-        return not_measured("self_enhancement", NO_GENERATORS, import_log("generator_model"))
+    graded_models = (name for graded in record.graded.values() for name in graded.model_names)
+    if (missing := _without_models("self_enhancement", record, *graded_models)) is not None:
+        return missing
     own = record.models.family(record.judge_model)
     if own is None:
         return not_measured(
@@ -133,10 +129,8 @@ def weaker(record: JudgeRecord) -> Check:
     Source: "LLM-as-Judge", AI Engineering Patterns (2026). Sizes are published ones, or an order within one series.
     """
     judge = record.judge_model
-    if reason := no_model_reason(record.version):
-        return not_applicable("weaker", "it calls no model", reason, share=True)
-    if not any(record.generators):
-        return not_measured("weaker", NO_GENERATORS, import_log("generator_model"))
+    if (missing := _without_models("weaker", record, share=True)) is not None:
+        return missing
     order = {model: record.models.smaller(judge, model) for model in record.generators if model}
     known = {model: smaller for model, smaller in order.items() if smaller is not None}
     if not known:
@@ -152,6 +146,16 @@ def weaker(record: JudgeRecord) -> Check:
             "Let a stronger judge audit it."
         )
     return Check("weaker", state_of(warns=bool(larger)), share, sentence, with_families(record), share=True)
+
+
+def _without_models(name: str, record: JudgeRecord, *graded_models: str, share: bool = False) -> Check | None:
+    """Return the check of a judge that calls no model, or of a log that names none."""
+    if reason := no_model_reason(record.version):
+        return not_applicable(name, "it calls no model", reason, share=share)
+    if any((*record.generators, *graded_models)):
+        return None
+    why = "The log does not contain the models that wrote the judged answers."
+    return not_measured(name, why, import_log("generator_model"))
 
 
 def _sides(record: JudgeRecord, graded: GradedAnswers, own: str) -> tuple[BoolArray, BoolArray]:

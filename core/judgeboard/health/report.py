@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Status
 from judgeboard.health.collapse import collapse, least_even
 from judgeboard.health.commands import cost, make_and_judge, unusable
 from judgeboard.health.control_answers import KNOWN_BAD, NAMES, NEUTRAL, known_bad, neutral
@@ -27,6 +26,7 @@ from judgeboard.store.engine import Readable
 from judgeboard.store.health import not_reached, versions_in_use
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import AnswerStart, answer_starts
+from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
 
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
@@ -75,21 +75,16 @@ _KINDS = {NAMES.get(kind, kind): kind for kind in CONTROL_KINDS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HealthReport:
+class HealthReport(AskCounts):
     """Every check of one judge version, in the order of ``CHECKS``.
 
-    ``asked`` counts its calls in all methods, ``ok`` to ``error`` by status; ``not_reached`` is what its unfinished
-    runs have still to ask. ``warnings`` counts the checks that warn.
+    The counts are those of its calls in all methods; ``not_reached`` is what its unfinished runs have still to ask.
+    ``warnings`` counts the checks that warn.
     """
 
     judge: str
     fingerprint: str
     model: str | None
-    asked: int
-    ok: int
-    unparsable: int
-    refused: int
-    error: int
     not_reached: int
     warnings: int
     checks: tuple[Check, ...]
@@ -135,10 +130,6 @@ def measure_health(store: Readable, judge_version: int | str, *, families: Path 
     """Check a judge version for faults, from stored judgments only; makes no model calls.
 
     ``families`` is a table of models (TOML, as ``models.toml``; default: JUDGEBOARD_FAMILIES).
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: The table of models is invalid.
     """
     with store.reading() as connection:
         version = get_version(connection, judge_version)
@@ -149,13 +140,11 @@ def measure_health(store: Readable, judge_version: int | str, *, families: Path 
 def report_on(record: JudgeRecord, left: int = 0) -> HealthReport:
     """Return every check on the data of a judge version with ``left`` calls still to make."""
     checks = tuple(check(record) for check in CHECKS.values())
-    by_status = {status.value: record.asked.get(status.value, 0) for status in Status}
-    return HealthReport(
+    return HealthReport.of(
+        record.asked,
         judge=record.version.title,
         fingerprint=record.version.fingerprint,
         model=record.version.model,
-        asked=sum(record.asked.values()),
-        **by_status,
         not_reached=left,
         warnings=sum(check.state is State.WARNING for check in checks),
         checks=checks,

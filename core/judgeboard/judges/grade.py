@@ -24,11 +24,10 @@ class GradeJudge(ModelJudge):
         """Return the mark of ``item`` as a verdict."""
         messages = marking_messages(self._prompt, item, self.asking.dialogue)
         asked = await self._ask(self._request(messages, item.external_id), parse_mark)
-        record = asked.record(self._endpoint.price)
         if asked.value is None:
-            return Verdict.of(record)
+            return Verdict.of(asked.record)
         return Verdict.of(
-            record,
+            asked.record,
             label=Label.GROUNDED if asked.value else Label.HALLUCINATED,
             scores=(DimensionScore(DIMENSION, float(asked.value), "0-1"),),
         )

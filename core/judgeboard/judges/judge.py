@@ -5,14 +5,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, get_args
 
-from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
+from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, load_prompt, read_prompt, repair_of
 from judgeboard.judges.rubric_file import Rubric
-from judgeboard.llm.asking import Asked, ask
-from judgeboard.llm.chat import ChatRequest, Message
+from judgeboard.llm.asking import ask
+from judgeboard.llm.chat import ChatRequest, Message, TokenChance
 from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
 from judgeboard.text import MAX_NAME, unstorable
 
@@ -54,12 +54,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How every judge with a chat model is asked; part of the judge version.
+    """How every judge with a chat model is asked, as in `JudgeOptions`; part of the judge version.
 
-    Attributes:
-        temperature: Sampling temperature, from 0 to 2. Models that refuse one are asked without it.
-        dialogue: What of a dialogue is judged: the ``last`` answer, or the ``whole`` dialogue.
-        prompt: Text of a stored prompt file (default: the current one).
+    Models that refuse a temperature are asked without it.
     """
 
     temperature: float = TEMPERATURE
@@ -73,6 +70,15 @@ class Asking:
             object.__setattr__(self, "temperature", int(self.temperature))  # 0 and 0.0 are one judge version
         if self.dialogue not in get_args(Dialogue):
             raise BadInput(f"--dialogue must be last or whole, not {self.dialogue!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Replied(Generic[T]):
+    """The result of one request to a judge; ``value`` is None unless the record's status is ok."""
+
+    value: T | None
+    record: StepRecord
+    tokens: tuple[TokenChance, ...] | None = None
 
 
 class ModelJudge:
@@ -139,8 +145,9 @@ class ModelJudge:
             logprobs=logprobs,
         )
 
-    async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Asked[T]:
-        return await ask(self._endpoint.chat, request, parse, repair=repair_of(self._prompt))
+    async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Replied[T]:
+        asked = await ask(self._endpoint.chat, request, parse, repair=repair_of(self._prompt))
+        return Replied(asked.value, asked.record(self._endpoint.price), asked.tokens)
 
 
 def prompt_hash(prompt: str) -> str:
@@ -152,11 +159,7 @@ def fingerprint(version: JudgeVersion) -> str:
     """Return the SHA-256 of name, kind, model, parameters, prompt and scale, as 64 hexadecimal digits.
 
     The order of the parameters does not count. The hashed bytes are canonical JSON, so the fingerprint is the same on
-    every machine and in every release.
-
-    Raises:
-        ValueError: A parameter is NaN or infinite.
-        TypeError: A parameter is not a JSON value.
+    every machine and in every release. Raises ValueError or TypeError if a parameter is not a finite JSON value.
     """
     content = asdict(version) | {"prompt": None if version.prompt is None else prompt_hash(version.prompt)}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

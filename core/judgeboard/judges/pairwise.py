@@ -77,12 +77,10 @@ class PairwiseJudge(ModelJudge):
     async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
         """Ask which answer of ``pair`` is better; the judge sees ``reference`` as the correct answer.
 
-        Raises:
-            EndpointRefused: No call can succeed before the key, the address or the model name is corrected.
-            ValueError: A text of the pair is missing.
+        Raises ValueError if a text of the pair is missing.
         """
         asked = await self._ask(self.request(pair, shown, reference), self._parse)
-        record = asked.record(self._endpoint.price)
+        record = asked.record
         if asked.value is None:
             return Comparison(record, {}, None)
         entries = asked.value.content

@@ -1,11 +1,11 @@
 """The judge that scores the groundedness and quality of an answer."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict
 
@@ -55,22 +55,20 @@ class ParsedVerdict:
     replaced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictForm:
-    """The form of a verdict: ``groundedness`` where passages are known, ``claims`` on request."""
+class VerdictForm(Form):
+    """The form of a verdict: ``groundedness`` where passages are known, ``claims`` on request.
 
-    groundedness: bool = True
-    claims: bool = False
+    Reasons come before scores. The schema has no ranges: some servers refuse them.
+    """
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The names, in the order in which a model should write them: reasons before scores."""
-        return _form(self).fields
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """The strict JSON schema. It has no ranges: some servers refuse them."""
-        return _form(self).schema
+    def __init__(self, *, groundedness: bool = True, claims: bool = False) -> None:
+        claim = {"text": TEXT, "status": choice_field(tuple(ClaimStatus)), "answer_quote": TEXT_OR_NULL}
+        claim |= {"passage": PASSAGE_NUMBER, "passage_quote": TEXT_OR_NULL}
+        fields = {"claims": list_of(claim)} if claims else {}
+        fields["reasoning"] = TEXT
+        if groundedness:
+            fields["groundedness"] = GROUNDEDNESS
+        super().__init__({**fields, "quality": RATING})
 
     @property
     def example(self) -> str:
@@ -92,22 +90,14 @@ class VerdictForm:
         """
         reply = read_json_object(text)
         content = reply.content
-        if not self.groundedness and "groundedness" in content and content["groundedness"] is None:
+        if "groundedness" not in self.fields and content.get("groundedness", 0) is None:
             del content["groundedness"]
-        values = _form(self).read(content)
-        claims = tuple(Claim(**claim) for claim in values["claims"]) if self.claims else None
+        values = self.read(content)
+        claims = tuple(Claim(**claim) for claim in values["claims"]) if "claims" in values else None
         return ParsedVerdict(values.get("groundedness"), values["quality"], values["reasoning"], claims, reply.replaced)
 
 
-@cache
-def _form(form: VerdictForm) -> Form:
-    claim = {"text": TEXT, "status": choice_field(tuple(ClaimStatus)), "answer_quote": TEXT_OR_NULL}
-    claim |= {"passage": PASSAGE_NUMBER, "passage_quote": TEXT_OR_NULL}
-    fields = {"claims": list_of(claim)} if form.claims else {}
-    fields["reasoning"] = TEXT
-    if form.groundedness:
-        fields["groundedness"] = GROUNDEDNESS
-    return Form({**fields, "quality": RATING})
+verdict_form = cache(VerdictForm)
 
 
 class RagJudge(ModelJudge):
@@ -143,7 +133,7 @@ class RagJudge(ModelJudge):
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""
-        form = VerdictForm(groundedness=item.passages is not None, claims=self._claims)
+        form = verdict_form(groundedness=item.passages is not None, claims=self._claims)
         messages = rag_messages(
             item,
             domain=self._domain,
@@ -154,13 +144,12 @@ class RagJudge(ModelJudge):
         )
         request = self._request(messages, item.external_id, form.schema, "verdict", logprobs=self._logprobs)
         asked = await self._ask(request, form.parse)
-        record = asked.record(self._endpoint.price)
         parsed = asked.value
         if parsed is None:
-            return Verdict.of(record)
+            return Verdict.of(asked.record)
         claims = parsed.claims
         return Verdict.of(
-            record,
+            asked.record,
             groundedness=parsed.groundedness,
             quality=parsed.quality,
             reasoning=parsed.reasoning,
@@ -194,10 +183,10 @@ def _instructions(
     sections = prompt.sections
     parts = [
         fill(sections["Role"], domain=domain),
-        sections["Groundedness"] if form.groundedness else sections["No passages logged"],
+        sections["Groundedness"] if "groundedness" in form.fields else sections["No passages logged"],
         *([sections["Nothing retrieved"]] if nothing_retrieved else []),
         sections["Quality"],
-        *([sections["Claims"]] if form.claims else []),
+        *([sections["Claims"]] if "claims" in form.fields else []),
         *added,
         fill(sections["Reply"], fields=", ".join(form.fields), example=form.example),
     ]

@@ -3,8 +3,8 @@
 import json
 from dataclasses import dataclass
 
-from judgeboard.domain import JudgeInput, Status, StepRecord, Verdict
-from judgeboard.judges.judge import ModelJudge
+from judgeboard.domain import JudgeInput, StepRecord, Verdict
+from judgeboard.judges.judge import ModelJudge, Replied
 from judgeboard.judges.material import Prompt, added_sections, chat, fill, item_task, load_prompt
 from judgeboard.judges.reply_forms import RATING, TEXT, Form
 from judgeboard.llm.asking import read_json_object
@@ -33,24 +33,11 @@ def read_rating(text: str) -> Rating:
     return Rating(**FORM.read(read_json_object(text).content))
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """The result of one request to the rating judge; ``rating`` is None unless the record's status is ok."""
-
-    rating: Rating | None
-    record: StepRecord
-
-    @property
-    def status(self) -> Status:
-        """Status of the request."""
-        return self.record.status
-
-    @property
-    def verdict(self) -> Verdict:
-        """The same as a verdict: quality is the rating, reasoning the evaluation."""
-        if self.rating is None:
-            return Verdict.of(self.record)
-        return Verdict.of(self.record, quality=self.rating.rating, reasoning=self.rating.evaluation)
+def rating_verdict(rating: Rating | None, record: StepRecord) -> Verdict:
+    """Return a rating as a verdict: quality is the rating, reasoning the evaluation."""
+    if rating is None:
+        return Verdict.of(record)
+    return Verdict.of(record, quality=rating.rating, reasoning=rating.evaluation)
 
 
 class RatingJudge(ModelJudge):
@@ -64,15 +51,15 @@ class RatingJudge(ModelJudge):
     kind = KIND
     scale = "quality 1-4"
 
-    async def rate(self, item: JudgeInput) -> Rated:
+    async def rate(self, item: JudgeInput) -> Replied[Rating]:
         """Ask for the rating of ``item``."""
         request = self._request(rating_messages(item, self._prompt), item.external_id, FORM.schema, "rating")
-        asked = await self._ask(request, read_rating)
-        return Rated(asked.value, asked.record(self._endpoint.price))
+        return await self._ask(request, read_rating)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the rating of ``item`` as a verdict."""
-        return (await self.rate(item)).verdict
+        rated = await self.rate(item)
+        return rating_verdict(rated.value, rated.record)
 
 
 def rating_messages(item: JudgeInput, prompt: Prompt | None = None) -> list[Message]:

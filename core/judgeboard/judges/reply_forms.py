@@ -40,20 +40,16 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
-def _rating(name: str, value: Any) -> int:
-    try:
-        checked = checked_quality(value)
-    except ValueError as error:
-        raise ValueError(str(error).replace("quality", name, 1)) from None
-    if checked is None:
-        raise ValueError(f"{name} is null")
-    return checked
+def _number(check: Callable[[Any], float | None]) -> Callable[[str, Any], float]:
+    def checked(name: str, value: Any) -> float:
+        try:
+            number = check(value)
+        except ValueError as error:
+            raise ValueError(str(error).replace("quality", name, 1)) from None
+        if number is None:
+            raise ValueError(f"{name} is null")
+        return number
 
-
-def _groundedness(name: str, value: Any) -> float:
-    checked = checked_groundedness(value)
-    if checked is None:
-        raise ValueError(f"{name} is null")
     return checked
 
 
@@ -92,9 +88,9 @@ def integer_field(levels: Sequence[int]) -> Any:
 
 TEXT = text_field()
 TEXT_OR_NULL = _checked(lambda name, value: None if value is None else _text(name, value), {"type": ["string", "null"]})
-GROUNDEDNESS = _checked(_groundedness, {"type": "number", "description": "from 0.0 to 1.0"})
+GROUNDEDNESS = _checked(_number(checked_groundedness), {"type": "number", "description": "from 0.0 to 1.0"})
 PASSAGE_NUMBER = _checked(_passage_number, {"type": ["integer", "null"]})
-RATING = _checked(_rating, {"type": "integer", "enum": [1, 2, 3, 4]})
+RATING = _checked(_number(checked_quality), {"type": "integer", "enum": [1, 2, 3, 4]})
 """An integer from 1 to 4, like quality."""
 
 

@@ -21,6 +21,7 @@ from judgeboard.judges.rubric_file import (
 )
 from judgeboard.llm.asking import UnusableReply, read_json_object
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.text import shortened
 
 _MOST_NAMED = 5
 
@@ -74,7 +75,7 @@ def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
 
 def _note(names: Sequence[str], values: Mapping[str, int], content: Mapping[str, Any]) -> str | None:
     missing = [name for name in names if name not in values]
-    unknown = [name if len(name) <= 60 else f"{name[:59]}…" for name in content if name not in names]
+    unknown = [shortened(name, 60) for name in content if name not in names]
     parts = []
     if missing:
         parts.append(f"Not scored by the judge: {', '.join(missing)}.")
@@ -130,7 +131,7 @@ class RubricJudge(ModelJudge):
         messages = chat([*instructions, reply], item_task(self._prompt, item))
         request = self._request(messages, item.external_id, self._schema, "scores", logprobs=self._logprobs)
         asked = await self._ask(request, lambda text: parse_scores(text, self.rubric))
-        record, scored = asked.record(self._endpoint.price), asked.value
+        record, scored = asked.record, asked.value
         if scored is None:
             return Verdict.of(record)
         given = {score.dimension: int(score.value) for score in scored.scores if score.value is not None}

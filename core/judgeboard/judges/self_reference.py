@@ -4,91 +4,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import NamedTuple
 
-from judgeboard.domain import PairItem, StepRecord
+from judgeboard.domain import PairItem
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
-from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered, repair_of
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge, Replied
+from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.judges.reply_forms import TEXT, Form, letter_in, letters_of, text_field
-from judgeboard.llm.asking import UnusableReply, ask, read_json_object
+from judgeboard.llm.asking import UnusableReply, read_json_object
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
 TEMPERATURE = 0.7
 DEFAULT_SOLVE_OUTPUT = 1024
-_PROMPT = "self_solve"
-
-
-class Solved(NamedTuple):
-    """One sample: ``answer`` (an option letter or a free text) is None unless the record's status is ok."""
-
-    answer: str | None
-    record: StepRecord
-
-
-class SelfSolver:
-    """Asks a chat model for its own answer to a question.
-
-    Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma): k = 5 samples at T = 0.7.
-    """
-
-    def __init__(
-        self,
-        endpoint: ModelEndpoint,
-        *,
-        temperature: float = TEMPERATURE,
-        domain: str = DEFAULT_DOMAIN,
-        max_output: int = DEFAULT_SOLVE_OUTPUT,
-    ) -> None:
-        """Make a solver of a model, which the caller closes; ``temperature`` is from 0 to 2."""
-        self.temperature = temperature
-        self.max_output = max_output
-        self._endpoint = endpoint
-        self._domain = domain
-
-    async def solve(self, item: PairItem, number: int) -> Solved:
-        """Sample an answer; ``number`` (from 0) finds the recorded reply.
-
-        Raises:
-            EndpointRefused: No call can succeed before the key, the address or the model name is corrected.
-            ValueError: The question is forgotten.
-        """
-        read = partial(read_solution, options=item.options or ())
-        asked = await ask(self._endpoint.chat, self.request(item, number), read, repair=repair_of(load_prompt(_PROMPT)))
-        return Solved(asked.value, asked.record(self._endpoint.price))
-
-    def request(self, item: PairItem, number: int) -> ChatRequest:
-        """Return the request of `solve`; arguments and errors as there."""
-        if item.question is None:
-            raise ValueError(f"the question of {item.external_id!r} is forgotten")
-        options, passages = item.options or (), item.passages or ()
-        token = fence_token((item.question, *options, *passages))
-        letters = letters_of(options)
-        names = letters or tuple(str(number) for number in range(1, len(options) + 1))
-        material = fenced_parts(
-            token,
-            ("QUESTION", item.question),
-            *((f"OPTION {name}", option) for name, option in zip(names, options, strict=True)),
-            *numbered("PASSAGE", passages),
-        )
-        sections = load_prompt(_PROMPT).sections
-        example = json.dumps({"reasoning": "…", "answer": letters[0] if letters else "…"}, ensure_ascii=False)
-        instructions = (
-            fill(sections["Role"], domain=self._domain),
-            *([sections["Passages"]] if passages else []),
-            fill(sections["Options"], letters=", ".join(letters)) if letters else sections["Free"],
-            fill(sections["Reply"], example=example),
-        )
-        return ChatRequest(
-            messages=chat(instructions, fill(sections["Task"], fence=token, material=material)),
-            schema=_form(letters).schema,
-            schema_name="solution",
-            max_output=self.max_output,
-            parameters={"temperature": self.temperature},
-            subject=f"{item.external_id}:sample:{number}",
-        )
 
 
 def read_solution(text: str, options: Sequence[str]) -> str:
@@ -120,11 +48,11 @@ SELF_REFERENCE = "ssr"
 class SelfReferenceJudge(ModelJudge):
     """Answers a question ``k`` times, and compares the two answers of a pair with or without the result as reference.
 
-    Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma). Samples and verdicts belong to one judge
-    version, because other samples can give another reference.
+    Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma): k = 5 samples at T = 0.7. Samples and
+    verdicts belong to one judge version, because other samples can give another reference.
     """
 
-    prompt_name = _PROMPT
+    prompt_name = "self_solve"
     kind = SELF_REFERENCE
 
     def __init__(
@@ -150,9 +78,49 @@ class SelfReferenceJudge(ModelJudge):
         super().__init__(endpoint)
         self.k = k
         self.price = endpoint.price
-        self.solver = SelfSolver(endpoint, temperature=temperature, domain=domain, max_output=solve_output)
+        self._temperature = temperature
+        self._domain = domain
+        self._solve_output = solve_output
         self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output)
         verdicts = self.pairwise.version
         sampling = {"samples": k, "sample_temperature": temperature, "sample_max_output": solve_output}
-        prompt = f"{load_prompt(_PROMPT).text}\n{verdicts.prompt}"
+        prompt = f"{self._prompt.text}\n{verdicts.prompt}"
         self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompt)
+
+    async def solve(self, item: PairItem, number: int) -> Replied[str]:
+        """Sample an answer, an option letter or a free text; ``number`` (from 0) finds the recorded reply.
+
+        Raises ValueError if the question is forgotten.
+        """
+        return await self._ask(self.solve_request(item, number), partial(read_solution, options=item.options or ()))
+
+    def solve_request(self, item: PairItem, number: int) -> ChatRequest:
+        """Return the request of `solve`; arguments and errors as there."""
+        if item.question is None:
+            raise ValueError(f"the question of {item.external_id!r} is forgotten")
+        options, passages = item.options or (), item.passages or ()
+        token = fence_token((item.question, *options, *passages))
+        letters = letters_of(options)
+        names = letters or tuple(str(number) for number in range(1, len(options) + 1))
+        material = fenced_parts(
+            token,
+            ("QUESTION", item.question),
+            *((f"OPTION {name}", option) for name, option in zip(names, options, strict=True)),
+            *numbered("PASSAGE", passages),
+        )
+        sections = self._prompt.sections
+        example = json.dumps({"reasoning": "…", "answer": letters[0] if letters else "…"}, ensure_ascii=False)
+        instructions = (
+            fill(sections["Role"], domain=self._domain),
+            *([sections["Passages"]] if passages else []),
+            fill(sections["Options"], letters=", ".join(letters)) if letters else sections["Free"],
+            fill(sections["Reply"], example=example),
+        )
+        return ChatRequest(
+            messages=chat(instructions, fill(sections["Task"], fence=token, material=material)),
+            schema=_form(letters).schema,
+            schema_name="solution",
+            max_output=self._solve_output,
+            parameters={"temperature": self._temperature},
+            subject=f"{item.external_id}:sample:{number}",
+        )

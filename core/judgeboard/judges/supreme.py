@@ -1,22 +1,14 @@
 """Supreme judges: one marks the judgment of another judge, one judges the answer again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
-from judgeboard.domain import AUDIT, JudgeInput, StepRecord, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Judge, ModelJudge
+from judgeboard.domain import AUDIT, JudgeInput, Verdict
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Judge, ModelJudge, Replied
 from judgeboard.judges.material import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.endpoint import ModelEndpoint
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A supreme judge's mark of a verdict; ``correct`` is None unless the record's status is ok."""
-
-    correct: bool | None
-    record: StepRecord
 
 
 class SupremeJudge(ModelJudge):
@@ -35,11 +27,10 @@ class SupremeJudge(ModelJudge):
     ) -> None:
         super().__init__(endpoint, name=name, max_output=max_output, approach=1)
 
-    async def review(self, item: JudgeInput, verdict: Verdict) -> Mark:
+    async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""
         messages = marking_messages(self._prompt, item, VERDICT=verdict_text(verdict))
-        asked = await self._ask(self._request(messages, item.external_id), parse_mark)
-        return Mark(asked.value, asked.record(self._endpoint.price))
+        return await self._ask(self._request(messages, item.external_id), parse_mark)
 
 
 def verdict_text(verdict: Verdict) -> str:

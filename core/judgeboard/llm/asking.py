@@ -62,8 +62,7 @@ def _candidates(text: str) -> Iterator[str]:
 def read_json_object(text: str) -> JsonReply:
     """Return the JSON object in ``text``, tolerating text and code fences around it.
 
-    Raises:
-        UnusableReply: There is none, or it repeats a field, or it holds NaN or Infinity.
+    Raises UnusableReply if there is none, or it repeats a field, or it holds NaN or Infinity.
     """
     if not text.strip():
         raise UnusableReply("the reply is empty")
@@ -142,13 +141,8 @@ async def ask(
 ) -> Asked[T]:
     """Ask, and where the reply cannot be used ask once more, showing what was wrong.
 
-    A truncated reply is not repaired (it would be cut off again), a refusal neither.
-
-    Args:
-        chat: The model.
-        request: The question.
-        parse: Reads a reply; raises UnusableReply with the reason.
-        repair: Makes the text of the repair request from that reason; None asks once only.
+    A truncated reply is not repaired (it would be cut off again), a refusal neither. ``parse`` raises UnusableReply
+    with the reason, and ``repair`` makes the text of the second request from it; None asks once only.
     """
     _keep(request)
     first = _heard(await chat.complete(request), request, parse)
@@ -221,12 +215,9 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Asks a model for an answer.
+    """Asks a model for an answer of at most ``max_output`` tokens.
 
-    Attributes:
-        endpoint: The model.
-        max_output: Tokens an answer may have.
-        parameters: Sampling parameters; none by default, so that the endpoint's own settings hold.
+    Without ``parameters`` for sampling the endpoint's own settings hold.
     """
 
     endpoint: ModelEndpoint

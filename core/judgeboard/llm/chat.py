@@ -40,17 +40,10 @@ class ReplyFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One question to a model.
+    """One question to a model, the last of the messages.
 
-    Attributes:
-        messages: The chat so far, the question last.
-        schema: JSON schema of the reply; None for free text.
-        schema_name: Name of the schema.
-        max_output: Maximum number of tokens in the reply.
-        parameters: Sampling parameters, like temperature.
-        subject: External id of the response, which finds recorded replies.
-        repair: Whether this request follows an unusable reply.
-        logprobs: Whether to ask for token probabilities.
+    ``schema`` is the JSON schema of the reply (None: free text), ``max_output`` in tokens, ``parameters`` are for
+    sampling. ``subject`` finds recorded replies. ``repair`` tells that the request follows an unusable reply.
     """
 
     messages: Sequence[Message]
@@ -100,9 +93,8 @@ class NoReply:
 class ChatModel(Protocol):
     """A model that answers one request at a time; safe to call concurrently from one event loop."""
 
-    @property
-    def host(self) -> str | None:
-        """Host and port that the texts are sent to; None when nothing leaves the process."""
+    host: str | None
+    """Host and port that the texts are sent to; None when nothing leaves the process."""
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
         """Answer ``request``."""

@@ -61,7 +61,7 @@ class ModelEndpoint:
 class _ChatOnFirstUse:
     """Makes the real chat model when it is first asked; its client takes seconds to import and 20 ms to make."""
 
-    host: str
+    host: str | None
     make: Callable[[], ChatModel]
     chat: ChatModel | None = None
 
@@ -85,16 +85,9 @@ def model_endpoint(
     replies: Path | None = None,
     **options: Any,
 ) -> ModelEndpoint:
-    """Return the model that these options name; nothing is sent yet.
+    """Return the model that these options (those of `JudgeOptions`) name; nothing is sent yet.
 
-    Args:
-        asker: The user of the model in messages: "the rag judge".
-        model: Name of the chat model at its endpoint.
-        provider: A key of ``PROVIDERS`` (default: see `choose_provider`).
-        base_url: Address of the endpoint, with its ``/v1`` (default: the provider's own).
-        prices: Price file of the user.
-        replies: File of recorded raw replies to use instead of an endpoint.
-        options: Further options of `EndpointChat`: api_key, concurrency, timeout_s, tries.
+    ``asker`` names its user in messages: "the rag judge".
     """
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")
@@ -114,6 +107,6 @@ def model_endpoint(
     def make() -> ChatModel:
         from judgeboard.llm.endpoint_chat import EndpointChat
 
-        return EndpointChat(model, provider=chosen, base_url=base_url, **options)
+        return EndpointChat(model, provider=chosen, base_url=base_url or "", **options)
 
     return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices))

@@ -70,67 +70,47 @@ _FIXES = {
 }
 
 
+@dataclass(eq=False)
 class EndpointChat:
     """Asks one model of one endpoint; one object serves a whole run.
 
     It remembers which parts of a request the endpoint does not accept (a JSON schema, a temperature, ``max_tokens``),
-    and leaves them out of later requests.
+    and leaves them out of later requests. Options are as in `JudgeOptions`; nothing is sent when it is made. The key is
+    never shown or stored; None is sent as "none", which local servers accept. ``sleep`` waits a number of seconds,
+    ``chance`` returns a number in 0..1 for the jitter.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        provider: Provider = OPENAI,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        concurrency: int = 16,
-        timeout_s: float = 60.0,
-        tries: int | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        """Make the client; nothing is sent yet.
+    model: str
+    provider: Provider = OPENAI
+    base_url: str = ""
+    api_key: str | None = field(default=None, repr=False)
+    concurrency: int = 16
+    timeout_s: float = 60.0
+    tries: int | None = None
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
 
-        Args:
-            model: Name of the model at the endpoint.
-            provider: The provider.
-            base_url: Address with its ``/v1`` (default: the provider's own).
-            api_key: Never shown or stored; None is sent as "none", which local servers accept.
-            concurrency: Size of the connection pool.
-            timeout_s: Maximum number of seconds for one call.
-            tries: Maximum number of calls for one request (default: see `RETRIES`).
-            sleep: Waits a number of seconds.
-            chance: Returns a number in 0..1, for the jitter.
-        """
-        self.model = model
-        self.shape = provider.shape
-        self.base_url = base_url or provider.base_url
-        self._provider = provider
-        self._key = api_key or NO_KEY
-        self._timeout_s = timeout_s
-        self._tries = tries
-        self._sleep = sleep
-        self._chance = chance
+    def __post_init__(self) -> None:
+        self.shape = self.provider.shape
+        self.base_url = self.base_url or self.provider.base_url
+        self.host: str | None = host_of(self.base_url)
+        self._key = self.api_key or NO_KEY
         self._heard = False
         limits = httpx2.Limits(
-            max_connections=concurrency, max_keepalive_connections=concurrency, keepalive_expiry=timeout_s
+            max_connections=self.concurrency,
+            max_keepalive_connections=self.concurrency,
+            keepalive_expiry=self.timeout_s,
         )
         self._options: openai.RequestOptions = {}
-        if provider.headers is not None:
-            self._options["headers"] = {**_LEFT_OUT, **provider.headers(self._key)}
+        if self.provider.headers is not None:
+            self._options["headers"] = {**_LEFT_OUT, **self.provider.headers(self._key)}
         self._client = openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=self._key,
             max_retries=0,
-            timeout=timeout_s,
-            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=timeout_s),
+            timeout=self.timeout_s,
+            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=self.timeout_s),
         )
-
-    @property
-    def host(self) -> str:
-        """Host and port of the endpoint, without a user or password that its address may carry."""
-        return host_of(self.base_url)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -141,7 +121,7 @@ class EndpointChat:
         shape, why, failures = self.shape, request.why, 0
         attempts: list[Attempt] = []
         while True:
-            called = await self._call(self._provider.body(self.model, request, shape))
+            called = await self._call(self.provider.body(self.model, request, shape))
             outcome, replaced = self._outcome(called)
             attempts.append(_attempt(called, outcome, why, replaced=replaced))
             self._heard = self._heard or called.failure is None
@@ -164,7 +144,7 @@ class EndpointChat:
             if retries is not None:
                 failures += 1
                 if retries.again(failures, outcome.asked_wait_s):
-                    await self._sleep(retries.wait_s(failures, outcome.asked_wait_s, self._chance()))
+                    await self.sleep(retries.wait_s(failures, outcome.asked_wait_s, self.chance()))
                     # Others may have found out meanwhile what the endpoint does not take.
                     shape, why = shape.joined(self.shape), "retry"
                     continue
@@ -177,10 +157,10 @@ class EndpointChat:
         failure: str | None = None
         response: httpx2.Response | None = None
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self.timeout_s):
                 # post() with a plain body takes a third of the CPU of create(), which walks typed parameters.
                 response = await self._client.post(
-                    self._provider.path, cast_to=httpx2.Response, body=body, options=self._options
+                    self.provider.path, cast_to=httpx2.Response, body=body, options=self._options
                 )
         except openai.APIStatusError as error:
             response = error.response
@@ -203,7 +183,7 @@ class EndpointChat:
         try:
             content = json.loads(called.body)
             content, replaced = storable_json(content) if "\\u" in called.body else (content, False)
-            return self._provider.read(content), replaced
+            return self.provider.read(content), replaced
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return Failed(f"not a chat completion: {_shown(called.body)}"), False
 
@@ -214,7 +194,7 @@ class EndpointChat:
         reason = f"HTTP {called.status}: {_shown(error.message)}" if error.message else f"HTTP {called.status}"
         status = 402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status
         if (fix := _FIXES.get(status)) and status not in RETRIES:
-            raise EndpointRefused(self._none_served(called.status, reason, fix.format(key=self._provider.key_variable)))
+            raise EndpointRefused(self._none_served(called.status, reason, fix.format(key=self.provider.key_variable)))
         if error.content_refused:
             return Failed(reason, refused=True)
         if called.status in {400, 422} and error.rejected:
@@ -225,7 +205,7 @@ class EndpointChat:
         return Failed(reason)
 
     def _retries(self, status: int | str) -> RetryPolicy:
-        return RETRIES[status] if self._tries is None else replace(RETRIES[status], tries=self._tries)
+        return RETRIES[status] if self.tries is None else replace(RETRIES[status], tries=self.tries)
 
     def _too_late(self, failed: Failed, called: Called, failures: int, retries: RetryPolicy) -> str:
         """Return why one request failed that was not answered in its tries; raise EndpointRefused if all would."""
@@ -242,7 +222,7 @@ class EndpointChat:
             return f"{self.host} does not serve {self.model!r}: {reason}; {fix}"
         # The body of a 401 often repeats part of the key.
         if self._key == NO_KEY:
-            key, address = self._provider.key_variable, self._provider.address_variable
+            key, address = self.provider.key_variable, self.provider.address_variable
             return f"{self.host} wants a key (HTTP 401): set {key}; jobs send it only to {address}"
         return f"{self.host} refused the key (HTTP 401): {fix}"
 

@@ -91,18 +91,11 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One kind of endpoint.
+    """One kind of endpoint; requests go to ``path`` below ``base_url``.
 
-    Attributes:
-        name: Value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are its environment variables.
-        base_url: Address of the API.
-        path: Path of requests below the address.
-        body: Makes the JSON body from model, request and shape.
-        read: Reads the JSON value that a successful call returned; may raise LookupError, TypeError, ValueError or
-            AttributeError if it is no reply.
-        headers: Makes the headers with the key (default: a bearer token).
-        shape: The first way to write a request.
-        models: Beginnings of its models' names, which choose the provider by default.
+    ``name`` is the value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are its environment variables. ``read`` may
+    raise LookupError, TypeError, ValueError or AttributeError if a JSON value is no reply. ``headers`` carry the key
+    (default: a bearer token). ``models`` are beginnings of model names that choose the provider by default.
     """
 
     name: str

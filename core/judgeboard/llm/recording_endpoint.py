@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from aiohttp import web
+
 GOOD_VERDICT = {"reasoning": "Every statement stands in passage 1.", "groundedness": 1.0, "quality": 4}
 
 
@@ -157,71 +159,34 @@ class RecordingEndpoint:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        connections: set[asyncio.Task[None]] = set()
-
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            if task is not None:
-                connections.add(task)
-                task.add_done_callback(connections.discard)
-            await self._converse(reader, writer)
-
-        server = await asyncio.start_server(connected, "127.0.0.1", self._port, limit=1 << 20, backlog=1024)
-        self._port = server.sockets[0].getsockname()[1]
+        runner = web.ServerRunner(web.Server(self._answer, access_log=None), shutdown_timeout=0.01)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", self._port, backlog=1024).start()
+        self._port = runner.addresses[0][1]
         self._ready.set()
         await self._stop.wait()
-        server.close()
-        for task in tuple(connections):
-            task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
+        await runner.cleanup()
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, request: web.BaseRequest) -> web.Response:
+        raw, number = await request.content.read(), len(self.requests)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.requests.append(RecordedRequest(request.path_qs, headers, json.loads(raw) if raw else {}))
+        self._in_flight += 1
+        self.most_at_once = max(self.most_at_once, self._in_flight)
         try:
-            while (request := await _read_request(reader)) is not None:
-                number = len(self.requests)
-                self.requests.append(request)
-                self._in_flight += 1
-                self.most_at_once = max(self.most_at_once, self._in_flight)
-                try:
-                    scripted = self.script(request.body, number)
-                    reply = scripted if isinstance(scripted, ScriptedReply) else await scripted
-                    await asyncio.sleep(reply.delay_s)
-                finally:
-                    self._in_flight -= 1
-                if reply.hang_up:
-                    break
-                writer.write(_written(reply))
-                await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+            scripted = self.script(self.requests[number].body, number)
+            reply = scripted if isinstance(scripted, ScriptedReply) else await scripted
+            await asyncio.sleep(reply.delay_s)
         finally:
-            writer.close()
-
-
-async def _read_request(reader: asyncio.StreamReader) -> RecordedRequest | None:
-    """Read one request; None when the client has closed."""
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    first, *lines = head.decode("latin-1").split("\r\n")
-    headers = {
-        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
-    }
-    raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    return RecordedRequest(first.split(" ")[1], headers, json.loads(raw) if raw else {})
-
-
-def _written(reply: ScriptedReply) -> bytes:
-    is_text = isinstance(reply.body, str)
-    content = reply.body.encode() if is_text else json.dumps(reply.body).encode()
-    headers = {
-        "content-type": "text/plain; charset=utf-8" if is_text else "application/json",
-        "content-length": str(len(content)),
-        **reply.headers,
-    }
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {reply.status} Scripted\r\n{lines}\r\n".encode("latin-1") + content
+            self._in_flight -= 1
+        if reply.hang_up and request.transport is not None:
+            request.transport.close()
+        is_text = isinstance(reply.body, str)
+        content = reply.body if is_text else json.dumps(reply.body)
+        content_type = "text/plain; charset=utf-8" if is_text else "application/json"
+        return web.Response(
+            body=content.encode(), status=reply.status, headers={"content-type": content_type, **reply.headers}
+        )
 
 
 def forward_to(base_url: str, *, timeout_s: float = 120.0) -> Script:

@@ -11,9 +11,9 @@ from judgeboard.domain import AUDIT, JudgeInput, Label, Status, StepRecord, Verd
 from judgeboard.errors import BadInput
 from judgeboard.flags.judges_disagree import differences_of
 from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge, Replied
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.supreme import IndependentSupreme, Mark, SupremeJudge
+from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.methods.audit_report import AuditReport, AuditSample, audit_report
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
@@ -84,7 +84,6 @@ def audit_recorded(
     *,
     sample: AuditSample | None = None,
     by: By | None = None,
-    account: RunAccount | None = None,
     actor: str = "library",
 ) -> AuditReport:
     """Audit a judge version with the stored verdicts of another; makes no model calls and is idempotent.
@@ -93,10 +92,7 @@ def audit_recorded(
     ``by`` ``label`` marks a verdict if the labels differ; a missing label is derived from groundedness at the rule's
     threshold. ``thresholds`` marks it if groundedness, quality or label differ by the rule judges_disagree. Default:
     ``thresholds`` for a supreme version of approach 2, else ``label``; approach 1 takes neither.
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: A version would audit itself, the audited one has no verdicts, or ``by`` does not apply.
+    Raises BadInput if a version would audit itself, the audited one has no verdicts, or ``by`` does not apply.
     """
     sample = sample or AuditSample()
     with store.reading() as connection:
@@ -106,9 +102,9 @@ def audit_recorded(
         if own.kind == AUDIT and own.params.get("approach") == 1:
             if by is not None:
                 raise BadInput(f"{own.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach.")
-            return audit_report(connection, version, own, sample, account)
+            return audit_report(connection, version, own, sample)
     by = by or ("thresholds" if own.kind == AUDIT else "label")
-    return compare_versions(store, own, version, sample, by, actor, account)
+    return compare_versions(store, own, version, sample, by, actor)
 
 
 def audited_version(connection: Connection, which: int | str) -> StoredVersion:
@@ -245,7 +241,7 @@ class _MarkTask(NamedTuple):
     verdict: Verdict
 
 
-class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
+class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
     """Approach 1: the supreme judge sees each verdict and says whether it is correct."""
 
     judge: SupremeJudge
@@ -266,14 +262,14 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
             if key.response_id in items and key.judgment_id in verdicts
         ]
 
-    async def ask(self, task: _MarkTask, keep: Keep[Answered[_MarkTask, Mark]]) -> None:
+    async def ask(self, task: _MarkTask, keep: Keep[Answered[_MarkTask, Replied[bool]]]) -> None:
         mark = await self.judge.review(task.item, task.verdict)
         await keep(Answered(task, mark, mark.record))
 
-    def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Mark]]) -> None:
+    def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Replied[bool]]]) -> None:
         marks = [
             audits.NewJudgmentReview(
-                step.task.audited, step.task.ask, step.result.correct, step.result.record, self._sample.share
+                step.task.audited, step.task.ask, step.result.value, step.result.record, self._sample.share
             )
             for step in steps
         ]
@@ -330,12 +326,7 @@ async def audit_async(
     that differs by the thresholds of the rule judges_disagree is marked (approach 2). A supreme version is asked once
     about each verdict or answer; ``again`` repeats calls without a usable result. A stopped audit continues, with the
     answers that were logged at its start. A review keeps its sampling share. The supreme judge is closed at the end.
-    ``options`` are fields of `RunOptions`.
-
-    Raises:
-        NotFound: There is no such judge version.
-        UnknownPrice: A cost limit is given and the model has no price.
-        BadInput: The two judges have no measure in common (approach 2).
+    ``options`` are fields of `RunOptions`. Raises BadInput if the two judges have no measure in common (approach 2).
     """
     if isinstance(supreme, SupremeJudge):
         return await run_method(store, _Reviewing(supreme, audited, sample, again=again), **options)

@@ -127,8 +127,9 @@ def audit_report(
         if reviewed_only
         else sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
     )
-    reviewed = {each.response_id: each for each in drawn if _mark(reviews, each) is not None}
-    wrong_by_mark = {id_ for id_, each in reviewed.items() if _mark(reviews, each) is False}
+    usable = {judgment_id: review for judgment_id, review in reviews.items() if review.correct is not None}
+    reviewed = {each.response_id: each for each in drawn if each.judgment_id in usable}
+    wrong_by_mark = {id_ for id_, each in reviewed.items() if not usable[each.judgment_id].correct}
     source = PairSource.open(connection)
     pairs = source.pairs(audited.id, "label")
     pairs = pairs.at(np.isin(pairs.response_ids, np.array(sorted(reviewed), dtype=np.int64)))
@@ -172,11 +173,6 @@ def audit_report(
             *(() if reviewed_only else _other_draws(sample.share, draws)),
         ),
     )
-
-
-def _mark(reviews: Mapping[int, audits.LatestReview], judgment: audits.AuditedJudgment) -> bool | None:
-    review = reviews.get(judgment.judgment_id)
-    return None if review is None else review.correct
 
 
 def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: str) -> Estimate:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 import numpy as np
 from sqlalchemy import Connection
@@ -25,26 +25,18 @@ from judgeboard.store.statements import batches
 from judgeboard.store.storing import store_responses
 
 
-class AnswerText(NamedTuple):
-    """A question, its answer and its passages; None if the passages were not logged."""
-
-    query: str
-    answer: str
-    passages: tuple[str, ...] | None
-
-
-def passages_removed(original: AnswerText) -> AnswerText | None:
+def passages_removed(original: Response, _donor: Response) -> Response | None:
     """Return the answer without its passages; None if it has none.
 
     All are removed: with some of them left, it would be unknown whether they still support the answer.
     """
-    return original._replace(passages=()) if original.passages else None
+    return replace(original, passages=()) if original.passages else None
 
 
-def other_answer(original: AnswerText, donor: AnswerText) -> AnswerText | None:
+def other_answer(original: Response, donor: Response) -> Response | None:
     """Return the question and passages with the answer of ``donor``; None if that is the same."""
     same = donor.query.split() == original.query.split() or donor.answer.split() == original.answer.split()
-    return original._replace(answer=donor.answer) if not same and donor.answer.strip() else None
+    return replace(original, answer=donor.answer) if not same and donor.answer.strip() else None
 
 
 _SHORTEST = 60
@@ -53,7 +45,7 @@ _SHORTEST = 60
 _TRAILING = re.compile("[\\s.!?\u2026,;:\u3002\uff01\uff1f\u0964]+\\Z")
 
 
-def truncated(original: AnswerText) -> AnswerText | None:
+def truncated(original: Response, _donor: Response) -> Response | None:
     """Return the first half of the answer, cut after a word and never at the end of a sentence."""
     answer = original.answer.strip()
     if len(answer) < _SHORTEST:
@@ -62,7 +54,7 @@ def truncated(original: AnswerText) -> AnswerText | None:
     # A script without spaces between words is cut where the half ends.
     at = max(half.rfind(" "), half.rfind("\n"))
     kept = _TRAILING.sub("", half[:at] if at > len(half) // 2 else half)
-    return original._replace(answer=kept) if kept else None
+    return replace(original, answer=kept) if kept else None
 
 
 # Citations ("[3]", "passage 3") and list markers ("2. ") are not statements.
@@ -71,13 +63,13 @@ _NUMBER = re.compile(rf"({_LAYOUT})|\d+", re.IGNORECASE | re.MULTILINE | re.ASCI
 _SHIFT = 3
 
 
-def numbers_changed(original: AnswerText) -> AnswerText | None:
+def numbers_changed(original: Response, _donor: Response) -> Response | None:
     """Return the answer with every digit of its numbers shifted; None if it has no number.
 
     The number of digits stays. Equal numbers stay equal, so that the answer does not contradict itself.
     """
     changed = _NUMBER.sub(lambda match: match[0] if match[1] else _other(match[0]), original.answer)
-    return None if changed == original.answer else original._replace(answer=changed)
+    return None if changed == original.answer else replace(original, answer=changed)
 
 
 def _other(digits: str) -> str:
@@ -87,11 +79,11 @@ def _other(digits: str) -> str:
     return head + "".join(str((int(digit) + _SHIFT) % 10) for digit in digits[len(head) :])
 
 
-def passages_reordered(original: AnswerText) -> AnswerText | None:
+def passages_reordered(original: Response, _donor: Response) -> Response | None:
     """Return the answer with its passages in reverse order; None if that changes nothing."""
     if original.passages is None or original.passages == original.passages[::-1]:
         return None
-    return original._replace(passages=original.passages[::-1])
+    return replace(original, passages=original.passages[::-1])
 
 
 # Only words that a sentence can lose: without "may", "may be" would need another verb.
@@ -107,7 +99,7 @@ _HEDGE = re.compile(rf",?[ \t]*\b(?:{_OPENINGS}|{_ADVERBS})\b(,)?(?!\w)", re.IGN
 _SENTENCE_START = re.compile(r"(?:\A|(?<=[.!?…\n]))\s*\Z")
 
 
-def hedges_removed(original: AnswerText) -> AnswerText | None:
+def hedges_removed(original: Response, _donor: Response) -> Response | None:
     """Return the answer without its (English) hedges; None if there are none, or nothing else."""
     parts: list[str] = []
     end = 0
@@ -121,7 +113,7 @@ def hedges_removed(original: AnswerText) -> AnswerText | None:
     text = parts[0]
     for part in [*parts[1:], original.answer[end:]]:
         text = _joined(text, part)
-    return original._replace(answer=text) if text.strip(" .\n") else None
+    return replace(original, answer=text) if text.strip(" .\n") else None
 
 
 def _removable(hedge: re.Match[str], answer: str) -> bool:
@@ -156,24 +148,18 @@ class ControlKind:
     name: str
     words: str
     effect: Effect
-    change: Callable[[AnswerText, AnswerText], AnswerText | None]
+    change: Callable[[Response, Response], Response | None]
     lowers: str | None = None
-
-
-def _alone(change: Callable[[AnswerText], AnswerText | None]) -> Callable[[AnswerText, AnswerText], AnswerText | None]:
-    return lambda original, _donor: change(original)
 
 
 _BAD, _NEUTRAL = Effect.KNOWN_BAD, Effect.NEUTRAL
 _KINDS = (
-    ControlKind(
-        "passages_removed", "answers whose passages were removed", _BAD, _alone(passages_removed), "groundedness"
-    ),
+    ControlKind("passages_removed", "answers whose passages were removed", _BAD, passages_removed, "groundedness"),
     ControlKind("other_answer", "answers to another question", _BAD, other_answer, "quality"),
-    ControlKind("truncated", "answers that break off", _BAD, _alone(truncated), "quality"),
-    ControlKind("numbers_changed", "answers whose numbers were changed", _BAD, _alone(numbers_changed), "groundedness"),
-    ControlKind("passages_reordered", "answers with passages in reverse order", _NEUTRAL, _alone(passages_reordered)),
-    ControlKind("hedges_removed", "answers without their hedges", _NEUTRAL, _alone(hedges_removed)),
+    ControlKind("truncated", "answers that break off", _BAD, truncated, "quality"),
+    ControlKind("numbers_changed", "answers whose numbers were changed", _BAD, numbers_changed, "groundedness"),
+    ControlKind("passages_reordered", "answers with passages in reverse order", _NEUTRAL, passages_reordered),
+    ControlKind("hedges_removed", "answers without their hedges", _NEUTRAL, hedges_removed),
 )
 CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name to kind. Source of the list: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it."""
@@ -230,7 +216,7 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
             if original[0] in known:
                 taken += 1
                 continue
-            changed = kind.change(_text(original[1]), _text(donor[1]))
+            changed = kind.change(original[1], donor[1])
             if changed is not None:
                 taken += 1
                 new.append(_control(original, donor, changed, kind, seed))
@@ -254,25 +240,18 @@ def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Origi
         yield from zip(part, [*part[1:], *part[:1]], strict=True)
 
 
-def _control(original: _Original, donor: _Original, changed: AnswerText, kind: ControlKind, seed: int) -> Response:
+def _control(original: _Original, donor: _Original, changed: Response, kind: ControlKind, seed: int) -> Response:
     (original_id, response), (donor_id, lent) = original, donor
     borrowed = changed.answer not in (response.answer, "") and changed.answer == lent.answer
     # The response whose answer this one repeats, so that forgetting it also clears the control answer.
     lender = {ANSWER_OF: donor_id} if borrowed else {}
     return replace(
-        response,
+        changed,
         external_id=control_id(response.external_id, kind.name, seed),
-        query=changed.query,
-        answer=changed.answer,
-        passages=changed.passages,
         metadata={"control": kind.name, "seed": seed} | lender,
         kind=ResponseKind.CONTROL,
         derived_from=original_id,
     )
-
-
-def _text(response: Response) -> AnswerText:
-    return AnswerText(response.query, response.answer, response.passages)
 
 
 def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:

@@ -1,14 +1,15 @@
 """What answer-making methods share: the generator, its messages, prompt files, storing answers with verdicts."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import JudgeInput, Response, ResponseKind, Verdict
+from judgeboard.domain import JudgeInput, Response, ResponseKind, RunState, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.dialogue import earlier_turns, last_of_user, text_of
 from judgeboard.judges.judge import Judge
@@ -19,9 +20,12 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Begun, Method, R
 from judgeboard.runs.runner import S, T
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.refinements import JudgedAnswer, first_judgments, stored_ids
 from judgeboard.store.responses import Origin, key_of
+from judgeboard.store.runs import finish_run, start_or_continue_method_run
 from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_judgments
 from judgeboard.text import unstorable
@@ -83,12 +87,28 @@ class GeneratingMethod(Method[T, S, R]):
         return 2 * self.left(connection, begun)
 
 
+@contextmanager
+def live_run(
+    store: Store, method: GeneratingMethod[T, S, R], question: dict[str, Any]
+) -> Iterator[tuple[Connection, Begun]]:
+    """Begin the run of a live call in one writing transaction, and finish it; its steps are stored in between."""
+    with store.writing() as connection:
+        version = ensure_version(connection, method.judge.version)
+        run = start_or_continue_method_run(
+            connection, method.kind, version, question, 1, actor="library", endpoint_host=method.endpoint_host
+        )
+        yield connection, Begun(store, version, run)
+        finish_run(connection, run.id, RunState.DONE)
+
+
 def joined_hosts(*hosts: str | None) -> str | None:
     """Return the distinct hosts as one text; None if nothing leaves the process."""
     return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
 
 
-def made_response(origin: Origin, answer: str, *, external_id: str, model: str, messages: Messages | None) -> Response:
+def made_response(
+    origin: Origin, answer: str, *, external_id: str, model: str | None, messages: Messages | None
+) -> Response:
     """Return a new answer to the question of ``origin`` as it is stored."""
     return record_of(
         Response,

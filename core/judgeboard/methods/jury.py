@@ -1,8 +1,9 @@
 """Juries: the combined verdict of several judge versions on the same answers, and the agreement of the members."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from statistics import median, median_low
 from typing import Any
 
@@ -199,7 +200,10 @@ def jury_report(
         wrong_together=_wrong_together(
             source, np.array(ids, dtype=np.int64)[labelled][alike], votes[alike], groups[labelled][alike]
         ),
-        spread={measure: _spread(judged, ids, groups, measure) for measure in ("groundedness", "quality")},
+        spread={
+            measure: _spread(_values(judged, ids, members, attrgetter(measure)), groups, measure)
+            for measure in ("groundedness", "quality")
+        },
         notes=tuple(
             f"{member.title} gives no label on {n:,} answers and does not vote on the label there. For agreement, its "
             f"groundedness below {source.cut:g} counts as hallucinated."
@@ -215,23 +219,24 @@ def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> A
     return AgreedWithPeople(version.title, statistics.agreement, statistics.kappa)
 
 
+def _values(
+    judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], value: Callable[[Verdict], Any]
+) -> FloatArray:
+    """One value per answer (row) and member (column); NaN where the verdict has none."""
+    rows = [[value(judged[id_].opinions[member.id].verdict) for member in members] for id_ in ids]
+    return np.array(rows, dtype=np.float64).reshape(len(ids), len(members))
+
+
 def _labels(
     judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cut_at: float
 ) -> tuple[IntArray, IntArray]:
     """Label per answer (row) and member (column): 1 grounded, 2 hallucinated, 0 none; and the number of cuts."""
-    labels = np.zeros((len(ids), len(members)), dtype=np.int64)
-    cut = np.zeros(len(members), dtype=np.int64)
-    for row, id_ in enumerate(ids):
-        for column, member in enumerate(members):
-            verdict = judged[id_].opinions[member.id].verdict
-            bad = verdict.label is Label.HALLUCINATED
-            if verdict.label is None:
-                if verdict.groundedness is None:
-                    continue
-                bad = verdict.groundedness < cut_at - HALF_STEP
-                cut[column] += 1
-            labels[row, column] = 2 if bad else 1
-    return labels, cut
+    codes = {None: 0, Label.GROUNDED: 1, Label.HALLUCINATED: 2}
+    given = _values(judged, ids, members, lambda verdict: codes[verdict.label]).astype(np.int64)
+    groundedness = _values(judged, ids, members, attrgetter("groundedness"))
+    cut = (given == 0) & ~np.isnan(groundedness)
+    labels: IntArray = np.where(cut, np.where(groundedness < cut_at - HALF_STEP, 2, 1), given)
+    return labels, cut.sum(axis=0)
 
 
 def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, groups: IntArray) -> Estimate:
@@ -244,21 +249,12 @@ def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, gr
     return share(wrong, groups[at])
 
 
-def _spread(judged: Mapping[int, Judged], ids: Sequence[int], groups: IntArray, measure: str) -> Estimate:
-    rows, apart = [], []
-    for row, id_ in enumerate(ids):
-        scores = [
-            value
-            for opinion in judged[id_].opinions.values()
-            if (value := getattr(opinion.verdict, measure)) is not None
-        ]
-        if len(scores) > 1:
-            rows.append(row)
-            apart.append(max(scores) - min(scores))
-    if not rows:
+def _spread(values: FloatArray, groups: IntArray, measure: str) -> Estimate:
+    several = (~np.isnan(values)).sum(axis=1) > 1
+    if not several.any():
         return unmeasured(0, f"no answer has {measure} from two members")
-    values: FloatArray = np.array(apart, dtype=np.float64)
-    return mean_estimate(values, grouping(groups[rows], len(rows)))
+    apart = np.nanmax(values[several], axis=1) - np.nanmin(values[several], axis=1)
+    return mean_estimate(apart, grouping(groups[several], len(apart)))
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Estimate, Preference, Shown
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.reviews.shown import order_for, shown_side, stored_side
+from judgeboard.reviews.shown import order_for, shown_side
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.both_orders import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
 from judgeboard.stats.estimates import percent_words
@@ -213,10 +213,7 @@ def measure_pairs(
 
     ``unusable`` tells how an unusable verdict counts for gold and people: left out (``drop``), a ``tie``, or ``wrong``.
     ``account`` is that of the run that asked (default: all comparisons of the version on these pairs).
-
-    Raises:
-        NotFound: There is no such version, or it has no comparisons of these pairs or aspects.
-        BadInput: ``unusable`` is invalid.
+    Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
     """
     if unusable not in UNUSABLE_AS:
         raise BadInput(f"--unusable must be one of {', '.join(UNUSABLE_AS)}, not {unusable!r}")
@@ -370,10 +367,6 @@ class PairScreen:
     def side(self, preference: Preference) -> str:
         """Return the side of a stored answer on this screen: left, right or tie."""
         return shown_side(preference, self.shown)
-
-    def preference(self, side: str) -> Preference:
-        """Return the stored answer at a side: the reverse of `side`."""
-        return stored_side(side, self.shown)
 
 
 def pair_screen(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,10 +52,7 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
 
     Two answers make a pair if they have the same query and, where both have passages, the same passages. Each answer is
     in at most one pair: of repeated queries, the first answer is paired with the first. Answers are not copied.
-
-    Raises:
-        BadInput: Both sources are the same.
-        NotFound: A source has no answers.
+    Raises BadInput if both sources are the same, and NotFound if one has no answers.
     """
     if a == b:
         raise BadInput("--a and --b must be different sources")
@@ -97,20 +94,21 @@ def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAns
     for each in of_b:
         waiting[each.query].append(each)
     partners: list[tuple[LogAnswer, LogAnswer]] = []
-    unmatched: list[LogAnswer] = []
+
+    def pair_up(answers: list[LogAnswer], fits: Callable[[LogAnswer, LogAnswer], bool]) -> list[LogAnswer]:
+        unmatched = []
+        for each in answers:
+            other = next((one for one in waiting[each.query] if fits(each, one)), None)
+            if other is None:
+                unmatched.append(each)
+            else:
+                waiting[each.query].remove(other)
+                partners.append((each, other))
+        return unmatched
+
     # Equal passages first, so that an answer without any takes no partner away from one that has them.
-    for each in of_a:
-        same = next((other for other in waiting[each.query] if other.evidence_group == each.evidence_group), None)
-        if same is None:
-            unmatched.append(each)
-        else:
-            waiting[each.query].remove(same)
-            partners.append((each, same))
-    for each in unmatched:
-        other = next((one for one in waiting[each.query] if not (one.has_passages and each.has_passages)), None)
-        if other is not None:
-            waiting[each.query].remove(other)
-            partners.append((each, other))
+    unmatched = pair_up(of_a, lambda each, other: each.evidence_group == other.evidence_group)
+    pair_up(unmatched, lambda each, other: not (each.has_passages and other.has_passages))
     return partners
 
 

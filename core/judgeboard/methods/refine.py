@@ -6,12 +6,13 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.dialogue import earlier_turns
-from judgeboard.judges.rating import KIND, Rated, Rating, RatingJudge
+from judgeboard.judges.judge import Replied
+from judgeboard.judges.rating import KIND, Rating, RatingJudge
 from judgeboard.llm.asking import Generated
 from judgeboard.llm.chat import Chat, call
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -28,13 +29,17 @@ Keeping = Literal["last", "best"]
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One attempt, numbered from 1. Without ``answer`` or ``rating``, ``status`` and ``error`` give the reason."""
+    """One attempt, numbered from 1. Without ``answer`` or ``rating``, ``status`` and ``error`` give the reason.
+
+    ``with_feedback`` is the feedback on the attempt before, which the generator got.
+    """
 
     number: int
     answer: str | None
     answering: StepRecord
     rating: Rating | None = None
     judging: StepRecord | None = None
+    with_feedback: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -118,7 +123,7 @@ class RefineRule:
 
 
 Answer = Callable[[generation.Messages, int], Awaitable[Generated]]
-Rate = Callable[[str, int], Awaitable[Rated]]
+Rate = Callable[[str, int], Awaitable[Replied[Rating]]]
 KeepAttempt = Callable[[Refinement], Awaitable[bool]]
 
 
@@ -144,12 +149,12 @@ async def attempt_until_good(
             feedback = attempts[-1].feedback if attempts else None
             number = len(attempts) + 1
             generated = await answer(generation.with_feedback(messages, feedback), number)
-            attempt = Refinement(number, generated.text, generated.record)
+            attempt = Refinement(number, generated.text, generated.record, with_feedback=feedback)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         if attempt.answer is not None:
             rated = await rate(attempt.answer, attempt.number)
-            attempt = replace(attempt, rating=rated.rating, judging=rated.record)
+            attempt = replace(attempt, rating=rated.value, judging=rated.record)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         attempts.append(attempt)
@@ -180,22 +185,15 @@ class Refined:
         return generation.total_cost([*answering, self.judge_cost_micro])
 
 
+@dataclass(frozen=True, slots=True)
 class Refiner:
     """A chat call with self-refine: await it, or use ``blocking`` outside an event loop."""
 
-    def __init__(
-        self,
-        chat: Chat,
-        judge: str | RatingJudge | Chat,
-        rule: RefineRule,
-        options: dict[str, Any],
-        store: Store | None = None,
-    ) -> None:
-        self._store = store
-        self._chat = chat
-        self._judge = judge
-        self._rule = rule
-        self._options = options
+    _chat: Chat
+    _judge: str | RatingJudge | Chat
+    _rule: RefineRule
+    _options: dict[str, Any]
+    _store: Store | None = None
 
     async def __call__(
         self, messages: str | Sequence[Mapping[str, Any]], *, passages: Sequence[str] | None = None
@@ -212,7 +210,7 @@ class Refiner:
         call_id, turns = uuid.uuid4().hex, earlier_turns(checked)
         item = JudgeInput(0, generation.request_text(checked), "", evidence, external_id=call_id, turns=turns)
 
-        async def rate(answer: str, _number: int) -> Rated:
+        async def rate(answer: str, _number: int) -> Replied[Rating]:
             return await judge.rate(replace(item, answer=answer))
 
         try:
@@ -220,10 +218,9 @@ class Refiner:
             if self._store is not None:
                 from judgeboard.methods.refine_run import store_live_attempts  # which imports this module
 
-                model = str(getattr(self._chat, "__name__", type(self._chat).__name__))
                 origin = Origin(item, generation.SOURCE, checked)
                 await asyncio.to_thread(
-                    store_live_attempts, self._store, judge, model, self._rule, origin, tuple(attempts)
+                    store_live_attempts, self._store, judge, self._chat, self._rule, origin, tuple(attempts)
                 )
         finally:
             if judge is not self._judge:
@@ -295,32 +292,21 @@ def refine(
     return Refiner(chat, judge, RefineRule(success_rating, max_repeats, keep), options, store)
 
 
-_ATTEMPT_ID = re.compile(r"(?P<prompt_id>.*)~refine-(?P<run_id>\d+)-(?P<number>\d+)", re.DOTALL)
+_ATTEMPT_ID = re.compile(r"(?P<prompt_id>.*)~refine-\d+-(?P<number>\d+)", re.DOTALL)
 
 
-class AttemptId(NamedTuple):
-    """The external id of an attempt's answer; ``number`` counts from 1."""
-
-    prompt_id: str
-    run_id: int
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.prompt_id}~refine-{self.run_id}-{self.number}"
-
-    @classmethod
-    def read(cls, text: str) -> "AttemptId | None":
-        """Return the attempt that an external id names; None if it names none."""
-        match = _ATTEMPT_ID.fullmatch(text)
-        return None if match is None else cls(match["prompt_id"], int(match["run_id"]), int(match["number"]))
+def attempt_id(prompt_id: str, run_id: int, number: int) -> str:
+    """Return the external id of an attempt's answer; ``number`` counts from 1."""
+    return f"{prompt_id}~refine-{run_id}-{number}"
 
 
 def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
     """Return the recorded replies for an attempt, else those of its prompt: one line per attempt."""
-    attempt = AttemptId.read(subject)
+    attempt = _ATTEMPT_ID.fullmatch(subject)
     if subject in replies or attempt is None:
         return replies.get(subject, ())
-    return replies.get(attempt.prompt_id, ())[attempt.number - 1 : attempt.number]
+    number = int(attempt["number"])
+    return replies.get(attempt["prompt_id"], ())[number - 1 : number]
 
 
 def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:

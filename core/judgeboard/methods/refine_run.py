@@ -2,20 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Response, RunState, Status
-from judgeboard.judges.judge import prompt_hash
+from judgeboard.domain import Response, Status
+from judgeboard.judges.judge import Replied, prompt_hash
 from judgeboard.judges.material import load_prompt
-from judgeboard.judges.rating import Rated, Rating, RatingJudge
-from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generated, Generator
+from judgeboard.judges.rating import Rating, RatingJudge, rating_verdict
+from judgeboard.llm.asking import Generated, Generator
+from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
-from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
+from judgeboard.methods.refine import Refinement, RefineRule, attempt_id, attempt_until_good
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (
     Begun,
@@ -23,17 +24,17 @@ from judgeboard.runs.method import (
     RunOptions,
     RunOutcome,
     Selected,
-    id_reader,
+    id_tasks,
+    key_tasks,
     run_method,
-    task_reader,
 )
-from judgeboard.runs.runner import Keep
+from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
-from judgeboard.store.runs import finish_run, start_or_continue_method_run
+from judgeboard.store.statements import record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,38 +114,21 @@ class Prompt:
 
     def new_id(self, number: int) -> str:
         """Return the external id of an attempt's answer, the same each time this run makes it."""
-        return str(AttemptId(self.origin.item.external_id, self.run_id, number))
+        return attempt_id(self.origin.item.external_id, self.run_id, number)
 
-
-@dataclass(frozen=True, slots=True)
-class RefineStep:
-    """An attempt with a new answer or a new rating; ``feedback`` is what the prompt of the attempt contained."""
-
-    prompt: Prompt
-    attempt: Refinement
-    feedback: str | None = None
-
-    @property
-    def status(self) -> Status:
-        """Status of the call."""
-        return self.attempt.status
-
-    @property
-    def cost_micro(self) -> int | None:
-        """Cost of the call in millionths; None if unknown."""
-        return self.attempt.latest.cost_micro
-
-    @property
-    def response(self) -> Response:
-        """The attempt's answer as it is stored."""
-        prompt = self.prompt
+    def response(self, attempt: Refinement) -> Response:
+        """Return an attempt's answer as it is stored."""
         return generation.made_response(
-            prompt.origin,
-            self.attempt.answer or "",
-            external_id=prompt.new_id(self.attempt.number),
-            model=prompt.model,
-            messages=generation.with_feedback(prompt.messages, self.feedback),
+            self.origin,
+            attempt.answer or "",
+            external_id=self.new_id(attempt.number),
+            model=self.model,
+            messages=generation.with_feedback(self.messages, attempt.with_feedback),
         )
+
+
+# The result is an attempt with a new answer, then the same with its rating.
+RefineStep = Answered[Prompt, Refinement]
 
 
 class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummary]):
@@ -166,43 +150,44 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
 
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
         item = task.origin.item
-        feedback_for: dict[int, str | None] = {attempt.number + 1: attempt.feedback for attempt in task.done}
 
         async def answer(messages: generation.Messages, _number: int) -> Generated:
             return await self.generator.generate(messages, subject=item.external_id)
 
-        async def rate(text: str, number: int) -> Rated:
+        async def rate(text: str, number: int) -> Replied[Rating]:
             return await self.judge.rate(replace(item, answer=text, external_id=task.new_id(number)))
 
         async def keep_attempt(attempt: Refinement) -> bool:
-            feedback_for[attempt.number + 1] = attempt.feedback
-            return await keep(RefineStep(task, attempt, feedback_for.get(attempt.number)))
+            return await keep(Answered(task, attempt, attempt.latest))
 
         await attempt_until_good(answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt)
 
     def save(self, connection: Connection, begun: Begun, steps: list[RefineStep]) -> None:
         now, run_id = datetime.now(UTC), begun.run.id
-        answered = [step for step in steps if step.attempt.judging is None]
-        rated = [step for step in steps if step.attempt.judging is not None]
+        answered = [(step.task, step.result) for step in steps if step.result.judging is None]
+        rated = [(step.task, step.result) for step in steps if step.result.judging is not None]
         generations = [
             refinements.NewGeneration(
-                step.prompt.subject,
-                step.attempt.number,
-                step.prompt.model,
-                step.attempt.answering,
-                None if step.attempt.answer is None else step.response,
+                prompt.subject,
+                attempt.number,
+                prompt.model,
+                attempt.answering,
+                None if attempt.answer is None else prompt.response(attempt),
             )
-            for step in answered
+            for prompt, attempt in answered
         ]
         refinements.store_generations(connection, run_id, generations, now)
-        rows = [_row(step, "no_answer") for step in answered if step.attempt.answer is None]
-        verdicts = [(step.response, Rated(step.attempt.rating, step.attempt.latest).verdict) for step in rated]
-        for step, stored in zip(rated, generation.store_verdicts(connection, begun, verdicts, now), strict=True):
+        rows = [_row(prompt, attempt, "no_answer") for prompt, attempt in answered if attempt.answer is None]
+        verdicts = [
+            (prompt.response(attempt), rating_verdict(attempt.rating, attempt.latest)) for prompt, attempt in rated
+        ]
+        stored_verdicts = generation.store_verdicts(connection, begun, verdicts, now)
+        for (prompt, attempt), stored in zip(rated, stored_verdicts, strict=True):
             if stored is not None:
                 response_id, judgment = stored
-                passed = "passed" if self._rule.succeeds(step.attempt.score) else "failed"
-                outcome = "unrated" if step.attempt.rating is None else passed
-                rows.append(_row(step, outcome, response_id, judgment.judgment_id))
+                passed = "passed" if self._rule.succeeds(attempt.score) else "failed"
+                outcome = "unrated" if attempt.rating is None else passed
+                rows.append(_row(prompt, attempt, outcome, response_id, judgment.judgment_id))
         refinements.insert_refinements(connection, run_id, rows, now)
 
     def summarise(self, outcome: RunOutcome) -> RefineSummary:
@@ -218,14 +203,8 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             made = _refinements(stored)
             prompt_id = ids.get(int(subject), subject) if ids else subject
             outcomes = tuple(
-                AttemptOutcome(
-                    attempt.score,
-                    None if attempt.rating is None else attempt.rating.evaluation,
-                    attempt.feedback,
-                    attempt.status,
-                    attempt.error,
-                )
-                for attempt in made
+                record_of(AttemptOutcome, row, status=attempt.status, error=attempt.error)
+                for row, attempt in zip(stored, made, strict=True)
             )
             items.append(RefinedPrompt(prompt_id, self._rule.passed(made), outcomes))
         return RefineSummary(
@@ -246,16 +225,14 @@ class _RefineLogged(_RefineMethod):
         self._selection = refinements.RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        runs, up_to = (
-            refinements.runs_of_method(connection, refinements.REFINE, version.id, self.made_by),
-            last_logged_id(connection),
-        )
+        up_to = last_logged_id(connection)
+        runs = refinements.runs_of_method(connection, refinements.REFINE, version.id, self.made_by)
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
         count = refinements.count_unrefined(connection, self._selection)
         question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
         return Selected(question, count) if count else None
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
+    def tasks(self, begun: Begun) -> Iterator[Prompt]:
         selection, run = self._selection_of(begun), begun.run
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Prompt]] | None:
@@ -266,7 +243,7 @@ class _RefineLogged(_RefineMethod):
             tasks = [self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ())) for id_ in known]
             return (ids[-1], tasks) if ids else None
 
-        return id_reader(begun.store, load)
+        return id_tasks(begun.store, load)
 
     def left(self, connection: Connection, begun: Begun) -> int:
         return refinements.count_unrefined(connection, self._selection_of(begun))
@@ -292,8 +269,8 @@ class _RefinePrompts(_RefineMethod):
         address = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return Selected(self.question(prompts=address), len(self._prompts))
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        return task_reader(
+    def tasks(self, begun: Begun) -> Iterator[Prompt]:
+        return key_tasks(
             begun.store, self._prompts, lambda connection, prompts: self._unfinished(connection, begun, prompts)
         )
 
@@ -311,32 +288,19 @@ class _RefinePrompts(_RefineMethod):
 
 
 def store_live_attempts(
-    store: Store, judge: RatingJudge, model: str, rule: RefineRule, origin: Origin, attempts: Sequence[Refinement]
-) -> int:
-    """Store the attempts of a live `refine` call as a finished run, and return the run's id."""
-    generator = Generator(generation.function_endpoint(_not_called, model), DEFAULT_GENERATOR_OUTPUT, {})
-    method = _RefinePrompts(judge, generator, rule, [origin])
-    with store.writing() as connection:
-        version = ensure_version(connection, judge.version)
-        selected = method.select(connection, version)
-        run = start_or_continue_method_run(
-            connection, method.kind, version, selected.question, 1, actor="library", endpoint_host=judge.endpoint_host
-        )
-        begun = Begun(store, version, run)
+    store: Store, judge: RatingJudge, chat: Chat, rule: RefineRule, origin: Origin, attempts: Sequence[Refinement]
+) -> None:
+    """Store the attempts of a live `refine` call as a finished run."""
+    method = _RefinePrompts(judge, Generator(generation.function_endpoint(chat)), rule, [origin])
+    with generation.live_run(store, method, method.question(live=origin.item.external_id)) as (connection, begun):
         prompt = method.prompt(begun, origin.item.external_id, origin, ())
-        steps, feedback = [], None
-        for attempt in attempts:
-            steps.append(RefineStep(prompt, replace(attempt, rating=None, judging=None), feedback))
-            if attempt.judging is not None:
-                steps.append(RefineStep(prompt, attempt, feedback))
-            feedback = attempt.feedback
-        method.save(connection, begun, steps)
-        finish_run(connection, run.id, RunState.DONE)
-    return run.id
-
-
-def _not_called(_messages: list[dict[str, Any]]) -> str:
-    raise AssertionError("the attempts are made already")
+        made = [
+            stage
+            for attempt in attempts
+            for stage in (replace(attempt, rating=None, judging=None), attempt)
+            if stage is not attempt or attempt.judging is not None
+        ]
+        method.save(connection, begun, [Answered(prompt, stage, stage.latest) for stage in made])
 
 
 def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinement, ...]:
@@ -350,16 +314,16 @@ def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinemen
 
 
 def _row(
-    step: RefineStep, outcome: str, response_id: int | None = None, judgment_id: int | None = None
+    prompt: Prompt, attempt: Refinement, outcome: str, response_id: int | None = None, judgment_id: int | None = None
 ) -> refinements.NewRefinement:
     return refinements.NewRefinement(
         method=refinements.REFINE,
-        subject=step.prompt.subject,
-        number=step.attempt.number,
-        root_response_id=step.prompt.origin.root_response_id,
+        subject=prompt.subject,
+        number=attempt.number,
+        root_response_id=prompt.origin.root_response_id,
         outcome=outcome,
         response_id=response_id,
         judgment_id=judgment_id,
-        rating=step.attempt.score,
-        feedback=step.attempt.feedback,
+        rating=attempt.score,
+        feedback=attempt.feedback,
     )

@@ -1,6 +1,8 @@
 """Self-reflection: a bad answer is made anew once, and the better grounded of the two is kept."""
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,7 +20,7 @@ from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_reader, run_method
+from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_tasks, run_method
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
@@ -26,7 +28,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import Origin, last_logged_id
-from judgeboard.store.storing import store_judgments
+from judgeboard.store.storing import store_judgments, store_responses
 
 
 class Outcome(StrEnum):
@@ -60,12 +62,10 @@ class ReflectRule:
             raise BadInput(f"min_chars must be 0 or more, not {self.min_chars}")
         object.__setattr__(self, "query_types", tuple(sorted(set(self.query_types))))
 
-    def concerns(self, answer: str, query_type: str) -> bool:
-        """Whether length and query type fit, whatever the quality."""
-        return len(answer) >= self.min_chars and query_type in self.query_types
-
-    def wants_another(self, before: Verdict) -> bool:
-        """Whether the verdict asks for a new answer; it does not if a score is missing."""
+    def wants_another(self, item: JudgeInput, before: Verdict) -> bool:
+        """Whether an answer with this verdict is to be made anew; it is not if a score is missing."""
+        if len(item.answer) < self.min_chars or item.query_type not in self.query_types:
+            return False
         return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
 
 
@@ -107,6 +107,7 @@ async def reflect(
     judge: str | Judge = "lexical",
     query_type: str = "complex",
     rule: ReflectRule | None = None,
+    store: Store | None = None,
     **options: Any,
 ) -> Reflected:
     """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
@@ -114,7 +115,8 @@ async def reflect(
     If the second answer or its judgment fails, the original is kept. Without ``passages`` nothing is made anew. Without
     ``messages`` they are rebuilt from query and passages. ``generate`` is a sync or async function ``messages → text``,
     or a `Generator`. ``judge`` is a kind of judge, with ``options`` (fields of `JudgeOptions`), or a judge object,
-    which the caller closes.
+    which the caller closes. With ``store``, an answer that is made anew is stored with the original and both verdicts,
+    as a run of its own; the item page shows them.
 
     Raises:
         BadInput: The judge cannot be made, or no message is the user's.
@@ -124,35 +126,57 @@ async def reflect(
         raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
     asked = generation.rebuilt_messages(query, passages) if messages is None else generation.checked_messages(messages)
     evidence = None if passages is None else tuple(passages)
-    item = JudgeInput(0, query, answer, evidence, query_type, turns=earlier_turns(messages))
+    item = JudgeInput(
+        0, query, answer, evidence, query_type, external_id=uuid.uuid4().hex, turns=earlier_turns(messages)
+    )
     generator = generate if isinstance(generate, Generator) else Generator(generation.function_endpoint(generate))
     asked_judge = make_judge(judge, **options) if isinstance(judge, str) else judge
+    method = _ReflectMethod(asked_judge, generator, RowFilter(), rule or ReflectRule(), rebuild_messages=False)
+    task = _Task(Origin(item, generation.SOURCE, asked), judged=False, run_id=0, model=generator.endpoint.model)
+    steps: list[_Step] = []
+
+    async def keep(step: _Step) -> bool:
+        steps.append(step)
+        return True
+
     try:
-        return await _reflect(item, asked, generator, asked_judge, rule or ReflectRule())
+        await method.ask(task, keep)
     finally:
         if isinstance(judge, str):
             await asked_judge.aclose()
+    if store is not None and len(steps) > 1:
+        await asyncio.to_thread(_store_live, store, method, task, steps)
+    return _reflected(answer, steps)
 
 
 reflect_blocking = blocking(reflect)
 
 
-async def _reflect(
-    item: JudgeInput, messages: generation.Messages, generator: Generator, judge: Judge, rule: ReflectRule
-) -> Reflected:
-    before = await judge.judge(item)
-    if not rule.concerns(item.answer, item.query_type) or not rule.wants_another(before):
-        return Reflected(item.answer, "original", before)
-    new = await generator.generate(messages)
-    if new.text is None:
-        return Reflected(item.answer, "original", before, outcome=Outcome.NO_ANSWER, error=new.record.error)
-    if is_same(item.answer, new.text):
-        return Reflected(item.answer, "original", before, outcome=Outcome.IDENTICAL)
-    after = await judge.judge(replace(item, answer=new.text))
-    outcome = outcome_of(before.groundedness, after.groundedness)
-    if outcome is Outcome.KEPT_NEW:
-        return Reflected(new.text, "new", before, after, outcome, other=item.answer)
-    return Reflected(item.answer, "original", before, after, outcome, other=new.text, error=after.error)
+def _reflected(original: str, steps: "list[_Step]") -> Reflected:
+    match [step.result for step in steps]:
+        case [Verdict() as before]:
+            return Reflected(original, "original", before)
+        case [Verdict() as before, Generated() as generated]:
+            outcome = _without_second(generated)
+            return Reflected(original, "original", before, outcome=outcome, error=generated.record.error)
+        case [Verdict() as before, _, _Second(text, after)]:
+            outcome = outcome_of(before.groundedness, after.groundedness)
+            if outcome is Outcome.KEPT_NEW:
+                return Reflected(text, "new", before, after, outcome, other=original)
+            return Reflected(original, "original", before, after, outcome, other=text, error=after.error)
+    raise AssertionError("unreachable: these are all steps")
+
+
+def _store_live(store: Store, method: "_ReflectMethod", task: "_Task", steps: "list[_Step]") -> None:
+    item = task.origin.item
+    with generation.live_run(store, method, method.question(live=item.external_id)) as (connection, begun):
+        original = generation.made_response(
+            task.origin, item.answer, external_id=item.external_id, model=None, messages=task.messages
+        )
+        response_id = store_responses(connection, [original]).new[0]
+        stored = replace(task.origin, item=replace(item, response_id=response_id))
+        stored_task = replace(task, origin=stored, run_id=begun.run.id)
+        method.save(connection, begun, [replace(step, task=stored_task) for step in steps])
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +236,7 @@ class _Task:
     judged: bool
     run_id: int
     model: str
-    rebuild_messages: bool
+    rebuild_messages: bool = False
     new_answer: str | None = None
 
     @property
@@ -247,6 +271,10 @@ class _Second(NamedTuple):
     verdict: Verdict
 
 
+def _without_second(generated: Generated) -> Outcome:
+    return Outcome.NO_ANSWER if generated.text is None else Outcome.IDENTICAL
+
+
 # The result is the verdict on the original, the generator's answer, or the new answer with its verdict.
 _Step = Answered[_Task, Verdict | Generated | _Second]
 
@@ -271,16 +299,19 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
             runs=refinements.runs_of_method(connection, refinements.REFLECT, version.id, self.made_by),
         )
         count = refinements.count_waiting(connection, selection)
-        prompt = prompt_hash(load_prompt("generate").text) if selection.rebuild_messages else None
-        rule = asdict(self._rule) | {
-            "query_types": list(self._rule.query_types),
-            "rebuild_messages": selection.rebuild_messages,
-            "prompt": prompt,
-        }
-        question = {"method": self.made_by, "rule": rule, "where": selection.where.as_dict(), "up_to": selection.up_to}
+        question = self.question(where=selection.where.as_dict(), up_to=selection.up_to)
         return Selected(question, count) if count else None
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[_Task]]:
+    def question(self, **answers: Any) -> dict[str, Any]:
+        rebuild_messages = self._selection.rebuild_messages
+        rule = asdict(self._rule) | {
+            "query_types": list(self._rule.query_types),
+            "rebuild_messages": rebuild_messages,
+            "prompt": prompt_hash(load_prompt("generate").text) if rebuild_messages else None,
+        }
+        return {"method": self.made_by, "rule": rule, **answers}
+
+    def tasks(self, begun: Begun) -> Iterator[_Task]:
         selection, run, model = self._selection_of(begun), begun.run, self.generator.endpoint.model
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[_Task]] | None:
@@ -293,13 +324,13 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
             ]
             return (tasks[-1].response_id, tasks) if tasks else None
 
-        return id_reader(begun.store, load)
+        return id_tasks(begun.store, load)
 
     async def ask(self, task: _Task, keep: Keep[_Step]) -> None:
         item = task.origin.item
         if not task.judged:
             verdict = await self.judge.judge(item)
-            if not await keep(Answered(task, verdict, verdict)) or not self._rule.wants_another(verdict):
+            if not await keep(Answered(task, verdict, verdict)) or not self._rule.wants_another(item, verdict):
                 return
         messages = task.messages
         if messages is None:
@@ -339,7 +370,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
         rows = [
-            _row(task, Outcome.NO_ANSWER if generated.text is None else Outcome.IDENTICAL, before)
+            _row(task, _without_second(generated), before)
             for task, generated in generations
             if task.changed(generated) is None
         ]

@@ -1,7 +1,7 @@
 """Repeats: one judge version asked about the same answers several times, and its agreement with itself."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
@@ -24,7 +24,7 @@ from judgeboard.runs.method import (
     RunOutcome,
     Selected,
     check_limit,
-    id_reader,
+    id_tasks,
     run_method,
 )
 from judgeboard.stats.estimates import unmeasured
@@ -41,6 +41,7 @@ from judgeboard.store.judge_versions import (
 )
 from judgeboard.store.responses import judge_inputs, last_logged_id
 from judgeboard.store.run_steps import count_missing, missing_repeats, next_answers
+from judgeboard.store.statements import record_of
 from judgeboard.store.verdicts import by_repeat, repeated_answers
 
 
@@ -71,7 +72,7 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
         question = {"where": self._where.as_dict(), "repeats": self._repeats, "limit": self._limit, "up_to": up_to}
         return Selected(question, count_missing(connection, version.id, self._repeats, self._where, up_to))
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
+    def tasks(self, begun: Begun) -> Iterator[Ask]:
         up_to, backwards = begun.run.question["up_to"], begun.run.shared
         first = up_to + 1 if backwards else 0
 
@@ -85,7 +86,7 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
             tasks = [Ask(items[each.response_id], 0, each.repeat) for each in missing if each.response_id in items]
             return (answers[-1], tasks) if answers else None
 
-        return id_reader(begun.store, load)
+        return id_tasks(begun.store, load)
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         combine_repeats(outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor)
@@ -174,15 +175,7 @@ def repeats_report(
         raise NotFound(f"{title} has no repeats{_command(versions[0])}")
     source = PairSource.open(connection)
     measures = [
-        Repeated(
-            measure=each.measure,
-            items=len(each.rows),
-            incomplete=each.incomplete,
-            self_consistency=each.self_consistency,
-            krippendorff_alpha=each.krippendorff_alpha,
-            spread=each.spread,
-            accuracy=_accuracy(source, versions, each.measure),
-        )
+        record_of(Repeated, each, items=len(each.rows), accuracy=_accuracy(source, versions, each.measure))
         for each in repeated.measures()
     ]
     if not measures:

@@ -1,6 +1,6 @@
 """Self-reference (SSR-Judge): samples a judge's own answers, then compares pairs with and without them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -23,7 +23,7 @@ from judgeboard.methods.self_reference_report import (
 )
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method, task_reader
+from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, key_tasks, run_method
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.comparisons import (
     FAILED,
@@ -209,23 +209,23 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             pairs_question(self._pair_ids, conditions=conditions, needed=plan.needed, again=self._again), left
         )
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Task]]:
+    def tasks(self, begun: Begun) -> Iterator[Task]:
         plan, again = self._plan, self._asked_again(begun)
 
         def unfinished(connection: Connection, pair_ids: Sequence[int]) -> list[Task]:
             tasks = read_tasks(connection, begun.version.id, pair_ids, again)
             return [task for task in tasks if task.calls_left(plan)]
 
-        return task_reader(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared)
+        return key_tasks(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared)
 
     async def ask(self, task: Task, keep: Keep[_Step]) -> None:
         plan, pair = self._plan, task.pair
         answers, failed = dict(task.answers), bool(task.failed)
         for number in task.missing_samples(plan.k):
-            solved = await self.judge.solver.solve(pair, number)
-            answers[number] = solved.answer
+            solved = await self.judge.solve(pair, number)
+            answers[number] = solved.value
             failed = failed or solved.record.status in FAILED
-            sample = NewSample(pair.id, number, solved.answer, solved.record, task.asks.get(number, 0))
+            sample = NewSample(pair.id, number, solved.value, solved.record, task.asks.get(number, 0))
             if not await keep(Answered(task, sample, sample.record)):
                 return
         if failed:
@@ -291,10 +291,7 @@ async def self_refer_async(
     verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues; ``again``
     repeats failed samples and orders without a usable verdict. If the call for a sample failed, the item is unmeasured.
     Pairs without texts are left out. The judge is closed at the end. ``options`` are fields of `RunOptions`.
-
-    Raises:
-        BadInput: No pair has its texts, or ``tau`` or a condition is invalid.
-        UnknownPrice: A cost limit is given and the model has no price.
+    Raises BadInput if no pair has its texts, or ``tau`` or a condition is invalid.
     """
     method = _SelfReference(
         judge, pair_ids, tau=tau, conditions=conditions, tau_by_category=tau_by_category, again=again
@@ -360,7 +357,7 @@ def estimate_run(
         return RunEstimate(len(wanted), planned, left, None, model)
     verdicts = plan.calls_an_item - plan.k
     item_cost = sum(
-        plan.k * _most_cost(judge.solver.request(pair, 0), price)
+        plan.k * _most_cost(judge.solve_request(pair, 0), price)
         + verdicts * _most_cost(judge.pairwise.request(pair, Shown.AB, pair.reference), price)
         for pair in pairs
     ) / len(pairs)

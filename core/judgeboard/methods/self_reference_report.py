@@ -146,47 +146,34 @@ class SelfReferenceReport:
 
 
 def _notes(report: SelfReferenceReport) -> list[str]:
-    k, notes = report.k, []
-    if report.ties_on:
-        notes.append(
-            f"On {_counted(report.ties_on)} with the gate on, two answers are equally common. The first one counts."
-        )
-    elif report.ties:
-        notes.append(f"On {_counted(report.ties)} two answers are equally common. The first one counts.")
-    if report.no_answer:
-        notes.append(
-            f"On {_counted(report.no_answer)} none of {k} samples has an answer. B uses the verdict of A there."
-        )
-    if report.no_reference:
-        notes.append(f"The correct answer of {_counted(report.no_reference)} is not known. They are in no slice.")
-    if report.no_gold and any(scores.not_asked < report.items for scores in report.conditions.values()):
-        pairs = _counted(report.no_gold, "pair")
-        notes.append(f"The better answer of {pairs} is not known. They do not count for accuracy.")
-    notes += _left_out(report)
-    if report.other_reference:
-        pairs = _counted(report.other_reference, "pair")
-        notes.append(
-            f"On {pairs} the judge saw another answer than the majority of these samples. B does not count there."
-        )
-    if report.tuned is not None and report.tuned.optimistic:
-        notes.append(
-            "The thresholds of some categories are optimistic: they were tuned on the items they are scored on."
-        )
-    return notes
-
-
-def _left_out(report: SelfReferenceReport) -> list[str]:
-    notes = []
-    if report.fewer_samples:
-        notes.append(f"Left out because they have fewer than {report.k} samples: {_counted(report.fewer_samples)}.")
-    if report.failed_samples:
-        notes.append(
-            f"Left out because the call for a sample failed: {_counted(report.failed_samples)}. To repeat these calls, "
-            "add `--rejudge failed` to the `judgeboard ssr` command."
-        )
-    if report.forgotten:
-        notes.append(f"Left out because their texts were deleted: {_counted(report.forgotten)}.")
-    return notes
+    """One sentence for each count above 0."""
+    compared = any(scores.not_asked < report.items for scores in report.conditions.values())
+    ties, gate_on = (report.ties_on, " with the gate on,") if report.ties_on else (report.ties, "")
+    repeat = "To repeat these calls, add `--rejudge failed` to the `judgeboard ssr` command."
+    sentences = (
+        (ties, "question", f"On {{}}{gate_on} two answers are equally common. The first one counts."),
+        (
+            report.no_answer,
+            "question",
+            f"On {{}} none of {report.k} samples has an answer. B uses the verdict of A there.",
+        ),
+        (report.no_reference, "question", "The correct answer of {} is not known. They are in no slice."),
+        (report.no_gold * compared, "pair", "The better answer of {} is not known. They do not count for accuracy."),
+        (report.fewer_samples, "question", f"Left out because they have fewer than {report.k} samples: {{}}."),
+        (report.failed_samples, "question", f"Left out because the call for a sample failed: {{}}. {repeat}"),
+        (report.forgotten, "question", "Left out because their texts were deleted: {}."),
+        (
+            report.other_reference,
+            "pair",
+            "On {} the judge saw another answer than the majority of these samples. B does not count there.",
+        ),
+        (
+            report.tuned is not None and report.tuned.optimistic,
+            "",
+            "The thresholds of some categories are optimistic: they were tuned on the items they are scored on.",
+        ),
+    )
+    return [sentence.format(_counted(number, noun)) for number, noun, sentence in sentences if number]
 
 
 CONDITIONS = ("A", "B", "C")
@@ -211,10 +198,7 @@ def measure_self_reference(
     ``judge_version`` is optional if only one version has samples. The first ``k`` samples count (default: as many as
     the version takes, else 5). The gate is on from the agreement ``tau``, above 0 and at most 1. ``tau_by_category``
     also tunes the threshold of each category. ``account`` is that of a run (default: the stored steps).
-
-    Raises:
-        BadInput: ``tau`` or a condition is invalid, or no question has ``k`` samples.
-        NotFound: There is no such version, or none has comparisons.
+    Raises NotFound, or BadInput if ``tau`` or a condition is invalid, or no question has ``k`` samples.
     """
     named = checked_conditions(conditions)
     with store.reading() as connection:

@@ -23,8 +23,7 @@ from judgeboard.stats.estimates import number_words, percent, two_decimals
 from judgeboard.stats.means import mean_paired_change
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.store.suites import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
-
-_LONGEST_REASON = 200
+from judgeboard.text import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Check:
     def failure(self, answer: str) -> str | None:
         """Return why ``answer`` fails; None if it passes."""
         why = CHECKS[self.kind](self.wanted, answer)
-        return why if why is None or len(why) <= _LONGEST_REASON else f"{why[: _LONGEST_REASON - 1]}…"
+        return None if why is None else shortened(why)
 
 
 def read_checks(given: Any) -> tuple[Check, ...]:

@@ -21,6 +21,7 @@ from judgeboard.stats.means import mean_interval
 from judgeboard.store import suites
 from judgeboard.store.engine import Readable
 from judgeboard.store.statements import record_of
+from judgeboard.text import shortened
 
 NOT_REACHED = "not reached"
 _BOUNDS = (1.0, 5.0)
@@ -280,7 +281,6 @@ def baseline_sentence(baseline: suite_file.Baseline) -> str:
 
 # Characters that XML 1.0 does not allow, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_LONGEST_NAME = 200
 
 
 def require_writable(path: Path) -> None:
@@ -317,8 +317,7 @@ def write_junit(result: SuiteResult, path: Path) -> None:
 
 def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
     title = " ".join(f"{case.case}: {case.query or ''}".split())
-    shown = title if len(title) <= _LONGEST_NAME else f"{title[: _LONGEST_NAME - 1]}…"
-    element = ET.SubElement(suite, "testcase", {"classname": name, "name": _xml(shown)})
+    element = ET.SubElement(suite, "testcase", {"classname": name, "name": _xml(shortened(title))})
     if case.score is None:
         ET.SubElement(element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"})
     elif case.passed is False:

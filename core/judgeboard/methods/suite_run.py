@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -17,8 +17,10 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generated, Generator
-from judgeboard.llm.chat import Chat
-from judgeboard.methods.generation import function_endpoint, joined_hosts, rebuilt_messages, store_verdicts
+from judgeboard.llm.chat import CallableChat, Chat
+from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.prices import Price
+from judgeboard.methods.generation import joined_hosts, rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
 from judgeboard.runs.blocking import blocking
@@ -48,16 +50,6 @@ class Candidate:
     source: str | None = None
     model: str | None = None
     own_code: bool = False
-
-    @property
-    def priced(self) -> bool:
-        """Whether a cost limit can be kept; the cost of a user's function does not count."""
-        return self.generator is None or self.own_code or self.generator.endpoint.priced
-
-    async def aclose(self) -> None:
-        """Release connections."""
-        if self.generator is not None:
-            await self.generator.endpoint.aclose()
 
 
 def make_candidate(
@@ -90,7 +82,8 @@ def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
 
 def _of_function(function: Callable[..., Any], name: str) -> Candidate:
     chat: Chat = function if _takes_messages(function) else lambda messages: function(messages[-1]["content"])
-    return Candidate(name, Generator(function_endpoint(chat, name)), own_code=True)
+    free = ModelEndpoint(CallableChat(chat), name, Price(Decimal(0), Decimal(0)))  # its cost does not count
+    return Candidate(name, Generator(free), own_code=True)
 
 
 def _takes_messages(function: Callable[..., Any]) -> bool:
@@ -153,7 +146,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
 
     def __init__(self, suite: Suite, candidate: Candidate, judge: Judge, baseline: int | str | None) -> None:
         self.judge = judge
-        self.answering = candidate
+        self.answering = None if candidate.generator is None else candidate.generator.endpoint
         self._suite = suite
         self._candidate = candidate
         self._baseline = baseline
@@ -161,8 +154,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
 
     @property
     def endpoint_host(self) -> str | None:
-        generator = self._candidate.generator
-        return joined_hosts(None if generator is None else generator.endpoint.host, self.judge.endpoint_host)
+        return joined_hosts(None if self.answering is None else self.answering.host, self.judge.endpoint_host)
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         suite, candidate = self._suite, self._candidate
@@ -197,12 +189,11 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             self._copy_logged(connection, candidate.source, run.id)
         return run
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[CaseTask]]:
+    def tasks(self, begun: Begun) -> Iterator[CaseTask]:
         with begun.store.reading() as connection:
             unfinished = self._unfinished(connection, begun.run.id)
         # Backwards if another process works on the same run.
-        remaining: Iterator[CaseTask] = iter(unfinished[::-1] if begun.run.shared else unfinished)
-        return lambda limit: list(islice(remaining, limit))
+        return iter(unfinished[::-1] if begun.run.shared else unfinished)
 
     async def ask(self, task: CaseTask, keep: Keep[_Step]) -> None:
         answer, case = task.answer, task.case
@@ -378,12 +369,8 @@ async def run_suite_async(
     ``candidate`` is a `Candidate`, or what `make_candidate` takes (default: the suite's own). ``judge`` is by default a
     rubric judge over ``model``. ``baseline`` is the number of the run to compare with, or "latest" (as
     `find_baseline`). The answers are stored as responses of kind candidate. Both models are closed at the end.
-    ``options`` are fields of `RunOptions`.
-
-    Raises:
-        BadInput: No candidate is named, or candidate or judge cannot be made.
-        NotFound: There is no such baseline.
-        UnknownPrice: A cost limit is given and the price of a model is not known.
+    ``options`` are fields of `RunOptions`. Raises NotFound if there is no such baseline, and BadInput if no candidate
+    is named, or candidate or judge cannot be made.
     """
     chosen = candidate if candidate is not None else suite.candidate
     if chosen is None:

@@ -278,9 +278,7 @@ def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[st
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
     """Ask a job to stop; its calls in flight are finished and stored.
 
-    Raises:
-        NotAllowed: It is somebody else's, and the actor neither lead nor admin.
-        NotFound: There is no such job.
+    Raises NotFound, or NotAllowed if it is somebody else's and the actor is neither lead nor admin.
     """
     now = datetime.now(UTC)
     with allowed(store, actor) as connection:

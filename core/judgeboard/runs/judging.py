@@ -1,7 +1,7 @@
 """Judges stored responses: selects them, asks a judge, and stores every judgment."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -11,7 +11,14 @@ from sqlalchemy import Connection
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.dialogue import earlier_turns
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ENDPOINT_OPTIONS, Judge, JudgeOptions
+from judgeboard.judges.judge import (
+    DEFAULT_DOMAIN,
+    DEFAULT_MAX_OUTPUT,
+    ENDPOINT_OPTIONS,
+    TEMPERATURE,
+    Judge,
+    JudgeOptions,
+)
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
@@ -23,7 +30,7 @@ from judgeboard.runs.method import (
     RunOptions,
     RunOutcome,
     check_limit,
-    id_reader,
+    id_tasks,
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep
@@ -107,8 +114,8 @@ class Judging(VerdictMethod[JudgingSummary]):
             endpoint_host=self.endpoint_host,
         )
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
-        """Return the reader of asks, by response id."""
+    def tasks(self, begun: Begun) -> Iterator[Ask]:
+        """Return the asks by response id."""
         run = begun.run
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
@@ -117,7 +124,7 @@ class Judging(VerdictMethod[JudgingSummary]):
             tasks = [Ask(inputs[each.response_id], each.ask) for each in asks if each.response_id in inputs]
             return (asks[-1].response_id, tasks) if asks else None
 
-        return id_reader(begun.store, load)
+        return id_tasks(begun.store, load)
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Return the counts of the run."""
@@ -137,10 +144,6 @@ async def judge_pending_async(
 
     An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
     any judgment of this version), ``failed`` (whose latest is not ok) or ``all``. The judge is closed at the end.
-
-    Raises:
-        BadInput: The mode is none of the three.
-        UnknownPrice: A cost limit is given and the model has no price.
     """
     return await run_method(store, Judging(judge, where=where, mode=mode, limit=limit), **options)
 
@@ -148,20 +151,16 @@ async def judge_pending_async(
 judge_pending = blocking(judge_pending_async)
 
 
-_FOR_A_MODEL = (
-    "model",
-    "provider",
-    "base_url",
-    "replies",
-    "prices",
-    "max_output",
-    "timeout_s",
-    "domain",
-    "claims",
-    "logprobs",
-    "temperature",
-    "dialogue",
-)
+# Usual values of what only a judge with a model reads; a version stores what differs.
+_USUAL = {
+    "domain": DEFAULT_DOMAIN,
+    "max_output": DEFAULT_MAX_OUTPUT,
+    "temperature": TEMPERATURE,
+    "dialogue": "last",
+    "claims": False,
+    "logprobs": False,
+}
+_FOR_A_MODEL = (*("model", "provider", "base_url", "replies", "prices", "timeout_s"), *_USUAL)
 # What only some kinds read.
 _FOR_KINDS = {
     "rubric": ("--rubric or --schema", ("rubric",)),
@@ -279,14 +278,8 @@ def judge_options(version: StoredVersion) -> str | None:
         words += ["--rubric", "FILE"]
     if version.name != version.kind:
         words += ["--name", version.name]
-    domain, most = version.params.get("domain"), version.params.get("max_output")
-    if isinstance(domain, str) and domain != DEFAULT_DOMAIN:
-        words += ["--domain", domain]
-    if most not in {None, DEFAULT_MAX_OUTPUT}:
-        words += ["--max-output", str(most)]
-    if version.params.get("temperature"):
-        words += ["--temperature", f"{version.params['temperature']:g}"]
-    if version.params.get("dialogue"):
-        words += ["--dialogue", str(version.params["dialogue"])]
-    words += [f"--{switch}" for switch in ("claims", "logprobs") if version.params.get(switch)]
+    for name, usual in _USUAL.items():
+        value = version.params.get(name)
+        if value not in (None, usual):
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)

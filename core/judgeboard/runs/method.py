@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
@@ -13,8 +13,9 @@ from sqlalchemy import Connection
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
+from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.blocking import on_first_ctrl_c
-from judgeboard.runs.runner import INTERRUPTED, Keep, Runner, S, T, Tally
+from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs import (
@@ -26,6 +27,7 @@ from judgeboard.store.runs import (
     run_counts,
     start_or_continue_method_run,
 )
+from judgeboard.store.statements import batches
 
 
 class EarlierAsk(Protocol):
@@ -67,51 +69,36 @@ def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
 K = TypeVar("K")
 
 
-def task_reader(
+def key_tasks(
     store: Store, keys: Sequence[K], load: Callable[[Connection, Sequence[K]], list[T]], *, backwards: bool = False
-) -> Callable[[int], list[T]]:
-    """Return a function that reads up to n further tasks, fewer only at the end, each just before it is done.
+) -> Iterator[T]:
+    """Yield the tasks of keys in their order; each is read a batch before it is done.
 
     ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. With
     ``backwards`` it begins at the other end because another process works on the same run: the two then meet, instead
     of paying for each answer twice.
     """
-    left = iter(keys[::-1] if backwards else keys)
-
-    def read(limit: int) -> list[T]:
-        tasks: list[T] = []
-        while batch := list(itertools.islice(left, limit - len(tasks))):
-            with store.reading() as connection:
-                tasks += load(connection, batch)
-        return tasks
-
-    return read
+    for batch in batches(keys[::-1] if backwards else keys, LEAST_READ_AHEAD):
+        with store.reading() as connection:
+            tasks = load(connection, batch)
+        yield from tasks
 
 
-def id_reader(
-    store: Store, load: Callable[[Connection, int | None, int], tuple[int, list[T]] | None]
-) -> Callable[[int], list[T]]:
-    """Return a function that reads n further tasks or a few more, fewer only at the end.
+def id_tasks(store: Store, load: Callable[[Connection, int | None, int], tuple[int, list[T]] | None]) -> Iterator[T]:
+    """Yield tasks by id; each is read a batch before it is done.
 
     ``load(connection, after_id, limit)`` returns the last of the next ``limit`` ids after ``after_id`` (None at the
     start) with their tasks, without what is forgotten meanwhile; None at the end. Of a shared run it goes downwards,
-    as in `task_reader`.
+    as in `key_tasks`.
     """
     after_id: int | None = None
-
-    def read(limit: int) -> list[T]:
-        nonlocal after_id
-        tasks: list[T] = []
-        while len(tasks) < limit:
-            with store.reading() as connection:
-                batch = load(connection, after_id, limit - len(tasks))
-            if batch is None:
-                break
-            after_id = batch[0]
-            tasks += batch[1]
-        return tasks
-
-    return read
+    while True:
+        with store.reading() as connection:
+            batch = load(connection, after_id, LEAST_READ_AHEAD)
+        if batch is None:
+            return
+        after_id, tasks = batch
+        yield from tasks
 
 
 DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
@@ -169,7 +156,8 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         concurrency: Maximum number of tasks in flight (default: 16).
-        max_cost: Cost limit in the price file's currency; nothing further is asked once it is reached.
+        max_cost: Cost limit in the price file's currency; nothing further is asked once it is reached. UnknownPrice is
+            raised if a model has no price.
         actor: Who asks (default: ``library``).
         on_progress: Called after every commit with the tally and the number of steps expected in all.
         on_stop: Called if asking ends early (Ctrl-C, the cost limit, a refusal) with the reason and the number of
@@ -181,21 +169,6 @@ class RunOptions(TypedDict, total=False):
     actor: str
     on_progress: Callable[[Tally, int], None] | None
     on_stop: Callable[[str, int], None] | None
-
-
-class AskedModel(Protocol):
-    """A model that a method asks beside its judge."""
-
-    @property
-    def model(self) -> str | None:
-        """Its name, for the message about a missing price."""
-
-    @property
-    def priced(self) -> bool:
-        """Whether the cost of a call is known."""
-
-    async def aclose(self) -> None:
-        """Release connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +214,7 @@ class Method(ABC, Generic[T, S, R]):
     judge: AskedJudge
     """Whose version stores the steps; closed at the end."""
 
-    answering: AskedModel | None = None
+    answering: ModelEndpoint | None = None
     """The model that makes answers, where the method asks one; closed at the end."""
 
     @property
@@ -272,8 +245,8 @@ class Method(ABC, Generic[T, S, R]):
         )
 
     @abstractmethod
-    def tasks(self, begun: Begun) -> Callable[[int], list[T]]:
-        """Return the reader of tasks: called with n it returns n further tasks or a few more, fewer only at the end."""
+    def tasks(self, begun: Begun) -> Iterator[T]:
+        """Return the tasks of the run, which read the store as they are asked for."""
 
     @abstractmethod
     async def ask(self, task: T, keep: Keep[S]) -> None:
@@ -333,8 +306,8 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         again = Again(run_id) if self.again else None
         return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
 
-    def tasks(self, begun: Begun) -> Callable[[int], list[T]]:
-        """Return the reader of tasks; each is looked up again just before, since another process may be at the run."""
+    def tasks(self, begun: Begun) -> Iterator[T]:
+        """Return the tasks; each is looked up again just before, since another process may be at the run."""
         version, run = begun.version, begun.run
 
         def load(connection: Connection, keys: Sequence[K]) -> list[T]:
@@ -342,18 +315,14 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
 
         with begun.store.reading() as connection:
             asks = self.open_asks(connection, version, self.keys(begun), run.id)
-        return task_reader(begun.store, [key for key, _ in asks], load, backwards=run.shared)
+        return key_tasks(begun.store, [key for key, _ in asks], load, backwards=run.shared)
 
 
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
     """Run a method: continue its unfinished run of the same question, or begin a new one, and return its result.
 
     Every step is stored within 50 ms of its arrival. If there is nothing to ask, nothing is stored, not even the judge
-    version. The models are closed at the end.
-
-    Raises:
-        UnknownPrice: A cost limit is given and a model has no price.
-        BadInput: The judge version is retired, or the method cannot ask what is selected.
+    version. The models are closed at the end. Raises BadInput if the judge version is retired.
     """
     actor, max_cost = options.get("actor", "library"), options.get("max_cost")
     try:
@@ -404,9 +373,10 @@ async def ask_run(
     with store.reading() as connection:
         expected = method.expected(connection, begun)
     on_progress, max_cost = options.get("on_progress"), options.get("max_cost")
+    tasks = method.tasks(begun)
     runner = Runner(
         method.ask,
-        method.tasks(begun),
+        lambda limit: list(itertools.islice(tasks, limit)),
         save,
         concurrency=options.get("concurrency", 16),
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),

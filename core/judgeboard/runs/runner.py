@@ -5,11 +5,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.domain import Status, StepRecord
+from judgeboard.domain import StepRecord
 from judgeboard.errors import EndpointRefused
 
 # What came back is committed at the latest 50 ms later: this long a batch gathers, the rest is for the commit itself.
@@ -25,42 +25,20 @@ INTERRUPTED = "Ctrl-C"
 COST_LIMIT = "the cost limit is reached"
 
 
-class Step(Protocol):
-    """The result of one request to a model, to be stored."""
-
-    @property
-    def status(self) -> Status:
-        """Its status."""
-
-    @property
-    def cost_micro(self) -> int | None:
-        """Its cost in millionths; None if unknown."""
-
-
 T = TypeVar("T")
-S = TypeVar("S", bound=Step)
-
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[T, V]):
-    """The step of most methods: a task, the result of asking it, and the record of the call."""
+    """A step: a task, the result of one request to a model about it, and the record of the call."""
 
     task: T
     result: V
     record: StepRecord
 
-    @property
-    def status(self) -> Status:
-        """Outcome of the call."""
-        return self.record.status
 
-    @property
-    def cost_micro(self) -> int | None:
-        """Cost of the call in millionths; None where unknown."""
-        return self.record.cost_micro
-
+S = TypeVar("S", bound=Answered[Any, Any])
 
 # Stores a step; returns whether to go on.
 Keep = Callable[[S], Awaitable[bool]]
@@ -90,15 +68,16 @@ class Tally:
         elapsed = time.monotonic() - self.started
         return self.asked / elapsed if elapsed > 0 else 0.0
 
-    def add(self, step: Step) -> None:
+    def add(self, record: StepRecord) -> None:
         """Count one step."""
-        setattr(self, step.status.value, getattr(self, step.status.value) + 1)
-        if step.cost_micro is None:
+        setattr(self, record.status.value, getattr(self, record.status.value) + 1)
+        if record.cost_micro is None:
             self.cost_micro = None
         elif self.cost_micro is not None:
-            self.cost_micro += step.cost_micro
+            self.cost_micro += record.cost_micro
 
 
+@dataclass(eq=False)
 class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
 
@@ -108,29 +87,20 @@ class Runner(Generic[T, S]):
     ``on_stop`` once if the run ends early, with the reason and the number of tasks in flight.
     """
 
-    def __init__(
-        self,
-        work: Work[T, S],
-        read: Callable[[int], list[T]],
-        write: Callable[[list[S]], None],
-        *,
-        concurrency: int,
-        max_cost_micro: int | None = None,
-        on_progress: Callable[[Tally], None] | None = None,
-        on_stop: Callable[[str, int], None] | None = None,
-    ) -> None:
-        self.tally = Tally()
-        self.stopped_because: str | None = None
-        self._do = work
-        self._read = read
-        self._write = write
-        self._concurrency = concurrency
-        self._max_cost_micro = max_cost_micro
-        self._on_progress = on_progress
-        self._on_stop = on_stop
+    work: Work[T, S]
+    read: Callable[[int], list[T]]
+    write: Callable[[list[S]], None]
+    concurrency: int
+    max_cost_micro: int | None = None
+    on_progress: Callable[[Tally], None] | None = None
+    on_stop: Callable[[str, int], None] | None = None
+    tally: Tally = field(default_factory=Tally, init=False)
+    stopped_because: str | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
         self._in_flight = 0
-        self._read_ahead = max(LEAST_READ_AHEAD, concurrency)
-        self._tasks: asyncio.Queue[T | None] = asyncio.Queue(maxsize=concurrency)
+        self._read_ahead = max(LEAST_READ_AHEAD, self.concurrency)
+        self._tasks: asyncio.Queue[T | None] = asyncio.Queue(maxsize=self.concurrency)
         self._waiting: list[S] = []
         self._something_waits = asyncio.Event()
         self._room = asyncio.Event()
@@ -141,19 +111,19 @@ class Runner(Generic[T, S]):
         """Start no more tasks; calls in flight are finished and stored."""
         if self.stopped_because is None:
             self.stopped_because = why
-            if self._on_stop is not None:
-                self._on_stop(why, self._in_flight)
+            if self.on_stop is not None:
+                self.on_stop(why, self._in_flight)
 
     async def run(self) -> Tally:
         """Run until nothing is left or the run is stopped; then all steps are stored.
 
         A refusal of the endpoint (401, 403, 404) ends the run, as ``stopped_because``.
         """
-        if self._max_cost_micro is not None and self._max_cost_micro <= 0:
+        if self.max_cost_micro is not None and self.max_cost_micro <= 0:
             self.stop(COST_LIMIT)
         writer = asyncio.create_task(self._store_as_it_comes())
         producer = asyncio.create_task(self._produce())
-        workers = [asyncio.create_task(self._work()) for _ in range(self._concurrency)]
+        workers = [asyncio.create_task(self._work()) for _ in range(self.concurrency)]
         try:
             left = {producer, writer, *workers}
             while any(not task.done() for task in workers):
@@ -171,12 +141,12 @@ class Runner(Generic[T, S]):
 
     async def _produce(self) -> None:
         while self.stopped_because is None:
-            batch = await asyncio.to_thread(self._read, self._read_ahead)
+            batch = await asyncio.to_thread(self.read, self._read_ahead)
             for task in batch:
                 await self._tasks.put(task)
             if len(batch) < self._read_ahead:
                 break
-        for _ in range(self._concurrency):
+        for _ in range(self.concurrency):
             await self._tasks.put(None)
 
     async def _work(self) -> None:
@@ -186,7 +156,7 @@ class Runner(Generic[T, S]):
                 return
             self._in_flight += 1
             try:
-                await self._do(task, self._keep)
+                await self.work(task, self._keep)
             except EndpointRefused as refusal:
                 self.stop(str(refusal))
                 return
@@ -194,12 +164,12 @@ class Runner(Generic[T, S]):
                 self._in_flight -= 1
 
     async def _keep(self, step: S) -> bool:
-        self.tally.add(step)
+        self.tally.add(step.record)
         self._waiting.append(step)
         self._something_waits.set()
-        if len(self._waiting) >= 4 * self._concurrency + self._read_ahead:
+        if len(self._waiting) >= 4 * self.concurrency + self._read_ahead:
             self._room.clear()  # the store is behind: ask no more than it can take
-        limit = self._max_cost_micro
+        limit = self.max_cost_micro
         if limit is not None and (self.tally.cost_micro is None or self.tally.cost_micro >= limit):
             self.stop(COST_LIMIT if self.tally.cost_micro is not None else "a call's cost is unknown")
         await self._room.wait()
@@ -216,13 +186,13 @@ class Runner(Generic[T, S]):
             if batch:
                 await self._store(batch)
             self._room.set()
-            if self._on_progress is not None:
-                self._on_progress(self.tally)
+            if self.on_progress is not None:
+                self.on_progress(self.tally)
 
     async def _store(self, batch: list[S]) -> None:
         for pause in (*WRITE_AGAIN_SECONDS, None):
             try:
-                await asyncio.to_thread(self._write, batch)
+                await asyncio.to_thread(self.write, batch)
             except OperationalError as error:
                 if pause is None:
                     self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")

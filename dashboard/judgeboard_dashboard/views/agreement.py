@@ -37,7 +37,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     stand_in,
     versions_table,
 )
-from judgeboard_dashboard.widgets.filters import grade_field, implied_field, version_field
+from judgeboard_dashboard.widgets.filters import choose, grade_field, implied_field, version_field
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
 from judgeboard_dashboard.widgets.tables import table
@@ -96,18 +96,16 @@ def _filters() -> Filters:
         metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
     judge_field = st.container(width=190)
     grade = grade_field("label")
-    comparisons = {name: of for of, name in OF_NAMES.items()}
-    compare = st.selectbox("Compare", list(comparisons), key="compare", bind="query-params", width=180)
-    of = comparisons.get(compare, "judge")
+    of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=180)
     whose = _whose_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
-    by = st.selectbox("By", list(fields), key="by", bind="query-params", width=125, disabled=of == "repeats")
+    by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
     implied_labels = implied_field(disabled=grade != "label" or of in {"judges", "repeats"})
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
     if not implied_labels:
         whose = replace(whose, implied_labels=False, query=whose.query | {"implied": "false"})
-    return Filters(judge_field, of, grade, whose, fields.get(by, "query_type"), as_tables)
+    return Filters(judge_field, of, grade, whose, by, as_tables)
 
 
 def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> Whose:

@@ -20,6 +20,7 @@ from judgeboard.methods.audit_report import (
 from judgeboard.reports.output import Column, Table
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
+from judgeboard_dashboard.widgets.filters import choose, switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
@@ -77,7 +78,8 @@ def audits() -> None:
         with right:
             heading("Reliability of the marks")
             _rates(report)
-        chosen = _list_field()
+        # No counts in the names: the names are part of the address.
+        chosen = switch("Answers", {name: name for name in LISTS}, key="list")
         answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[chosen]
         listed = listed_answers(connection, audit.audited, answers, limit=MOST)
     _list(chosen, listed, total=len(answers))
@@ -85,14 +87,14 @@ def audits() -> None:
 
 def _filters(done: Sequence[DoneAudit]) -> tuple[DoneAudit, bool]:
     with st.container(key="filters_audits", horizontal=True, vertical_alignment="bottom", gap="small"):
-        audited_titles = list(dict.fromkeys(each.audited.title for each in done))
-        audited = st.selectbox("Audited judge", audited_titles, key="audited", bind="query-params", width=240)
-        of_this = [each for each in done if each.audited.title == audited] or list(done)
-        titles = [each.supreme.title for each in of_this]
-        supreme = st.selectbox("Supreme judge", titles, key="supreme", bind="query-params", width=240)
+        of_judge: dict[str, dict[str, DoneAudit]] = {}
+        for each in done:
+            of_judge.setdefault(each.audited.title, {}).setdefault(each.supreme.title, each)
+        of_this = choose("Audited judge", of_judge, key="audited", width=240)
+        audit = choose("Supreme judge", of_this, key="supreme", width=240)
         st.space("stretch")
         as_table = st.toggle("Table", key="table", bind="query-params", width="content")
-    return next((each for each in of_this if each.supreme.title == supreme), of_this[0]), as_table
+    return audit, as_table
 
 
 def _counts(report: AuditReport, *, as_table: bool) -> None:
@@ -146,14 +148,6 @@ def _rates(report: AuditReport) -> None:
             flags,
         ),
     )
-
-
-def _list_field() -> str:
-    # No counts in the names: the names are part of the address.
-    chosen = st.segmented_control(
-        "Answers", list(LISTS), default=LISTS[0], required=True, key="list", bind="query-params"
-    )
-    return chosen or LISTS[0]
 
 
 def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:

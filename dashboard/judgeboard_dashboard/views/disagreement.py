@@ -24,16 +24,12 @@ from judgeboard_dashboard.widgets.disagreement import (
     two_texts,
     why_table,
 )
-from judgeboard_dashboard.widgets.filters import grade_field, implied_field, people_field, version_field
+from judgeboard_dashboard.widgets.filters import choose, grade_field, implied_field, people_field, version_field
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.texts import sentence
 
-DIRECTIONS: dict[Direction | None, str] = {
-    None: "Both",
-    "too_kind": "Judge too kind",
-    "too_harsh": "Judge too harsh",
-}
+DIRECTIONS: dict[str, Direction | None] = {"Both": None, "Judge too kind": "too_kind", "Judge too harsh": "too_harsh"}
 CELL = "cell"
 FIELDS = ("version", "grade", "people", "types", "having", "direction", "table", "implied", CELL)
 EXPORT_MOST = 20_000
@@ -74,9 +70,9 @@ def _load() -> tuple[Filters, DisagreementPage]:
     with reading() as connection:
         fields = metadata_fields(connection)
         with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
-            place = st.container(width=230)
-            types_place = st.container(width=210)
-            people_place = st.container(width=220)
+            place = st.container(width=170)
+            types_place = st.container(width=130)
+            people_place = st.container(width=170)
             grade = grade_field("groundedness")
             implied_labels = implied_field(disabled=grade != "label")
             with people_place:
@@ -98,17 +94,10 @@ def _load() -> tuple[Filters, DisagreementPage]:
                 placeholder="Any",
                 key="having",
                 bind="query-params",
-                width=170,
+                width=130,
                 disabled=not values,
             )
-            direction = st.segmented_control(
-                "Direction",
-                list(DIRECTIONS.values()),
-                default=DIRECTIONS[None],
-                required=True,
-                key="direction",
-                bind="query-params",
-            )
+            direction = choose("Direction", DIRECTIONS, key="direction", width=140)
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
         version = version_field(place, source.paired(list_versions(connection), grade, primary_judge(connection)))
         pairs: dict[str, Any] = {
@@ -117,7 +106,7 @@ def _load() -> tuple[Filters, DisagreementPage]:
             "query_types": tuple(types),
             "metadata": values.get(having or ""),
             "reviewer_id": reviewer_id,
-            "direction": next((each for each, words in DIRECTIONS.items() if words == direction), None),
+            "direction": direction,
             "cell": _cell(grade),
             "implied_labels": implied_labels,
         }

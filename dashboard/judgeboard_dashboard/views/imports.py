@@ -1,7 +1,7 @@
 """The page Import: upload a file, see what would be stored, store it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -50,7 +50,6 @@ HINTS = (
         "Each row needs a question and an answer. Passages, id, query type, time and user feedback are read if "
         "present. Common column names are recognised."
     ),
-    "To import in a terminal: `judgeboard import FILE`",
 )
 NEXT: dict[str, tuple[str, Rows, str]] = {
     "responses": ("Judge these answers", Rows("rejudge", {"rows": "plain"}), "Next: judge these answers."),
@@ -194,21 +193,29 @@ def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
 def _ask_scale(file_id: str, kind: str, number: int, theirs: str) -> None:
     key = f"import_scale_{file_id}_{kind}_{number}"
     answers = _answers(file_id, kind)
+
+    def answer() -> None:
+        _replace(answers, [theirs], theirs, st.session_state[key])
+
     st.session_state.setdefault(key, answers.get(theirs))
     st.segmented_control(
         f"User feedback is in {as_label(theirs)} as",
         list(SCALES),
         format_func=SCALES.__getitem__,
         key=key,
-        on_change=_answer,
-        args=(answers, key, theirs, None),
+        on_change=answer,
     )
 
 
 def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None]) -> None:
     key = f"import_field_{file_id}_{kind}_{ours}"
     answers = _answers(file_id, kind)
-    st.session_state.setdefault(key, next((theirs for theirs, field in answers.items() if field == ours), None))
+    before = [theirs for theirs, field in answers.items() if field == ours]
+
+    def answer() -> None:
+        _replace(answers, before, st.session_state[key], ours)
+
+    st.session_state.setdefault(key, next(iter(before), None))
     st.selectbox(
         f"{capital(field_words(ours) or ours)} is in",
         list(free),
@@ -216,23 +223,16 @@ def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None]) -
         placeholder="no column",
         key=key,
         width=230,
-        on_change=_answer,
-        args=(answers, key, None, ours),
+        on_change=answer,
     )
 
 
-def _answer(answers: dict[str, str], key: str, theirs: str | None, ours: str | None) -> None:
-    """Store the field of a known column, or the column of a known field; no choice removes it."""
-    chosen: Any = st.session_state[key]
-    if theirs is not None:
-        answers.pop(theirs, None)
-        if chosen is not None:
-            answers[theirs] = chosen
-        return
-    for column in [column for column, field in answers.items() if field == ours]:
-        del answers[column]
-    if chosen is not None and ours is not None:
-        answers[chosen] = ours
+def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None, ours: str | None) -> None:
+    """Store that a column is a field, in place of the columns ``before``; None removes them."""
+    for column in before:
+        answers.pop(column, None)
+    if theirs is not None and ours is not None:
+        answers[theirs] = ours
 
 
 def _answers(file_id: str, kind: str) -> dict[str, str]:

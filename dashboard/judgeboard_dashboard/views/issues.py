@@ -63,9 +63,8 @@ def issues() -> None:
 def _list() -> None:
     closed = st.toggle("Include closed issues", key="closed", bind="query-params")
     with reading() as connection:
-        measured = [
-            (issue, measure_issue(connection, issue)) for issue in list_issues(connection, closed=closed)[:MOST]
-        ]
+        listed = list_issues(connection, closed=closed)[:MOST]
+        measured = [(issue, measure_issue(connection, issue)) for issue in listed]
     if not measured:
         empty(
             "No issue is open. An issue is a title, an owner and a state for a systemic problem.",
@@ -92,11 +91,8 @@ def _issue(issue: Issue) -> None:
     with reading() as connection:
         figures = measure_issue(connection, issue)
     with st.container(key="issue_top", horizontal=True, vertical_alignment="center", gap="small"):
-        show(
-            tag(
-                "div", tag("b", f"{issue.number}: {issue.title}" if issue.number else "New issue"), cls="jb-say jb-line"
-            )
-        )
+        name = f"{issue.number}: {issue.title}" if issue.number else "New issue"
+        show(tag("div", tag("b", name), cls="jb-say jb-line"))
         label = f"Open {count(figures.answers, 'answer')}"
         open_button(label, responses(issue.where), key="issue_answers", icon=":material/article:")
         st.button("All issues", key="issue_back", type="tertiary", on_click=st.query_params.clear)
@@ -121,7 +117,7 @@ def _by_week(weeks: Sequence[Point], fixed_day: int | None) -> None:
     days = [*(week.start for week in weeks), *(start_of(day, "week") for day, _ in fixes)]
     most = max(week.estimate.n for week in weeks)
     axis = trend.TrendAxis(title, 0.0, trend.end_of_shares(weeks), True, 7, min(days), max(days), most)
-    chart = trend.trend_chart(trend.trend_points(weeks, "week", year=True), fixes, axis)
+    chart = trend.trend_chart(weeks, fixes, axis)
     says = f"{title} per week, {len(weeks)} points with 95 % intervals"
     targets = [responses(week.where) for week in weeks]
     clickable_chart(chart, trend.HEIGHT, targets, key="issue_weeks", says=says)

@@ -30,7 +30,7 @@ from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, responses
 from judgeboard_dashboard.widgets.tables import figure, table
-from judgeboard_dashboard.widgets.texts import caption, commands, heading, sentence
+from judgeboard_dashboard.widgets.texts import caption, commands, heading, sentence, with_database
 
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
@@ -103,7 +103,7 @@ def _checks(health: HealthPage) -> None:
                 _check(check, command=check not in made)
                 if made and check is made[-1]:
                     caption("For all of these control answers:" if len(made) > 1 else None)
-                    st.code(health.control_answers_command(made), language=None, wrap_lines=True)
+                    st.code(with_database(health.control_answers_command(made)), language=None, wrap_lines=True)
 
 
 def _check(check: Check, *, command: bool) -> None:
@@ -123,7 +123,7 @@ def _check(check: Check, *, command: bool) -> None:
         )
     )
     if command and check.command and check.state is not State.OK:
-        st.code(check.command, language=None, wrap_lines=True)
+        st.code(with_database(check.command), language=None, wrap_lines=True)
 
 
 def _scores(health: HealthPage, *, as_table: bool) -> None:

@@ -19,7 +19,7 @@ from judgeboard_dashboard.review.pairs import (
     pair_list,
 )
 from judgeboard_dashboard.session import current_reviewer, page, reading
-from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, start_button
 from judgeboard_dashboard.widgets.pair_tables import groups_file, groups_table, lines_table
@@ -109,8 +109,7 @@ def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
     aspect = compared.known_aspect(None)
     if len(compared.aspects) > 1:
         aspect = st.selectbox("Aspect", compared.aspects, key="aspect", bind="query-params", width=200)
-    words = st.selectbox("Pairs", list(LISTED.values()), key="list", bind="query-params", width=200)
-    listed = next((listed for listed, name in LISTED.items() if name == words), Listed.ALL)
+    listed = choose("Pairs", {name: listed for listed, name in LISTED.items()}, key="list", width=200)
     types = st.multiselect(
         "Query type",
         compared.query_types,

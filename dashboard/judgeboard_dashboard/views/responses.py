@@ -83,6 +83,7 @@ COLUMNS = (
 
 
 SHOWN = "column"  # the metadata fields that have a column, in the address
+_COLUMNS = "responses_columns"
 _COLUMNS_WRITTEN = "responses_columns_written"
 HEADERS = {"Groundedness": ("lowest", "highest"), "Asked": ("newest", "oldest")}
 
@@ -136,7 +137,7 @@ def responses() -> None:
         return
     words = f" · {filters.words}" if filters.words else ""
     show(tag("div", tag("b", count(answers.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
-    _table(answers, filters, values)
+    _table(answers, filters, values, known)
     _foot(filters, answers)
     used = {metadata_condition(each).field for each in filters.where.metadata}
     if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
@@ -145,17 +146,13 @@ def responses() -> None:
 
 
 def _columns(known: Sequence[MetadataField]) -> tuple[str, ...]:
-    """Show the chooser of metadata columns, and return the chosen fields."""
-    fields, key = [each.field for each in known], "responses_columns"
-    if not fields:
-        return ()
+    """Return the chosen metadata columns: those of the address after the browser has changed it."""
+    fields = {each.field for each in known}
     asked = [field for field in st.query_params.get_all(SHOWN) if field in fields]
-    if key not in st.session_state or st.session_state.get(_COLUMNS_WRITTEN) != asked:
-        st.session_state[key] = asked  # the browser changed the address: Back, or a link
-    with st.popover("Columns", icon=":material/view_column:"):
-        chosen = st.multiselect("Metadata columns", fields, key=key, placeholder="None", width=300)
-    st.session_state[_COLUMNS_WRITTEN] = chosen
-    return tuple(chosen)
+    if _COLUMNS not in st.session_state or st.session_state.get(_COLUMNS_WRITTEN) != asked:
+        st.session_state[_COLUMNS] = asked
+    st.session_state[_COLUMNS_WRITTEN] = st.session_state[_COLUMNS]
+    return tuple(st.session_state[_COLUMNS])
 
 
 def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> dict[str, str]:
@@ -194,7 +191,12 @@ def _cell_chip(cell: Drilled, filters: Filters) -> None:
         )
 
 
-def _table(answers: LinePage[ResponseLine], filters: Filters, values: Mapping[int, tuple[Any, ...]]) -> None:
+def _table(
+    answers: LinePage[ResponseLine],
+    filters: Filters,
+    values: Mapping[int, tuple[Any, ...]],
+    known: Sequence[MetadataField],
+) -> None:
     now = datetime.now(UTC)
     titles = [column.title for column in COLUMNS]
     # Beside a column of the page with the same title, the metadata field has its full name.
@@ -204,7 +206,13 @@ def _table(answers: LinePage[ResponseLine], filters: Filters, values: Mapping[in
         (*COLUMNS, *(Column(name, width=120) for name in names)),
         tuple((*_row(line, now), *map(_cell_text, values[line.response_id])) for line in answers.lines),
     )
-    if select_button("responses"):
+    with st.container(key="responses_looks", horizontal=True, vertical_alignment="center", gap="small"):
+        selecting = select_button("responses")
+        if known:
+            fields = [each.field for each in known]
+            with st.popover("Columns", icon=":material/view_column:"):
+                st.multiselect("Metadata columns", fields, key=_COLUMNS, placeholder="None", width=300)
+    if selecting:
         ids = [line.response_id for line in answers.lines]
         external_ids = [line.external_id for line in answers.lines]
         rejudged = None if filters.where.response_ids is not None else "match"

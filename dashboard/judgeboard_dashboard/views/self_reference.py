@@ -19,11 +19,10 @@ from judgeboard.methods.self_reference_report import (
 from judgeboard.store.comparisons import most_samples, pair_heads, sampling_versions
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.self_reference import (
-    ALL,
     FIELDS,
     LISTED,
     PAGE,
@@ -93,24 +92,21 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
     with reading() as connection:
         most = most_samples(connection, version.id)
     usual = min(samples_used(version), most)
-    counts = [str(usual), *(str(k) for k in range(most, 0, -1) if k != usual)]
-    samples = st.selectbox("Samples", counts, key="samples", bind="query-params", width=90, help="Samples per question")
-    k = int(samples or usual)
-    at_tau = samples_needed(TAU, k)
-    gates = [gate_words(at_tau, k), *(gate_words(each, k) for each in range(k, 0, -1) if each != at_tau)]
-    gate = st.selectbox("Gate threshold", gates, key="gate", bind="query-params", width=120)
-    return version, k, int((gate or gates[0]).split()[0])
+    counts = {str(k): k for k in (usual, *range(most, 0, -1))}
+    k = choose("Samples", counts, key="samples", width=90, help="Samples per question")
+    gates = {gate_words(each, k): each for each in (samples_needed(TAU, k), *range(k, 0, -1))}
+    return version, k, choose("Gate threshold", gates, key="gate", width=120)
 
 
 def _list_fields(figures: SelfReferencePage, version: StoredVersion, k: int) -> Filters:
-    listed = st.selectbox("List", list(LISTED), key="listed", bind="query-params", width=230)
+    listed = choose("List", {name: name for name in LISTED}, key="listed", width=230)
     names = [each.category for each in figures.report.categories]
     category = st.selectbox(
         "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
     )
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    return Filters(version, k, listed or ALL, category, as_tables)
+    return Filters(version, k, listed, category, as_tables)
 
 
 def _slices(report: SelfReferenceReport, filters: Filters) -> None:

@@ -14,6 +14,7 @@ from judgeboard_dashboard.gate import demand, permitted, who_button
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.administration import database, events, people, versions
 from judgeboard_dashboard.widgets.failure_modes import failure_mode_list
+from judgeboard_dashboard.widgets.filters import switch
 from judgeboard_dashboard.widgets.rule_settings import apply_rules, rules_form
 
 
@@ -48,18 +49,11 @@ PARTS: dict[str, Callable[[], None]] = {
 def settings() -> None:
     """Show the selected part."""
     with st.container(key="settings_parts", horizontal=True, vertical_alignment="center", gap="small"):
-        chosen = st.segmented_control(
-            "Part of Settings",
-            list(PARTS),
-            key="part",
-            bind="query-params",
-            default="Rules",
-            required=True,
-            label_visibility="collapsed",
-        )
+        names = {name: name for name in PARTS}
+        chosen = switch("Part of Settings", names, key="part", label_visibility="collapsed")
         show(tag("span"), width="stretch")
         who_button("settings")
-    PARTS.get(chosen or "Rules", rules)()
+    PARTS[chosen]()
 
 
 with page("Settings", answers=False):

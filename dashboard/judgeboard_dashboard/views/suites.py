@@ -21,6 +21,7 @@ from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
+from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
@@ -148,21 +149,16 @@ def suites() -> None:
 
 def _filters(everything: Sequence[SuiteRun]) -> Filters:
     with st.container(key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"):
-        names = list(dict.fromkeys(run.suite for run in everything))
-        name = st.selectbox("Suite", names, key="suite", bind="query-params", width=240)
-        runs = [run for run in everything if run.suite == (name or names[0])]
-        titles = {_title(run.run): run for run in runs}
-        title = st.selectbox("Run", list(titles), key="run", bind="query-params", width=130)
-        chosen = titles.get(title or "", runs[0]).run
+        suite = choose("Suite", {run.suite: run.suite for run in everything}, key="suite", width=240)
+        runs = [run for run in everything if run.suite == suite]
+        chosen = choose("Run", {_title(run.run): run.run for run in runs}, key="run", width=130)
         done = [run.run for run in runs if run.state is RunState.DONE]
         earlier, later = [run for run in done if run < chosen], [run for run in done if run > chosen]
-        baselines = {_title(run): run for run in (*earlier, *later)}
-        against = st.selectbox(
-            "Compare with", [*baselines, NO_BASELINE], key="baseline", bind="query-params", width=160
-        )
+        baselines: dict[str, int | None] = {_title(run): run for run in (*earlier, *later)}
+        baseline = choose("Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160)
         st.space("stretch")
         as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    return Filters(runs, chosen, baselines.get(against or ""), as_tables)
+    return Filters(runs, chosen, baseline, as_tables)
 
 
 def _title(run_id: int) -> str:

@@ -1,8 +1,7 @@
 """Trends: whether answers become better or worse, per query type or metadata field, by week or day."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 import streamlit as st
 
@@ -13,7 +12,7 @@ from judgeboard.store.settings import rules_in_force
 from judgeboard.trends import MEASURES, QUERY_TYPE, MeasureName, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_trend_table, trend_panels
-from judgeboard_dashboard.widgets.filters import without_index
+from judgeboard_dashboard.widgets.filters import choose, switch, without_index
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.texts import caption, sentence
@@ -25,20 +24,7 @@ LAST: dict[Period, dict[str, int | None]] = {
 }
 PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
 MOST_PANELS = 6
-Name = TypeVar("Name", bound=str)
 FIELDS = ("show", "by", "verdicts", "last", "split", "table", "type", "value")
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The filter row; ``judge`` as in `trend`."""
-
-    measure: MeasureName
-    period: Period
-    judge: str | int | None
-    last: int | None
-    by: str
-    table: bool
 
 
 def trends() -> None:
@@ -49,15 +35,8 @@ def trends() -> None:
         fields = [f"{METADATA}{each.field}" for each in known]
         splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
-        filters = _filters(rules.thresholds.low_groundedness, rules.primary_judge, versions, splits)
-        figures = trend(
-            connection,
-            measure=filters.measure,
-            period=filters.period,
-            judge=filters.judge,
-            last=filters.last,
-            by=filters.by,
-        )
+        asked, as_table = _filters(rules.thresholds.low_groundedness, rules.primary_judge, versions, splits)
+        figures = trend(connection, **asked)
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
         empty_page("trends", trend_sentence(figures))
@@ -65,59 +44,42 @@ def trends() -> None:
         return
     _sentence(figures)
     _left_out(figures)
-    shown = _chosen(drawn, filters.by)
-    if filters.table:
+    shown = _chosen(drawn, figures.by)
+    if as_table:
         show_trend_table(figures, shown)
     else:
         trend_panels(figures, shown, drawn)
-    _caption(figures, filters, max(len(panel.points) for panel in drawn))
-    if filters.by != QUERY_TYPE:
-        without_index({filters.by.removeprefix(METADATA)}, known)
+    _caption(figures, max(len(panel.points) for panel in drawn), as_table=as_table)
+    if figures.by != QUERY_TYPE:
+        without_index({figures.by.removeprefix(METADATA)}, known)
 
 
 def _filters(
     threshold: float, primary: str | None, versions: Sequence[StoredVersion], splits: Mapping[str, str]
-) -> Filters:
+) -> tuple[dict[str, Any], bool]:
+    """Show the filter row; return the arguments of `trend`, and whether to show a table."""
     measures: dict[MeasureName, str] = {
         "groundedness": "Groundedness",
         "quality": "Quality",
         "low_share": f"Share below {threshold:g}",
         "flagged_share": "Share flagged",
     }
-    judges = judge_choices(primary, versions)
     with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
-        measure = _one_of("Show", measures, "show")
-        period = _one_of("By", PERIODS, "by")
-        judge = st.selectbox(
+        measure = switch("Show", measures, key="show")
+        period = switch("By", PERIODS, key="by")
+        judge = choose(
             "Judge version",
-            list(judges),
+            judge_choices(primary, versions),
             key="verdicts",
-            bind="query-params",
             width=210,
             disabled=measure == "flagged_share",
             help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
         )
-        lasts = LAST[period]
-        last = st.selectbox("Last", list(lasts), key="last", bind="query-params", width=130)
-        split = st.selectbox("Split by", list(splits), key="split", bind="query-params", width=150)
+        last = choose("Last", LAST[period], key="last", width=130)
+        by = choose("Split by", splits, key="split", width=150)
         st.space("stretch")
         table = st.toggle("Table", key="table", bind="query-params", width="content")
-    return Filters(measure, period, judges.get(judge), lasts.get(last), splits.get(split, QUERY_TYPE), table)
-
-
-def _one_of(label: str, names: dict[Name, str], key: str) -> Name:
-    """Show a field with a few choices; the default is the first."""
-    first = next(iter(names))
-    chosen = st.segmented_control(
-        label,
-        list(names),
-        format_func=names.__getitem__,
-        default=first,
-        required=True,
-        key=key,
-        bind="query-params",
-    )
-    return chosen or first
+    return {"measure": measure, "period": period, "judge": judge, "last": last, "by": by}, table
 
 
 def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
@@ -152,7 +114,7 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
     return [panel for panel in drawn if panel.group in names]
 
 
-def _caption(figures: Trend, filters: Filters, most_points: int) -> None:
+def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
     measure = MEASURES[figures.measure]
     parts = [
         f"Line: {'share' if measure.bounds is None else 'mean'} per {figures.period} (UTC)",
@@ -163,7 +125,7 @@ def _caption(figures: Trend, filters: Filters, most_points: int) -> None:
     ]
     legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
     judged = f"Verdicts of {figures.judge}." if figures.judge and measure.of_judge else None
-    caption(None if filters.table else legend, judged)
+    caption(None if as_table else legend, judged)
 
 
 def _left_out(figures: Trend) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -119,9 +120,7 @@ def _changes(lines: list[PersonLine]) -> None:
         )
     if lines:
         _change_person({line.person.name: line.role for line in lines}, may_change=may_change)
-    result: str | None = st.session_state.pop(_RESULT, None)
-    if result is not None:
-        problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
+    _show_result()
     caption(*map(role_words, ROLES))
 
 
@@ -168,7 +167,7 @@ def _add(role: Role) -> None:
         st.session_state[_ADDRESS] = ""
 
 
-def _change(change: Callable[[Reviewer], Reviewer], result: str) -> None:
+def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
     """Make a change in the name of the admin, and note its result for the page."""
     admin = current_reviewer()
     if admin is None:
@@ -180,6 +179,11 @@ def _change(change: Callable[[Reviewer], Reviewer], result: str) -> None:
     st.session_state[_RESULT] = result
 
 
+def _show_result() -> None:
+    if result := st.session_state.pop(_RESULT, ""):
+        problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
+
+
 VERSION_COLUMNS = (
     Column("Judge version", width=190),
     Column("Kind", width=85),
@@ -187,7 +191,6 @@ VERSION_COLUMNS = (
     Column("Since", width=115),
     Column("Fingerprint", width=125),
 )
-_NOT_RETIRED = "version_not_retired"
 MARKS = {"added": "+", "removed": "−", "same": "", "gap": "…"}
 
 
@@ -198,15 +201,10 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
         empty("No judge yet.", "`judgeboard judge --judge lexical`")
         return
     newest_first = sorted(listed, key=lambda version: -version.id)
+    titles = (f"{version.title} (retired)" if version.id in retired else version.title for version in newest_first)
     rows = tuple(
-        (
-            f"{version.title} (retired)" if version.id in retired else version.title,
-            version.kind,
-            version.model,
-            when(version.created_at),
-            version.fingerprint[:12],
-        )
-        for version in newest_first
+        (title, version.kind, version.model, when(version.created_at), version.fingerprint[:12])
+        for title, version in zip(titles, newest_first, strict=True)
     )
     key = f"versions_{newest_first[0].id}_{len(listed)}"
     chosen = newest_first[choose_row(Table(VERSION_COLUMNS, rows), key=key, most=6)]
@@ -224,10 +222,7 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
             key=f"versions_other_{chosen.id}",
             width=260,
         )
-    if other is None:
-        _prompt(chosen)
-    else:
-        _difference(others[other], chosen)
+    _prompts(chosen if other is None else others[other], chosen)
 
 
 def _retiring(version: StoredVersion, fact: Retired | None) -> None:
@@ -249,20 +244,11 @@ def _retiring(version: StoredVersion, fact: Retired | None) -> None:
             help="A retired version makes no new judgments. Existing ones are kept."
             if admin is not None
             else "Enter your name first: it is stored with the change.",
-            on_click=_retire,
-            args=(version.id, admin, fact is None),
+            on_click=_change,
+            args=(lambda by: (retire_version if fact is None else restore_version)(store(), version.id, by),),
             wrap=False,
         )
-    reason = st.session_state.pop(_NOT_RETIRED, None)
-    if reason is not None:
-        problem(f"Not changed: {reason}")
-
-
-def _retire(version_id: int, admin: Reviewer, retire: bool) -> None:
-    try:
-        (retire_version if retire else restore_version)(store(), version_id, admin)
-    except JudgeboardError as error:
-        st.session_state[_NOT_RETIRED] = str(error)
+    _show_result()
 
 
 def _versions_file(listed: Sequence[StoredVersion]) -> Table:
@@ -271,34 +257,27 @@ def _versions_file(listed: Sequence[StoredVersion]) -> Table:
     return Table(tuple(map(Column, (*names, "created_at"))), tuple(rows))
 
 
-def _prompt(version: StoredVersion) -> None:
-    heading(f"{version.title}: prompt and parameters")
-    if version.prompt is None:
-        caption("This version has no prompt.")
-    else:
-        show(tag("div", version.prompt, cls="jb-raw jb-prompt"))
-    rows = tuple((line.name, line.new) for line in param_lines(version, version))
-    _params(Table((Column("Parameter"), Column("Value")), rows), f"params_{version.id}")
-
-
-def _difference(old: StoredVersion, new: StoredVersion) -> None:
-    heading(f"From {old.title} to {new.title}")
+def _prompts(old: StoredVersion, new: StoredVersion) -> None:
+    """Show prompt and parameters of a version, or how they differ from those of an ``old`` one."""
     lines = prompt_difference(old.prompt, new.prompt)
-    if lines:
+    columns = (Column("Parameter"), Column("Old"), Column("New"), Column("Differs"))
+    rows = ((line.name, line.old, line.new, "differs" if line.differs else None) for line in param_lines(old, new))
+    params = Table(columns, tuple(rows))
+    if old is new:
+        heading(f"{new.title}: prompt and parameters")
+        params = Table((Column("Parameter"), Column("Value")), tuple(row[:2] for row in params.rows))
+        show(tag("div", new.prompt, cls="jb-raw jb-prompt")) if new.prompt else caption("This version has no prompt.")
+    else:
+        heading(f"From {old.title} to {new.title}")
         marked = [
             tag("div", tag("span", MARKS[line.kind]), tag("span", line.text), cls=f"jb-diff jb-{line.kind}")
             for line in lines
         ]
-        show(tag("div", *marked, cls="jb-raw jb-prompt"))
-    else:
-        caption("Both prompts are equal." if old.prompt or new.prompt else "Neither has a prompt.")
-    columns = (Column("Parameter"), Column("Old"), Column("New"), Column("Differs"))
-    rows = ((line.name, line.old, line.new, "differs" if line.differs else None) for line in param_lines(old, new))
-    _params(Table(columns, tuple(rows)), f"params_{old.id}_{new.id}")
-
-
-def _params(rows: Table, key: str) -> None:
-    table(rows, key=key, name="parameters", most=10, placeholder=UNKNOWN)
+        if marked:
+            show(tag("div", *marked, cls="jb-raw jb-prompt"))
+        else:
+            caption("Both prompts are equal." if old.prompt or new.prompt else "Neither has a prompt.")
+    table(params, key=f"params_{old.id}_{new.id}", name="parameters", most=10, placeholder=UNKNOWN)
 
 
 def database(store: Store, answers: int, open_flags: int) -> None:
@@ -322,7 +301,7 @@ def database(store: Store, answers: int, open_flags: int) -> None:
 
 PAGE = "events"
 MAX_EXPORTED = 100_000  # events in one file
-SINCE = {"day": ("the last day", 1), "week": ("the last 7 days", 7), "month": ("the last 30 days", 30)}
+SINCE = {"day": ("last day", 1), "week": ("last 7 days", 7), "month": ("last 30 days", 30)}
 EVENT_COLUMNS = (
     Column("When", width=115),
     Column("Who", width=200),
@@ -409,31 +388,19 @@ def event_words(kind: str) -> str:
 
 
 def _filters(kinds: tuple[str, ...], actors: tuple[str, ...], now: datetime) -> tuple[EventFilter, Query]:
+    looks: dict[str, Any] = {"index": None, "bind": "query-params", "width": 210}
     with st.container(key="filters_events", horizontal=True, vertical_alignment="bottom", gap="small"):
-        kind = _select("What", kinds, "kind", "All events", event_words)
-        actor = _select("Who", actors, "actor", "All people", as_label)
-        since = _select("Since", tuple(SINCE), "since", "Any time", lambda name: SINCE[name][0].capitalize())
+        kind = st.selectbox("What", kinds, key="kind", placeholder="All events", format_func=event_words, **looks)
+        actor = st.selectbox("Who", actors, key="actor", placeholder="All people", format_func=as_label, **looks)
+        words = {name: f"The {words}" for name, (words, _) in SINCE.items()}
+        since = st.selectbox(
+            "Since", list(SINCE), key="since", placeholder="Any time", format_func=words.__getitem__, **looks
+        )
         named = st.text_input("Answer", key="answer", bind="query-params", placeholder="Id", width=190)
     from_ = None if since is None else now - timedelta(days=SINCE[since][1])
     fields = {"kind": kind, "actor": actor, "since": since, "answer": named.strip()}
     query = {name: [value] for name, value in fields.items() if value}
     return EventFilter(kind, actor, named.strip() or None, from_), query
-
-
-def _select(
-    label: str, options: tuple[str, ...], key: str, placeholder: str, words: Callable[[str], str]
-) -> str | None:
-    chosen: str | None = st.selectbox(
-        label,
-        options,
-        index=None,
-        key=key,
-        bind="query-params",
-        placeholder=placeholder,
-        format_func=words,
-        width=210,
-    )
-    return chosen
 
 
 def _details(event: StoredEvent) -> str:

@@ -44,7 +44,7 @@ from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
 from judgeboard_dashboard.widgets.disagreement import TENTHS, picture_table
-from judgeboard_dashboard.widgets.filters import as_date
+from judgeboard_dashboard.widgets.filters import as_date, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, capital, caption, heading, instead, rule_words
@@ -219,7 +219,7 @@ class AgreementFigures:
             title, 0.0, 1.0, share, WEEK, min(starts), max(starts), max(point.estimate.n for point in points)
         )
         figure(
-            lambda: trend.trend_chart(trend.trend_points(points, "week", year=True), (), axis),
+            lambda: trend.trend_chart(points, (), axis),
             260,
             _time_table(points, title, share=share),
             [cell_rows(self.cell(), **_days(point)) for point in points],
@@ -385,8 +385,7 @@ def _target(
 
 def epsilon_field() -> float:
     """Ask for ε."""
-    chosen = st.selectbox("ε, by type of reviewer", list(_CHOICES), key="epsilon", bind="query-params", width=190)
-    return _CHOICES.get(chosen, EPSILONS["experts"])
+    return choose("ε, by type of reviewer", _CHOICES, key="epsilon", width=190)
 
 
 def stand_in(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -31,6 +31,8 @@ from judgeboard_dashboard.session import problem, reading
 from judgeboard_dashboard.widgets.texts import capital, caption, rule_words
 
 Query = dict[str, list[str]]
+Value = TypeVar("Value")
+Name = TypeVar("Name", bound=str)
 
 _VERSION = "judge_version"
 FIELDS: tuple[str, ...] = (*WHERE_FIELDS, _VERSION)
@@ -396,18 +398,34 @@ def filter_sentence(where: RowFilter) -> str:
         return describe(where, {version.id: version.title for version in list_versions(connection)})
 
 
+def choose(label: str, values: Mapping[str, Value], *, key: str, **looks: Any) -> Value:
+    """Show a field of the address with these names; return the value of the chosen one, by default the first.
+
+    ``looks`` are further arguments of ``st.selectbox``.
+    """
+    chosen = st.selectbox(label, list(values), key=key, bind="query-params", **looks)
+    return values.get(chosen or "", next(iter(values.values())))
+
+
+def switch(label: str, names: Mapping[Name, str], *, key: str, first: Name | None = None, **looks: Any) -> Name:
+    """Show a few choices of the address side by side, in words; return the chosen one, by default the ``first``."""
+    default = next(iter(names)) if first is None else first
+    chosen = st.segmented_control(
+        label,
+        list(names),
+        format_func=names.__getitem__,
+        default=default,
+        required=True,
+        key=key,
+        bind="query-params",
+        **looks,
+    )
+    return chosen or default
+
+
 def grade_field(first: GradeName) -> GradeName:
     """Show the field for the grade; ``first`` is the default."""
-    chosen = st.segmented_control(
-        "Grade",
-        GRADES,
-        format_func=str.capitalize,
-        default=first,
-        required=True,
-        key="grade",
-        bind="query-params",
-    )
-    return chosen or first
+    return switch("Grade", {grade: grade.capitalize() for grade in GRADES}, key="grade", first=first)
 
 
 def implied_field(*, disabled: bool) -> bool:
@@ -432,7 +450,6 @@ def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:
         [everybody, *graders],
         key="people",
         bind="query-params",
-        width=220,
         format_func=lambda name: combined if name == everybody and len(graders) > 1 else name,
     )
     return graders.get(chosen)

@@ -94,7 +94,7 @@ class Choice:
 
 @dataclass(slots=True)
 class RejectedRows:
-    """Rejected rows as lines of JSON; rows beyond the limit are only counted."""
+    """Rejected rows as lines of JSON, of ``size`` characters; rows beyond the limit are only counted."""
 
     lines: list[str] = field(default_factory=list)
     size: int = 0
@@ -103,11 +103,11 @@ class RejectedRows:
     def add(self, rejected: Rejected) -> None:
         """Keep a rejected row, unless the limit is reached."""
         line = rejected_line(rejected)
-        if self.size + len(line) > MAX_REJECTED:
-            self.left_out += 1
-            return
-        self.lines.append(line)
         self.size += len(line)
+        if self.size > MAX_REJECTED:
+            self.left_out += 1
+        else:
+            self.lines.append(line)
 
     def file(self) -> bytes:
         """Return the rows as a file that can be corrected and imported again."""

@@ -199,7 +199,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         )
     kind = st.session_state[_key("kind")]
     if kind != "rag":
-        return JobJudge({"kind": kind, **_filled("name")})
+        return JobJudge({"kind": kind, **_texts("name")})
     st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint spells it")
     st.text_input(
         "Address",
@@ -228,10 +228,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
     spec = {
         "kind": "rag",
         "model": load_settings().model,
-        **_filled("name"),
-        **_filled("model"),
-        **_filled("provider"),
-        **_filled("base_url"),
+        **_texts("name", "model", "provider", "base_url"),
         "max_output": int(st.session_state[_key("max_output")]),
         "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
         "claims": bool(st.session_state[_key("claims")]),
@@ -271,9 +268,10 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
     return JobJudge(spec, int(concurrency), (api_key or "").strip() or None)
 
 
-def _filled(field: str) -> dict[str, str]:
-    text = (st.session_state[_key(field)] or "").strip()
-    return {field: text} if text else {}
+def _texts(*fields: str) -> dict[str, str]:
+    """Return the fields that are filled in."""
+    texts = {field: (st.session_state[_key(field)] or "").strip() for field in fields}
+    return {field: text for field, text in texts.items() if text}
 
 
 def _prefill(known: dict[int, KnownJudge]) -> None:

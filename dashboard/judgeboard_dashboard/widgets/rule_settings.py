@@ -18,6 +18,7 @@ from judgeboard.settings import variable_of
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import LONGEST_SEED, PRIMARY_JUDGE, SettingLine
+from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, store
 from judgeboard_dashboard.widgets.texts import capital, commands, count, heading, rule_words, when
@@ -129,48 +130,36 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
     heading("Flag rules")
     by_key = {line.key: line for line in lines}
     primary, always = by_key[PRIMARY_JUDGE], by_key["always_review"]
-    entered: dict[str, Any] = {}
     with st.container(border=True, key="settings_rules"):
         judge = _field(
             st.selectbox,
             primary,
             "Primary judge",
             sorted({*judges, *([primary.value] if primary.value else [])}),
-            value=primary.value,
             default="default: the first judge",
             placeholder="no judge yet",
             help="Its current verdicts drive the rules for low scores and the feedback gap, the overview and trends.",
         )
-        entered[PRIMARY_JUDGE] = judge if judge is not None else primary.value
-        keys = list(NUMBERS)
-        for start in range(0, len(keys), 2):
-            for column, key in zip(st.columns(2, gap="small"), keys[start : start + 2], strict=False):
+        entered: dict[str, Any] = {PRIMARY_JUDGE: primary.value if judge is None else judge}
+        for pair in batches(list(NUMBERS), 2):
+            for column, key in zip(st.columns(2, gap="small"), pair, strict=False):
                 metadata = NUMBERS[key].metadata
                 # Without bounds: Streamlit silently replaces a number outside them by the lowest.
                 number = partial(st.number_input, value=None, step=float(metadata["step"]), format="%.4g")
                 with column:
-                    entered[key] = _field(
-                        number,
-                        by_key[key],
-                        metadata["label"],
-                        value=float(by_key[key].value),
-                        help=metadata["help"],
-                    )
-        types = _field(
+                    entered[key] = _field(number, by_key[key], metadata["label"], help=metadata["help"])
+        entered["always_review"] = _field(
             st.multiselect,
             always,
             "Query types to review in full",
             sorted({*query_types, *always.value}),
-            value=list(always.value),
             placeholder="none",
             help="Rule “always review”: every answer of these types is flagged.",
         )
-        entered["always_review"] = tuple(types)
         entered["random_seed"] = _field(
             st.text_input,
             by_key["random_seed"],
             "Seed of the random sample",
-            value=by_key["random_seed"].value,
             max_chars=LONGEST_SEED,
             help="The same seed selects the same answers.",
         )
@@ -178,7 +167,6 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             st.checkbox,
             by_key["excuse_refusals"],
             "Excuse refusals where nothing fitting was retrieved",
-            value=by_key["excuse_refusals"].value,
             help="Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search "
             "found no passage that fits the question (default: on).",
         )
@@ -188,14 +176,14 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             implied,
             "Rules whose decisions imply a label",
             [rule.name for rule in RULES],
-            value=list(IMPLYING if implied.value is None else implied.value),
+            value=IMPLYING if implied.value is None else implied.value,
             default=f"default: {rule_words(LOW_GROUNDEDNESS)}; each person is asked once",
             format_func=lambda name: capital(rule_words(name)),
             placeholder="none",
             help="To confirm a flag of these rules also stores the label hallucinated, to dismiss it the label "
             "grounded, unless the reviewer grades label or groundedness.",
         )
-        entered["implied_labels"] = None if implied.value is None and tuple(rules) == IMPLYING else tuple(rules)
+        entered["implied_labels"] = None if implied.value is None and rules == IMPLYING else rules
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")
@@ -203,14 +191,21 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
 
 
 def _field(
-    widget: Callable[..., Any], line: SettingLine, *labels: Any, value: Any, default: str | None = None, **options: Any
+    widget: Callable[..., Any],
+    line: SettingLine,
+    *labels: Any,
+    value: Any = None,
+    default: str = "default",
+    **options: Any,
 ) -> Any:
-    """Show the field of a setting, with ``value`` unless it is being edited, and the origin of the setting."""
-    st.session_state.setdefault(_key(line.key), value)
+    """Show the field of a setting, with its ``value`` (that in force) unless it is being edited, and its origin."""
+    if value is None:
+        value = float(line.value) if line.key in NUMBERS else line.value
+    st.session_state.setdefault(_key(line.key), list(value) if isinstance(value, tuple) else value)
     entered = widget(*labels, key=_key(line.key), disabled=line.origin == "env", **options)
-    words = default if line.origin == "default" and default else origin_words(line)
+    words = default if line.origin == "default" else origin_words(line)
     show(tag("div", words, cls="jb-cap jb-line", title=words))
-    return entered
+    return tuple(entered) if isinstance(entered, list) else entered
 
 
 def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:

@@ -145,6 +145,9 @@ _WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
 
 def with_database(command: str) -> str:
     """Return a command with the database in use, unless it is the default one or the command takes none."""
+    first, *others = re.split("( && |  #)", command, maxsplit=1)  # before a second command, a comment
+    if others:
+        return f"{with_database(first)}{others[0]}{with_database(others[1])}"
     if not command.startswith("judgeboard ") or command.startswith(_WITHOUT_DATABASE) or "--help" in command:
         return command
     url = database_url()

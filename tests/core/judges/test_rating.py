@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import JudgeInput, Status
-from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.rating import Rated, RatingJudge, rating_messages, read_rating
+from judgeboard.judges.judge import Replied, fingerprint
+from judgeboard.judges.rating import Rating, RatingJudge, rating_messages, rating_verdict, read_rating
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, in_turn
 from judgeboard.runs.judging import make_judge
@@ -48,8 +48,8 @@ def test_text_around_the_object_and_an_empty_feedback_are_fine() -> None:
     assert (result.rating, result.evaluation, result.feedback) == (3, "It says so.", "")
 
 
-def ask(script: Script) -> tuple[Rated, RecordingEndpoint]:
-    async def once(base_url: str) -> Rated:
+def ask(script: Script) -> tuple[Replied[Rating], RecordingEndpoint]:
+    async def once(base_url: str) -> Replied[Rating]:
         judge = make_judge("rating", model="m", base_url=base_url, tries=1)
         assert isinstance(judge, RatingJudge)
         result = await judge.rate(ITEM)
@@ -62,9 +62,10 @@ def ask(script: Script) -> tuple[Rated, RecordingEndpoint]:
 
 def test_a_rating_is_a_verdict_whose_quality_it_is() -> None:
     result, endpoint = ask(always(rated(2, "Say more.", "Too short.")))
-    assert (result.verdict.quality, result.verdict.reasoning, result.verdict.groundedness) == (2, "Too short.", None)
-    assert result.rating is not None
-    assert result.rating.feedback == "Say more."
+    verdict = rating_verdict(result.value, result.record)
+    assert (verdict.quality, verdict.reasoning, verdict.groundedness) == (2, "Too short.", None)
+    assert result.value is not None
+    assert result.value.feedback == "Say more."
     assert endpoint.requests[0].body["temperature"] == 0
     assert endpoint.requests[0].body["response_format"]["json_schema"]["schema"]["required"] == [
         "evaluation",
@@ -75,10 +76,11 @@ def test_a_rating_is_a_verdict_whose_quality_it_is() -> None:
 
 def test_one_repair_may_save_a_rating_and_a_failure_is_no_number() -> None:
     result, endpoint = ask(in_turn([rated(9), rated(4)]))
-    assert (result.verdict.quality, len(result.record.attempts), len(endpoint.requests)) == (4, 2, 2)
+    assert result.value is not None
+    assert (result.value.rating, len(result.record.attempts), len(endpoint.requests)) == (4, 2, 2)
     for reply, status in ((completion("no"), Status.UNPARSABLE), (failure(400, "no"), Status.ERROR)):
         result, _ = ask(always(reply))
-        assert (result.rating, result.verdict.quality, result.status) == (None, None, status)
+        assert (result.value, rating_verdict(None, result.record).quality, result.record.status) == (None, None, status)
 
 
 def test_every_text_is_fenced_and_cannot_close_its_fence() -> None:

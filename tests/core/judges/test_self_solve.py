@@ -9,8 +9,8 @@ import pytest
 
 from judgeboard.domain import PairItem, Status
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.self_reference import SelfReferenceJudge, SelfSolver, Solved, read_solution
+from judgeboard.judges.judge import Replied, fingerprint
+from judgeboard.judges.self_reference import SelfReferenceJudge, read_solution
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
@@ -24,11 +24,11 @@ def solution(answer: object, **more: object) -> str:
     return json.dumps({"reasoning": "Measured twice.", "answer": answer, **more})
 
 
-def solved(script: Script, pair: PairItem = PAIR, **options: Any) -> tuple[Solved, list[dict[str, Any]]]:
-    async def ask() -> Solved:
+def solved(script: Script, pair: PairItem = PAIR, **options: Any) -> tuple[Replied[str], list[dict[str, Any]]]:
+    async def ask() -> Replied[str]:
         model = model_endpoint("the test", model="m", base_url=endpoint.base_url, tries=1)
         try:
-            return await SelfSolver(model, **options).solve(pair, 0)
+            return await SelfReferenceJudge(model, **options).solve(pair, 0)
         finally:
             await model.aclose()
 
@@ -39,7 +39,7 @@ def solved(script: Script, pair: PairItem = PAIR, **options: Any) -> tuple[Solve
 
 def test_a_question_with_options_is_answered_by_a_letter_of_theirs() -> None:
     sample, (body,) = solved(always(completion(solution("(b)"))))
-    assert (sample.answer, sample.record.status) == ("B", Status.OK)
+    assert (sample.value, sample.record.status) == ("B", Status.OK)
     assert body["temperature"] == 0.7
     schema = body["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["reasoning", "answer"]
@@ -54,7 +54,7 @@ def test_the_solver_never_sees_the_two_answers_nor_the_correct_one() -> None:
 
 def test_a_free_question_takes_any_text() -> None:
     sample, (body,) = solved(always(completion(solution(" 60 m "))), replace(PAIR, options=None))
-    assert sample.answer == "60 m"
+    assert sample.value == "60 m"
     assert "enum" not in body["response_format"]["json_schema"]["schema"]["properties"]["answer"]
     assert "OPTION" not in body["messages"][1]["content"]
 
@@ -70,10 +70,10 @@ def test_passages_are_shown_fenced_and_hostile_text_cannot_close_a_fence() -> No
 
 def test_an_answer_outside_of_the_options_is_asked_for_again_once() -> None:
     sample, bodies = solved(in_turn([completion(solution("60 m")), completion(solution("A"))]))
-    assert (sample.answer, len(bodies)) == ("A", 2)
+    assert (sample.value, len(bodies)) == ("A", 2)
     assert "answer must be one of A, B, not '60 m'" in bodies[1]["messages"][-1]["content"]
     sample, bodies = solved(always(completion(solution("C"))))
-    assert (sample.answer, sample.record.status, len(bodies)) == (None, Status.UNPARSABLE, 2)
+    assert (sample.value, sample.record.status, len(bodies)) == (None, Status.UNPARSABLE, 2)
 
 
 @pytest.mark.parametrize(

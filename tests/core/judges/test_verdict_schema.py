@@ -115,7 +115,7 @@ def test_one_bad_claim_makes_the_whole_verdict_unusable(claims: Any) -> None:
         parse(VerdictForm(claims=True), claims=claims)
 
 
-@pytest.mark.parametrize("form", [VerdictForm(g, c) for g in (True, False) for c in (True, False)])
+@pytest.mark.parametrize("form", [VerdictForm(groundedness=g, claims=c) for g in (True, False) for c in (True, False)])
 def test_the_example_shown_to_models_is_a_verdict_of_its_form(form: VerdictForm) -> None:
     assert form.parse(form.example).quality == 3
     assert list(form.schema["required"]) == list(form.fields) == list(json.loads(form.example))

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
-from judgeboard.judges.rating import Rated, Rating
+from judgeboard.judges.rating import Rating
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import Refinement, RefineRule
-from judgeboard.methods.refine_run import Prompt, RefineStep, _RefineLogged, refine_pending
+from judgeboard.methods.refine_run import Prompt, _RefineLogged, refine_pending
 from judgeboard.methods.reflect import ReflectRule, reflect_pending
 from judgeboard.runs.method import Begun
+from judgeboard.runs.runner import Answered
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -84,18 +85,18 @@ def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -
     prompt = Prompt("a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer")
     mine = Refinement(1, "mine", OK)
     theirs = Refinement(1, "theirs", OK)
-    rating = Rated(Rating(4, "good", ""), OK)
+    rating = Rating(4, "good", "")
     begun = Begun(store, version, run)
 
-    def save(step: RefineStep) -> None:
+    def save(attempt: Refinement) -> None:
         with store.writing() as connection:
-            method.save(connection, begun, [step])
+            method.save(connection, begun, [Answered(prompt, attempt, attempt.latest)])
 
-    save(RefineStep(prompt, mine))
-    save(RefineStep(prompt, theirs))
-    save(RefineStep(prompt, replace(theirs, rating=rating.rating, judging=rating.record)))
+    save(mine)
+    save(theirs)
+    save(replace(theirs, rating=rating, judging=OK))
     assert [row["answer"] for row in made(store)] == ["mine"]
     assert (refinements(store), judgments(store)) == ([], [])
-    save(RefineStep(prompt, replace(mine, rating=rating.rating, judging=rating.record)))
+    save(replace(mine, rating=rating, judging=OK))
     assert [row["outcome"] for row in refinements(store)] == ["passed"]
     assert [row["quality"] for row in judgments(store)] == [4]

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import Status, StepRecord
-from judgeboard.judges.rating import Rated, Rating
+from judgeboard.judges.judge import Replied
+from judgeboard.judges.rating import Rating
 from judgeboard.llm.asking import Generated
 from judgeboard.methods.generation import Messages
 from judgeboard.methods.refine import Refinement, RefineRule, attempt_until_good
@@ -27,11 +28,11 @@ def play(
         calls += 1
         return Generated(f"try {number}", OK)
 
-    async def rate(_answer: str, number: int) -> Rated:
+    async def rate(_answer: str, number: int) -> Replied[Rating]:
         nonlocal calls
         calls += 1
         given_rating = ratings[number - 1]
-        return Rated(None, BAD) if given_rating is None else Rated(Rating(given_rating, "", f"after {number}"), OK)
+        return Replied(None, BAD) if given_rating is None else Replied(Rating(given_rating, "", f"after {number}"), OK)
 
     async def keep(_attempt: Refinement) -> bool:
         return stop_after is None or calls < stop_after

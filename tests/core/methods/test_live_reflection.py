@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 
 import judgeboard
+from judgeboard.domain import RunState
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, in_turn, verdict
+from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.methods.reflect import Outcome
+from judgeboard.store.engine import Store
+from judgeboard.store.overview import count_responses
+from judgeboard.store.refinements import stored_attempts
+from judgeboard.store.runs import list_runs
 
 QUERY = "At what temperature does Dyneema melt?"
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."
@@ -37,6 +43,24 @@ def test_a_bad_answer_is_replaced_by_a_better_grounded_one() -> None:
     assert result.after is not None
     assert (result.before.groundedness or 0) < (result.after.groundedness or 0)
     assert generate.asked == [MESSAGES]
+
+
+def test_a_new_answer_is_stored_with_the_original_and_both_verdicts(store: Store) -> None:
+    result = judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(), store=store)
+    again = judgeboard.reflect_blocking(QUERY, GOOD * 2, PASSAGES, MESSAGES, generate=Generate(), store=store)
+    assert again.outcome is None, "no attempt, nothing stored"
+    with store.reading() as connection:
+        (run,) = list_runs(connection)
+        ((attempt,),) = stored_attempts(connection, run.id).values()
+        assert attempt.response_id is not None
+        (sequence,) = attempt_sequences(connection, attempt.response_id)
+        assert attempt_sequences(connection, attempt.root_response_id or 0) == (sequence,)
+    assert (run.kind, run.state) == ("reflect", RunState.DONE)
+    assert [(each.answer, each.kept) for each in sequence.attempts] == [(BAD, False), (GOOD, True)]
+    scores = [result.before.groundedness, result.after and result.after.groundedness]
+    assert [each.groundedness for each in sequence.attempts] == scores
+    with store.reading() as connection:
+        assert count_responses(connection) == 0, "a live answer is not part of the log"
 
 
 def test_an_async_generator_and_the_awaited_form_give_the_same() -> None:

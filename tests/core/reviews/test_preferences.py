@@ -10,7 +10,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.pair_report import ComparedPairs, Listed, PairScreen, measure_pairs, pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
-from judgeboard.reviews.shown import order_for
+from judgeboard.reviews.shown import order_for, stored_side
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
@@ -195,8 +195,8 @@ def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> Non
     pair_id = next(each for each in pair_ids if order_for(each, mara.id) is order)
     shown = screen(sqlite_store, pair_id, mara)
     assert (shown.left or "").startswith("left" if order is Shown.AB else "right"), "add_pairs names answer A left-…"
-    assert shown.preference("left") is (A if order is Shown.AB else B)
-    assert [shown.side(shown.preference(side)) for side in ("left", "right", "tie")] == ["left", "right", "tie"]
+    assert stored_side("left", shown.shown) is (A if order is Shown.AB else B)
+    assert [shown.side(stored_side(side, shown.shown)) for side in ("left", "right", "tie")] == ["left", "right", "tie"]
 
 
 def test_the_judgment_in_view_is_that_in_the_order_the_person_sees(sqlite_store: Store) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from judgeboard.agreement.disagreement import Picture
+from judgeboard.agreement.page import TimePoint
 from judgeboard.domain import Estimate
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
@@ -21,9 +22,9 @@ AXIS = trend.TrendAxis(
 )
 
 
-def point(week: int, value: float = 0.5, reach: float | None = 0.1, segment: int = 0, n: int = 10) -> trend.TrendPoint:
+def point(week: int, value: float = 0.5, reach: float | None = 0.1, segment: int = 0, n: int = 10) -> TimePoint:
     ends = (None, None) if reach is None else (value - reach, value + reach)
-    return trend.TrendPoint(MONDAY + 7 * week, f"week {week}", Estimate(value, *ends, n=n), segment)
+    return TimePoint(MONDAY + 7 * week, Estimate(value, *ends, n=n), segment)
 
 
 def specification(chart: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import queue_page
 from judgeboard.trends import MEASURES, trend
-from judgeboard_dashboard.widgets.charts.trend import TrendPoint, axis_of, frame_of
+from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of
 from judgeboard_dashboard.widgets.tables import table_frame
 
 
@@ -84,7 +84,7 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
 
     axis = axis_of(found, panels)
     for panel in panels:
-        chart = frame_of([TrendPoint(each.start, "", each.estimate, each.segment) for each in panel.points], axis)
+        chart = frame_of(panel.points, axis)
         assert chart["value"].tolist() == [each.estimate.value for each in panel.points]
         assert chart["n"].tolist() == [each.estimate.n for each in panel.points]
 

@@ -10,11 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.agreement.page import TimePoint
-from judgeboard.domain import Estimate
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import shortened
-from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Period, Point, Trend, panel_caption, period_words
+from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import click_points, pick
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
@@ -26,16 +25,6 @@ _STRIP = 0.2  # of the scale: room under it for the bars of n, so that no line r
 MOST_NUMBERS = 16
 _BAR_ROOM = 150  # px that all bars of a panel of a third of 800 px may take
 _LONGEST_TITLE = 22
-
-
-@dataclass(frozen=True, slots=True)
-class TrendPoint:
-    """One period: ``start`` is a UTC day since 1970-01-01, ``words`` its name."""
-
-    start: int
-    words: str
-    estimate: Estimate
-    segment: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +47,7 @@ class TrendAxis:
         return self.low - _STRIP * (self.high - self.low)
 
 
-def trend_chart(points: Sequence[TrendPoint], marks: Sequence[tuple[int, str]], axis: TrendAxis) -> Any:
+def trend_chart(points: Sequence[Point | TimePoint], marks: Sequence[tuple[int, str]], axis: TrendAxis) -> Any:
     """Return the panel of one query type; lines connect points (oldest first) of one segment.
 
     ``marks`` are (start of the period, title of the judge version from then on).
@@ -79,12 +68,12 @@ def trend_chart(points: Sequence[TrendPoint], marks: Sequence[tuple[int, str]], 
     return alt.layer(*layers, *_points(base, axis, colours)).resolve_scale(y="shared")
 
 
-def frame_of(points: Sequence[TrendPoint], axis: TrendAxis) -> pd.DataFrame:
+def frame_of(points: Sequence[Point | TimePoint], axis: TrendAxis) -> pd.DataFrame:
     """Return the data of the chart: one row per point, bounds only if there is an interval."""
     return pd.DataFrame(list(_rows(points, axis)))
 
 
-def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, Any]]:
+def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict[str, Any]]:
     band = 0
     whole = [point.estimate.low is not None and point.estimate.high is not None for point in points]
     for place, point in enumerate(points):
@@ -93,10 +82,11 @@ def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, A
         band += not joined
         estimate = point.estimate
         words = percent_words(estimate) if axis.share else number_words(estimate)
+        asked = period_words(point.start, "day" if axis.days == 1 else "week", year=True)
         yield {
             "at": place,
             "start": _iso(point.start),
-            "words": point.words,
+            "words": asked,
             "value": estimate.value,
             "low": estimate.low if whole[place] else None,
             "high": estimate.high if whole[place] else None,
@@ -107,7 +97,7 @@ def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, A
             # An interval that no other continues is a whisker; a point without one has neither.
             "alone": 2 if not whole[place] else int(not joined and not follows),
             "estimate": words,
-            "tip": f"{point.words}: {words} on {estimate.n:,} answers",
+            "tip": f"{asked}: {words} on {estimate.n:,} answers",
         }
 
 
@@ -195,19 +185,10 @@ def _iso(day: int) -> str:
     return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
 
 
-def trend_points(points: Sequence[Point | TimePoint], period: Period, *, year: bool) -> list[TrendPoint]:
-    """Return points as `trend_chart` draws them; ``year`` adds the year to their names."""
-    return [
-        TrendPoint(point.start, period_words(point.start, period, year=year), point.estimate, point.segment)
-        for point in points
-    ]
-
-
 def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
     """Show a panel for each of ``shown``, three side by side, on the axis of all ``drawn``."""
     axis = axis_of(figures, drawn)
     marks = [(mark.start, mark.title) for mark in figures.marks]
-    year = (axis.last - axis.first) > 300
     for start in range(0, len(shown), 3):
         row = shown[start : start + 3]
         columns = st.columns(3 if len(shown) > 2 else max(len(shown), 1), gap="medium")
@@ -215,7 +196,7 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
             with column:
                 heading(panel.group)
                 clickable_chart(
-                    trend_chart(trend_points(panel.points, figures.period, year=year), marks, axis),
+                    trend_chart(panel.points, marks, axis),
                     HEIGHT,
                     _targets(panel),
                     key=f"trend_{figures.measure}_{figures.period}_{figures.by}_{panel.group}",
