@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import PairItem, Shown, Status
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.self_reference import SELF_REFERENCE, SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
@@ -39,7 +39,7 @@ from judgeboard.store.comparisons import (
     stored_samples,
 )
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
 from judgeboard.text import money
@@ -344,12 +344,9 @@ def estimate_run(
     """Estimate `self_refer` on these pairs from their texts, or raise BadInput."""
     plan = Plan(judge.k, samples_needed(tau, judge.k), checked_conditions(conditions))
     with store.reading() as connection:
-        try:
-            version_id = get_version(connection, fingerprint(judge.version)).id
-        except NotFound:
-            version_id = 0  # has no calls yet
+        version = find_version(connection, fingerprint(judge.version))
         wanted = askable(connection, pair_ids)
-        left = calls_left(connection, version_id, wanted, plan, Again() if again else None)
+        left = calls_left(connection, 0 if version is None else version.id, wanted, plan, Again() if again else None)
         pairs = load_pairs(connection, wanted[:LOOKED_AT])
     planned = plan.calls_an_item * len(wanted)
     price, model = judge.price, judge.version.model
