@@ -1,10 +1,10 @@
 /* Keys of the pages. M goes into the note, T into the comment for others, and Esc leaves them. A held key counts once.
 
    On pages with a head line, every press of a key, and every click on the button of a key, has a number and goes to the
-   server with all presses before it that are not acknowledged. The server executes each number once. The page it draws then says the last number that is
-   executed and committed (data-done), and the numbers that it returns, because the screen could change before them
-   (data-returned): these go again if they still fit the screen. What is not acknowledged when the page stands still
-   is sent again. The head line shows how many presses wait (data-waits), and the key of one that was not executed
+   server with all presses before it that are not acknowledged. The server executes each number once. The page it draws
+   then says the last number that is executed and committed (data-done), and the numbers that it returns, because the
+   screen could change before them (data-returned): these go again if they still fit the screen. What is not acknowledged
+   when the page stands still is sent again. The head line shows how many presses wait (data-waits), and the key of one that was not executed
    (data-lost). Double presses are recognised here, where they are made: a busy server gets them late and together.
 
    The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
@@ -40,10 +40,10 @@
   let text = null; // what is typed into a note that is not drawn yet: {words, ended}
   let moved = 0; // when the page was last seen to be drawn, or presses were sent
   let looked = 0; // when the last look was
+  const scrolled = new Set(); // panes that are not at their top
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
   const inTable = (target) => Boolean(target?.closest?.("[data-testid=stDataFrame]"));
-  const panes = () => document.querySelectorAll('[class*="st-key-pane_"]'); // the next item starts at their top
   const sender = () => window.__judgeboardSend; // sends presses to the server; it is there soon after the page
   const head = () => document.querySelector(".jb-head");
   const running = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running";
@@ -163,13 +163,22 @@
     if (text || sent.length || waiting.length) setTimeout(look, LOOK);
   };
 
+  /* The next item starts at the top of the panes. Only those that were scrolled are touched: it costs a layout. */
+  const toTop = () => {
+    scrolled.forEach((pane) => pane.scrollTo({ top: 0, behavior: "instant" }));
+    scrolled.clear();
+  };
+  window.addEventListener("scroll", ({ target }) => {
+    if (target.closest?.('[class*="st-key-pane_"]')) scrolled.add(target);
+  }, true);
+
   /* The head stands before the buttons do: a page without any is still being drawn, however quiet the server is. */
   const note = () => {
     if (head()?.dataset.row !== row) {
       const subject = row?.match(SUBJECT)?.[0];
       row = head()?.dataset.row;
       appeared = now();
-      if (subject !== row?.match(SUBJECT)?.[0]) panes().forEach((pane) => pane.scrollTo({ top: 0, behavior: "instant" }));
+      if (subject !== row?.match(SUBJECT)?.[0]) toTop();
     }
     if (!sender() || !document.querySelector("button kbd")) moved = now();
     else if (!running()) drawn = row;
@@ -238,8 +247,7 @@
     }
     if (!head() || !(saves || shifted || (plain && OURS.test(event.code)))) return;
     swallow(event);
-    const name = nameOf(event);
-    press(saves ? SAVE : shifted ? `Shift+${name}` : name, event.timeStamp);
+    press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
   };
   window.addEventListener("keydown", take, true);
   window.addEventListener("click", click, true);

@@ -129,7 +129,7 @@ def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[
     if heading:
         st.title(title, anchor=False)
     if heading and answers:
-        with suppress(Exception):  # the page shows the error
+        with caught(), suppress(JudgeboardError):  # the page shows it
             _show_hidden()
     with caught():
         yield

@@ -6,10 +6,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from presses import NAME, SURFACES, fill, loaded, walk
 
 from judgeboard.store.engine import Store, open_store
+from page_state import idle, settled
 from served import serving
 
 pytestmark = pytest.mark.browser
@@ -35,6 +36,32 @@ def page(browser: Browser, pressed: Store) -> Iterator[Page]:
         context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])
         yield context.new_page()
         context.close()
+
+
+# What is taken out of the page, without texts of answers, and without fields and forms, which belong to their item.
+REMOVED = """() => {
+  const OWN = ":has(input), input, p, svg, [class*=st-key-send_]";
+  window.removed = [];
+  new MutationObserver((changes) => {
+    for (const { target, removedNodes } of changes)
+      for (const node of removedNodes)
+        if (node.nodeType === 1 && !target.closest("[data-testid=stHtml]") && !node.matches(OWN))
+          window.removed.push(node.outerHTML.slice(0, 200));
+  }).observe(document.querySelector("[data-testid=stMain]"), {childList: true, subtree: true});
+}"""
+
+
+def test_between_two_items_nothing_but_the_texts_changes(page: Page) -> None:
+    page.goto("/item?query_type=list")
+    settled(page)
+    page.evaluate(REMOVED)
+    for key, number in (("j", "2"), ("k", "1")):
+        page.keyboard.press(key)
+        expect(page.locator(".jb-rest b")).to_have_text(number)
+        idle(page)
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator(".jb-head[data-done='3'] .jb-rest b")).to_have_text("2")
+    assert page.evaluate("removed") == []
 
 
 @pytest.mark.parametrize("name", SURFACES)

@@ -219,7 +219,7 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     bound.quality(2)
     session.draft(ids[0]).note = "too short"
     press(work, session)
-    actions_on(work, session).undo(work.undoable[-1], "key")
+    actions_on(work, session).undo(work.undoable[-1])
     assert work.current.item.response_id == ids[0]
     draft = session.draft(ids[0])
     assert (draft.quality, draft.note) == (2, "too short")

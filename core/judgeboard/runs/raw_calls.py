@@ -44,18 +44,14 @@ def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[i
     """Return the calls behind these judgments of an answer, in their order; hidden ones are left out."""
     item = judge_inputs(connection, [response_id]).get(response_id)
     calls = load_calls(connection, judgment_ids)
-    return [
-        _raw_call(calls[id_], get_version(connection, calls[id_].judge_version_id), item)
-        for id_ in judgment_ids
-        if id_ in calls
-    ]
-
-
-def _raw_call(call: StoredCall, version: StoredVersion, item: JudgeInput | None) -> RawCall:
-    if version.kind not in JUDGES or version.kind in OFFLINE:
-        return RawCall(call, (), NO_CALL if version.kind in OFFLINE else None, version.prompt)
-    messages = () if item is None else sent_messages(version, item)
-    return RawCall(call, messages, None if messages else NOT_REBUILT, version.prompt)
+    found = []
+    for call in (calls[id_] for id_ in judgment_ids if id_ in calls):
+        version = get_version(connection, call.judge_version_id)
+        asks = version.kind in JUDGES and version.kind not in OFFLINE
+        messages = sent_messages(version, item) if asks and item is not None else ()
+        note = NO_CALL if version.kind in OFFLINE else NOT_REBUILT if asks and not messages else None
+        found.append(RawCall(call, messages, note, version.prompt))
+    return found
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
-from judgeboard_dashboard.session import numbered
+from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 
@@ -281,8 +281,9 @@ class ItemActions(Actions):
         return message
 
 
-def undo_review(store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done, request_key: str) -> None:
+def undo_review(store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done) -> None:
     """Undo a review outside queues and go to its item, with the draft it was made from."""
+    request_key = session.request_key(f"undo{done.review_id}")
 
     def act(known: Reviewer) -> None:
         if undone(store, session, known, done.review_id, request_key):
@@ -321,8 +322,9 @@ class QueueActions(Actions):
         """Lease the item again after its lease ended."""
         safely(self.session, self.reviewer, self._lease_again)
 
-    def undo(self, done: Done, request_key: str) -> None:
+    def undo(self, done: Done) -> None:
         """Undo the last review of this session: its item is leased again and on the screen, with its draft."""
+        request_key = self.session.request_key(f"undo{done.review_id}")
         safely(self.session, self.reviewer, lambda reviewer: self._undo(reviewer, done, request_key), request_key)
 
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
@@ -490,12 +492,7 @@ def undo_adjudication(store: Store, session: ReviewSession, lead: Reviewer, queu
 
 def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:
     """Return the address of one conflict, or of the list; ``queue`` limits both to one queue."""
-    query: dict[str, str | list[str]] = {}
-    if item_id is not None:
-        query["conflict"] = str(item_id)
-    if queue is not None:
-        query["of"] = queue
-    return Rows("conflicts", query)
+    return Rows("conflicts", as_query({"conflict": item_id, "of": queue}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,19 +100,12 @@ def attempts_link(sequences: Sequence[AttemptSequence]) -> Html | None:
 
 def _title(sequence: AttemptSequence, runs: int) -> Html:
     """Return two lines: the result, and the judge and run; the first is short enough for 800 px."""
-    facts = [
-        None if sequence.passed is None else "passed" if sequence.passed else "not passed",
-        count(sequence.made, "attempt"),
-        f"cost {money(sequence.cost_micro)}",
-    ]
-    origin = [
-        f"rated by {sequence.judge}" if sequence.method == "refine" else f"judged by {sequence.judge}",
-        f"run {sequence.run_id}, {when(sequence.at)}",
-        f"{runs} runs" if runs > 1 else None,
-    ]
-    method = METHODS.get(sequence.method, sequence.method)
-    first = tag("div", tag("b", method), *(f" · {fact}" for fact in facts if fact), cls="jb-line")
-    second = tag("div", " · ".join(fact for fact in origin if fact), cls="jb-cap jb-line")
+    result = "" if sequence.passed is None else " · passed" if sequence.passed else " · not passed"
+    facts = f"{result} · {count(sequence.made, 'attempt')} · cost {money(sequence.cost_micro)}"
+    judge = f"{'rated' if sequence.method == 'refine' else 'judged'} by {sequence.judge}"
+    origin = f"{judge} · run {sequence.run_id}, {when(sequence.at)}{f' · {runs} runs' if runs > 1 else ''}"
+    first = tag("div", tag("b", METHODS.get(sequence.method, sequence.method)), facts, cls="jb-line")
+    second = tag("div", origin, cls="jb-cap jb-line")
     return tag("div", first, second, cls="jb-attempts-title", id="attempts")
 
 

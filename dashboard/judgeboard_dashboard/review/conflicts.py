@@ -20,11 +20,10 @@ from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
 from judgeboard_dashboard.review.claims import NumberedClaim
-from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, keep_draft, review_session
+from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
 from judgeboard_dashboard.review.fields import queue_grades
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
-    Choice,
     appear,
     bar,
     decision_choices,
@@ -91,11 +90,8 @@ def _adjudicated(queue: str | None, lead: Reviewer) -> None:
         with st.container(key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"):
             if session.message:
                 show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
-            _undo_choice(session, lead, queue, session.adjudicated[-1]).draw(quiet=True)
-
-
-def _undo_choice(session: ReviewSession, lead: Reviewer, queue: str | None, done: Done | None) -> Choice:
-    return undo_choice(None if done is None else partial(undo_adjudication, store(), session, lead, queue, done))
+            undo = partial(undo_adjudication, store(), session, lead, queue)
+            undo_choice(session.adjudicated[-1], undo).draw(quiet=True)
 
 
 def _open_conflicts(queue: str | None) -> None:
@@ -174,7 +170,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [item.query_type if item is not None else None if pair is None else pair.query_type],
         [
-            _undo_choice(session, reviewer, queue, done),
+            undo_choice(done, partial(undo_adjudication, store(), session, reviewer, queue)),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
         ],

@@ -3,7 +3,6 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from threading import Lock, Thread
@@ -23,7 +22,7 @@ from judgeboard.store.own_reviews import WholeReview, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.session import numbered, reading
 from judgeboard_dashboard.widgets.navigation import Rows
 
 EDIT = "edit"
@@ -342,16 +341,18 @@ class DraftWriter:
         if waiting is not None:
             return waiting.content
         with store.reading() as connection:
-            return read_draft(connection, reviewer_id, *_ids(subject)) or {}
+            return read_draft(connection, reviewer_id, subject) or {}
 
     def flush(self) -> None:
         """Store all drafts that are not stored yet."""
         with self._lock:
             waiting = dict(self._waiting)
         for (url, reviewer_id, subject), kept in waiting.items():
-            # Where the database is gone or busy, the session still has the draft.
-            with suppress(Exception), kept.store.writing() as connection:
-                save_draft(connection, reviewer_id, *_ids(subject), kept.content, kept.at)
+            try:
+                with kept.store.writing() as connection:
+                    save_draft(connection, reviewer_id, subject, kept.content, kept.at)
+            except Exception as error:  # noqa: BLE001 - the session still has the draft, and the others are stored
+                numbered(error)
             with self._lock:
                 if self._waiting.get((url, reviewer_id, subject)) is kept:
                     del self._waiting[url, reviewer_id, subject]
@@ -360,10 +361,6 @@ class DraftWriter:
         while True:
             time.sleep(PACE)
             self.flush()
-
-
-def _ids(subject: int) -> tuple[int | None, int | None]:
-    return (subject, None) if subject > 0 else (None, -subject)
 
 
 draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)

@@ -86,7 +86,7 @@ def own_reviews() -> None:
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
     key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
     show_rows(
-        _table(reviews, page.lines),
+        _table(reviews, page.lines).without_empty(),
         key=key,
         targets=[reviews.rows(line) for line in page.lines],
         sort=sorts_by_header(reviews.page, {}),
@@ -156,6 +156,7 @@ ANSWERS = ReviewList(
             ),
             review_words,
         ),
+        (Column("Question", width=220), lambda line: one_line(line.question)),
         (Column("Groundedness", "number", width=105), lambda line: line.groundedness),
         (Column("Quality", "integer", width=65), lambda line: line.quality),
         (
@@ -172,7 +173,6 @@ ANSWERS = ReviewList(
         ),
         (Column("Queue", width=110), lambda line: line.queue),
         _SECONDS,
-        (Column("Question", width=220), lambda line: one_line(line.question)),
         (Column("Answer", width=240), lambda line: one_line(line.answer)),
         (Column("Note", width=160), lambda line: one_line(line.note)),
         (Column("Id", width=125), lambda line: line.external_id),

@@ -27,7 +27,7 @@ from judgeboard_dashboard.review.actions import SIDES, PairActions
 from judgeboard_dashboard.review.drafts import keep_draft, review_session
 from judgeboard_dashboard.review.screen import appear, bar, head_line, move, side_choices, take_input
 from judgeboard_dashboard.review.texts import pair_block
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, reading, store
+from judgeboard_dashboard.session import as_query, ask_reviewer, current_reviewer, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, number_in_address
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, sentence
 
@@ -80,16 +80,15 @@ class PairAddress:
 
     def rows(self) -> Rows:
         """Return the address of this pair."""
-        query: dict[str, str | list[str]] = {"pair": str(self.pair_id), "in": self.aspect}
-        if self.version_id is not None:
-            query["of"] = str(self.version_id)
-        if self.listed is not Listed.ALL:
-            query["among"] = str(list(Listed).index(self.listed))
-        if self.query_types:
-            query["type"] = list(self.query_types)
-        if self.verdict_seen:
-            query["seen"] = "1"
-        return Rows(PAGE, query)
+        query: dict[str, str | int | list[str] | None] = {
+            "pair": self.pair_id,
+            "in": self.aspect,
+            "of": self.version_id,
+            "among": list(Listed).index(self.listed) or None,
+            "type": list(self.query_types),
+            "seen": 1 if self.verdict_seen else None,
+        }
+        return Rows(PAGE, as_query(query))
 
     def at(self, pair_id: int) -> "PairAddress":
         """Return another pair of the same list, whose verdict was not shown."""
@@ -114,14 +113,9 @@ def pair_in_address() -> PairAddress | None:
 
 def list_rows(address: PairAddress, title: str | None) -> Rows:
     """Return the address of the list that a pair was opened from; ``title`` is that of its judge version."""
-    query: dict[str, str | list[str]] = {"aspect": address.aspect}
-    if title is not None:
-        query["version"] = title
-    if address.listed is not Listed.ALL:
-        query["list"] = LISTED[address.listed]
-    if address.query_types:
-        query["types"] = list(address.query_types)
-    return Rows(PAGE, query)
+    listed = None if address.listed is Listed.ALL else LISTED[address.listed]
+    types = list(address.query_types)
+    return Rows(PAGE, as_query({"aspect": address.aspect, "version": title, "list": listed, "types": types}))
 
 
 class PairList(NamedTuple):

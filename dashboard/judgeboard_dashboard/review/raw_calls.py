@@ -1,7 +1,8 @@
 """The pane with the raw calls of the judges of an answer."""
 
+from judgeboard.domain import Attempt
 from judgeboard.runs.raw_calls import RawCall, raw_calls
-from judgeboard.store.items import Item
+from judgeboard.store.items import Item, StoredCall
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, tag
 from judgeboard_dashboard.review.signals import shown_judgments
@@ -33,34 +34,24 @@ def _account(raw: RawCall) -> str:
     call = raw.call
     counts = ((call.prompt_tokens, "sent"), (call.completion_tokens, "received"))
     tokens = [f"{number:,} tokens {way}" for number, way in counts if number is not None]
-    facts = [
-        str(call.status),
-        call.model_reported,
-        *tokens,
-        f"cost {'unknown' if call.cost_micro is None else money(call.cost_micro)}",
-        None if call.latency_ms is None else f"{call.latency_ms:,} ms",
-        f"{len(call.attempts)} calls" if len(call.attempts) > 1 else None,
-    ]
-    return " · ".join(fact for fact in facts if fact)
+    cost = f"cost {'unknown' if call.cost_micro is None else money(call.cost_micro)}"
+    calls = f"{len(call.attempts)} calls" if len(call.attempts) > 1 else None
+    return _line(call.status, call.model_reported, *tokens, cost, _took(call), calls)
+
+
+def _line(*facts: str | None) -> str:
+    return " · ".join(filter(None, facts))
+
+
+def _took(call: StoredCall | Attempt) -> str | None:
+    return None if call.latency_ms is None else f"{call.latency_ms:,} ms"
 
 
 def _texts(raw: RawCall) -> list[Html | None]:
     call = raw.call
     sent = [_text(message["role"].capitalize(), message["content"]) for message in raw.messages]
     attempts = [
-        _text(
-            " · ".join(
-                part
-                for part in (
-                    f"Call {number}: {attempt.why}",
-                    attempt.status,
-                    None if attempt.latency_ms is None else f"{attempt.latency_ms:,} ms",
-                    attempt.detail,
-                )
-                if part
-            ),
-            attempt.raw,
-        )
+        _text(_line(f"Call {number}: {attempt.why}", attempt.status, _took(attempt), attempt.detail), attempt.raw)
         for number, attempt in enumerate(call.attempts, start=1)
     ]
     return [

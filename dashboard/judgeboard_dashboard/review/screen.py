@@ -16,7 +16,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
-from judgeboard_dashboard.review.drafts import ReviewSession
+from judgeboard_dashboard.review.drafts import Done, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import name_field, open_rows, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
@@ -98,9 +98,10 @@ def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Cho
     return Choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
-def undo_choice(act: Callable[[], None] | None) -> Choice:
-    """Return the button that undoes a review; without an action it is disabled."""
-    return Choice(name="undo", label="Undo", act=act or (lambda: None), key="Z", turn=Turn.UNDO, disabled=act is None)
+def undo_choice(done: Done | None, undo: Callable[[Done], None]) -> Choice:
+    """Return the button that undoes a review; it is disabled where there is none."""
+    act = (lambda: None) if done is None else partial(undo, done)
+    return Choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=done is None)
 
 
 def keys_choice(actions: Actions) -> Choice:

@@ -53,34 +53,29 @@ def history(item: Item) -> Html | None:
 
 
 def _judgment_words(judgment: ItemJudgment) -> str:
-    """Return a judgment in words: "groundedness 0.42, quality 3", "hallucinated", "no usable verdict"."""
+    """Return a judgment in words: "0.42, 3 / 4", "hallucinated", "no usable verdict: timeout"."""
     if judgment.status != "ok":
         return f"no usable verdict: {judgment.error or judgment.status}"
-    parts = [
-        None if judgment.groundedness is None else f"groundedness {score(judgment.groundedness)}",
-        None if judgment.quality is None else f"quality {judgment.quality}",
-        None if judgment.label is None else str(judgment.label),
-        "scored on a rubric" if judgment.judge_kind == RUBRIC else None,
-    ]
-    return ", ".join(part for part in parts if part) or "no score"
+    rubric = "scored on a rubric" if judgment.judge_kind == RUBRIC else None
+    return ", ".join(filter(None, (*_score_words(judgment), judgment.label, rubric))) or "no score"
 
 
 def _score_words(graded: ItemJudgment | ItemReview) -> list[str]:
-    """Return the scores of a second judge or a review: "0.75", "4 / 4"."""
+    """Return the scores of a judge or a review: "0.75", "4 / 4"."""
     groundedness = [] if graded.groundedness is None else [score(graded.groundedness)]
     return groundedness if graded.quality is None else [*groundedness, f"{graded.quality} / 4"]
 
 
 def _review_words(review: ItemReview) -> str:
     """Return a review in a few words: "confirmed", "0.50, 3 / 4", "hallucinated"."""
-    parts = [
+    parts = (
         DECIDED.get(review.decision or ""),
         *_score_words(review),
         f"{review.label} (implied)" if review.label_implied else review.label,
         f"{review.scored} on a rubric" if review.scored else None,
         f"{len(review.claim_marks)} marked" if review.claim_marks else None,
-    ]
-    return ", ".join(part for part in parts if part) or "a note"
+    )
+    return ", ".join(filter(None, parts)) or "a note"
 
 
 def _block(label: str, *children: str | None, aside: str | None = None) -> Html:
@@ -276,7 +271,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
             tag(
                 "summary",
                 tag("span", judgment.version_title, cls="jb-who", title=judgment.version_title),
-                tag("b", ", ".join(_other_words(judgment))),
+                tag("b", _judgment_words(judgment)),
             ),
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
             tag("div", judgment.reasoning[:MOST_REASONING], cls="jb-reason") if judgment.reasoning else None,
@@ -288,13 +283,6 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
         for judgment in others
     ]
     return _block("Other judges" if len(others) > 1 else "Second judge", *lines)
-
-
-def _other_words(judgment: ItemJudgment) -> list[str]:
-    if judgment.status != "ok":
-        return [f"no usable verdict: {judgment.error or judgment.status}"]
-    label = [str(judgment.label)] if judgment.label and judgment.groundedness is None else []
-    return [*_score_words(judgment), *label] or [UNKNOWN]
 
 
 def audit_lines(item: Item, judgment: ItemJudgment) -> list[Html]:
@@ -311,10 +299,6 @@ def audit_lines(item: Item, judgment: ItemJudgment) -> list[Html]:
     ]
 
 
-def _who(name: str) -> Html:
-    return tag("span", name, cls="jb-who", title=name)
-
-
 def _user_lines(item: Item) -> list[Html]:
     if not item.feedback:
         return [tag("span", "User"), tag("span"), tag("b", "no feedback")]
@@ -329,7 +313,7 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
     for place, review in enumerate(current[:3]):
         name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
         who = ", ".join(filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at))))
-        lines += [tag("span", name), _who(who), tag("b", _review_words(review))]
+        lines += [tag("span", name), tag("span", who, cls="jb-who", title=who), tag("b", _review_words(review))]
     return lines
 
 
@@ -368,16 +352,13 @@ def _claim(shown: NumberedClaim, *, linked: bool) -> Html:
 
 def _evidence_link(shown: NumberedClaim, *, linked: bool) -> Html:
     claim = shown.claim
-    if not linked:
-        return tag("span", "no passage" if claim.passage is None else f"passage {claim.passage}")
-    if shown.status == "notfound":
+    if linked and shown.status == "notfound":
         return tag("span", "not in answer")
     if claim.passage is None:
         return tag("span", "no passage")
-    if claim.passage_start is not None:
-        return tag("a", f"passage {claim.passage}", href=f"#q{shown.number}")
-    name = f"not in passage {claim.passage}" if claim.passage_quote else f"passage {claim.passage}"
-    return tag("a", name, href=f"#p{claim.passage}")
+    if not linked or claim.passage_start is not None:
+        return tag("a" if linked else "span", f"passage {claim.passage}", href=f"#q{shown.number}" if linked else None)
+    return tag("a", f"{'not in ' if claim.passage_quote else ''}passage {claim.passage}", href=f"#p{claim.passage}")
 
 
 def queue_pane(
@@ -397,28 +378,19 @@ def queue_pane(
         body = tag("details", tag("summary", "How to grade"), _scales(queue), guidelines)
         return join((keys, reasons)), join((signals, tag("div", body, cls="jb-pane jb-block")))
     draft, judgment = reveal.blind_draft, primary_verdict(item)
-    grades = (
-        (
-            "Groundedness",
-            draft.groundedness,
-            None if judgment is None or judgment.groundedness is None else score(judgment.groundedness),
-        ),
-        ("Quality", draft.quality, None if judgment is None or judgment.quality is None else short(judgment.quality)),
-        ("Label", None if draft.label is None else draft.label.value, None if judgment is None else judgment.label),
-    )
-    lines = [
-        tag(
-            "div",
-            tag("span", name),
-            tag("span", f"You: {UNKNOWN if own is None else own if isinstance(own, str) else short(own)}"),
-            tag("span", f"judge: {UNKNOWN if judged is None else judged}"),
-            cls="jb-against",
-        )
-        for name, own, judged in grades
-        if own is not None or judged is not None
-    ]
+    lines = []
+    for grade in ("groundedness", "quality", "label"):
+        own, judged = (_grade_words(getattr(each, grade, None)) for each in (draft, judgment))
+        if own or judged:
+            yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"judge: {judged or UNKNOWN}")
+            lines.append(tag("div", tag("span", grade.capitalize()), yours, its, cls="jb-against"))
     both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
     return join((keys, both, reasons)), signals
+
+
+def _grade_words(grade: float | str | None) -> str | None:
+    """Return a grade as short as it can be read: "0.5", "0.12", "3", "grounded"."""
+    return f"{grade:.2g}" if isinstance(grade, int | float) else grade and str(grade)
 
 
 def _blind_queue(queue: Queue) -> Html | None:

@@ -1,5 +1,6 @@
 """The question, the answer and the passages of a review, with the claims marked in them."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -67,26 +68,23 @@ def answer_pane(
     """
     return tag(
         "div",
-        question_block(item, whole=whole),
-        tag("div", cls="jb-rule"),
-        tag("div", "Answer", _refusal(item), link, cls="jb-label"),
+        _question(item, link, whole=whole),
         _evidence(item, item.answer, claims, whole=whole, cls="jb-evidence jb-answer", as_stored=as_stored),
         context_block(item),
         cls="jb-pane",
     )
 
 
-def _refusal(item: Item) -> Html | None:
-    if not item.right_refusal:
-        return None
-    found = "nothing fitting" if item.passages else "nothing"
-    return tag("span", f"Refusal: {found} was retrieved", cls="jb-mark")
-
-
-def question_block(item: Item, *, whole: bool) -> Html:
-    """Return the question under its label."""
+def _question(item: Item, link: Html | None, *, whole: bool, about: str | None = None) -> Html:
+    """Return the question, and the label of the answer under it; ``about`` is at the end of the label's line."""
+    refusal = None
+    if item.right_refusal:
+        found = "nothing fitting" if item.passages else "nothing"
+        refusal = tag("span", f"Refusal: {found} was retrieved", cls="jb-mark")
     text = _evidence(item, item.query, [], whole=whole, cls="jb-evidence jb-question")
-    return tag("div", tag("div", "Question", cls="jb-label"), text)
+    question = tag("div", tag("div", "Question", cls="jb-label"), text)
+    aside = tag("span", about) if about else None
+    return join((question, tag("div", cls="jb-rule"), tag("div", "Answer", refusal, link, aside, cls="jb-label")))
 
 
 def passage_list(
@@ -111,16 +109,16 @@ def passage_list(
             reason = "This log has no passages. Groundedness cannot be judged."
         return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", reason))
     claims = [claim for claim in claims if not claim.sentence]  # marks on sentences are in the answer alone
-    left = None if whole else LONGEST
+    left = sys.maxsize if whole else LONGEST
     places = None
     if folds(item) and not as_stored and not whole:
         places = _aligned_spans(align(item.answer or "", passages, [claim.claim for claim in claims]))
     parts: list[Html] = []
     for number, passage in enumerate(passages, start=1):
-        if left is not None and left <= 0:
+        if left <= 0:
             break
-        sent = passage if left is None else passage[:left]
-        left = None if left is None else left - len(sent)
+        sent = passage[:left]
+        left -= len(sent)
         spans = None if aligned is None else aligned.get(number, [])
         near = None if places is None else [place[:2] for place in places.get(number, [])]
         parts.append(_passage(item, number, sent, claims, spans, as_stored=as_stored, evidence=near))
@@ -317,15 +315,7 @@ def sentence_pane(
     summary = f"{placed:,} of {count(len(aligned), 'sentence')} with a matching passage" if aligned else ""
     return tag(
         "div",
-        question_block(item, whole=whole),
-        tag("div", cls="jb-rule"),
-        tag(
-            "div",
-            join(("Answer", *((" ", link) if link else ()))),
-            _refusal(item),
-            tag("span", summary),
-            cls="jb-label",
-        ),
+        _question(item, link, whole=whole, about=summary),
         tag("div", *rows),
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),

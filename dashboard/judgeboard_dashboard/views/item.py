@@ -1,6 +1,6 @@
 """The Item page: review one answer of a list, or the items of a queue, one after the other."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -187,7 +187,7 @@ def _draw_item(
         ],
         [
             *([_flag_choice(actions, item, flag_ids)] if decides and changed is None and len(flag_ids) > 1 else []),
-            _undo_choice(session, done, partial(undo_review, store(), session, reviewer)),
+            undo_choice(done, partial(undo_review, store(), session, reviewer)),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
             move("list", "List", "L", partial(actions.go, Rows("queue", listing.query(DEFAULT_SORT)))),
@@ -271,12 +271,6 @@ def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> C
     )
 
 
-def _undo_choice(session: ReviewSession, done: Done | None, undo: Callable[[Done, str], None]) -> Choice:
-    if done is None:
-        return undo_choice(None)
-    return undo_choice(partial(undo, done, session.request_key(f"undo{done.review_id}")))
-
-
 def _to_flag(actions: ItemActions, name: str, key: str, flag_id: int | None) -> Choice:
     return move(name, capital(name), key, None if flag_id is None else partial(actions.go, flagged(flag_id)))
 
@@ -308,8 +302,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
             session.say("")
             open_rows("queue")
         if session.done:
-            undo = partial(undo_review, store(), session, reviewer)
-            _undo_choice(session, session.done[-1], undo).draw(quiet=True)
+            undo_choice(session.done[-1], partial(undo_review, store(), session, reviewer)).draw(quiet=True)
 
 
 def review_queue(name: str) -> None:
@@ -374,7 +367,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         [item.query_type if item is not None else None if pair is None else pair.query_type]
         + ([f"model {item.generator_model}"] if item is not None and not blind and item.generator_model else []),
         [
-            _undo_choice(session, work.undoable[-1] if work.undoable else None, actions.undo),
+            undo_choice(work.undoable[-1] if work.undoable else None, actions.undo),
             move("skip", "Skip", "J", actions.ask_skip if reveal is None else None),
             move("leave", "Leave", "L", partial(actions.go, Rows("queue", {"show": QUEUES}))),
             keys_choice(actions),
