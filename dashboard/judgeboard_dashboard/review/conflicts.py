@@ -36,9 +36,10 @@ from judgeboard_dashboard.review.screen import (
 from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, reading, store
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import number_in_address, start_button
 from judgeboard_dashboard.widgets.tables import one_line, show_rows
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, short, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, short, when
 
 STAGE_NOTES = {
     Stage.BLIND: "blind",
@@ -99,7 +100,8 @@ def _open_conflicts(queue: str | None) -> None:
         page = open_conflicts(connection, queue, limit=MOST)
     where = f" in “{queue}”" if queue else ""
     if not page.lines:
-        empty(
+        empty_page(
+            "conflicts",
             f"No open conflicts{where}.",
             "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and adjudicates. "
             "An item that you must still review blind is not listed.",
