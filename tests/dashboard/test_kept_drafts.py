@@ -92,8 +92,8 @@ def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one
     writer.put(store, case.mara.id, other.response_id or 0, {"note": "secret"})
     writer.flush()
     with store.reading() as connection:
-        assert read_draft(connection, case.mara.id, other.response_id, None) == {"note": "secret"}
-        assert read_draft(connection, case.jon.id, other.response_id, None) is None
+        assert read_draft(connection, case.mara.id, other.response_id or 0) == {"note": "secret"}
+        assert read_draft(connection, case.jon.id, other.response_id or 0) is None
     [name] = [row["external_id"] for row in case.rows(RESPONSE) if row["id"] == other.response_id]
     with store.writing() as connection:
         forget_response(connection, name, actor="test")

@@ -17,7 +17,8 @@ from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import Scale
 from judgeboard.stats.sets_and_spans import ranking_agreement, set_alpha, span_f1
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.label_schemas import FieldReview, field_reviews, rated_texts, schema_named
+from judgeboard.store.label_schemas import FieldReview, field_reviews, schema_named
+from judgeboard.store.queue_items import answer_texts
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.verdicts import current_verdicts
 
@@ -85,8 +86,8 @@ def _of_field(
     elif field.type is FieldType.SPANS:
         statistics = _of_spans(connection, ids, items, of_items)
     elif field.type is FieldType.RANKING:
-        texts = rated_texts(connection, ids)
-        lengths = [len(texts[each][1]) if each in texts else 0 for each in ids]
+        texts = answer_texts(connection, ids)
+        lengths = [len(texts[each].passages or ()) for each in ids]
         known = [bool(length) for length in lengths]
         items = [item for item, is_known in zip(items, known, strict=True) if is_known]
         statistics = {"ranking_tau": ranking_agreement(items, [each for each in lengths if each], of_items[known])}
@@ -147,15 +148,15 @@ def _of_spans(
     connection: Connection, ids: list[int], items: list[list[list[dict[str, Any]]]], groups: AnyArray
 ) -> Statistics:
     """Return F1 by character, and alpha by word: each word has the set of the types that cover any of it."""
-    texts = rated_texts(connection, ids)
+    texts = answer_texts(connection, ids)
     characters, words, of_words = [], [], []
     for response_id, people, group in zip(ids, items, groups.tolist(), strict=True):
         characters.append([_characters(spans) for spans in people])
-        answer, passages = texts.get(response_id, ("", ()))
+        of_answer = texts[response_id]
         on_passages = any("passage" in span for spans in people for span in spans)
-        for number, text in enumerate(passages if on_passages else [answer], start=1):
+        for number, text in enumerate((of_answer.passages if on_passages else [of_answer.answer]) or (), start=1):
             of_text = [[span for span in spans if span.get("passage", 1) == number] for spans in people]
-            for word in _WORD.finditer(text):
+            for word in _WORD.finditer(text or ""):
                 start, end = word.span()
                 covered = [
                     frozenset(span["type"] for span in spans if span["start"] < end and start < span["end"])

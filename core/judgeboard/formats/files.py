@@ -9,12 +9,13 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
@@ -64,7 +65,7 @@ PEEK = 64 * 1024
 _GZIP = b"\x1f\x8b"
 
 
-class ByteSource:
+class ByteSource(AbstractContextManager["ByteSource"]):
     """The bytes of one file, read once from start to end, in pieces that fit in memory.
 
     ``file`` is a path, ``-`` for standard input, or a stream opened for bytes (which stays open). ``name`` is its name
@@ -93,9 +94,6 @@ class ByteSource:
         self._plain: Iterator[bytes] = itertools.chain([first], pieces)
         if self.gzipped:
             self._plain = _gunzipped(self._plain)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

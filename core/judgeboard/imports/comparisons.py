@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Status, StepRecord
+from judgeboard.domain import OVERALL, Shown, Status, StepRecord
 from judgeboard.imports.fields import (
     ERROR,
     JUDGE,
@@ -23,7 +23,7 @@ from judgeboard.imports.fields import (
     raw_text,
 )
 from judgeboard.imports.kinds import RowOutcomes, Stored
-from judgeboard.imports.pairs import shown_word, verdict_in
+from judgeboard.imports.pairs import verdict_in
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.store.comparisons import NewComparison
 from judgeboard.store.pairs import pairs_named
@@ -74,7 +74,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
     def build(self, cells: Cells) -> ImportedComparison:
         """Return the comparison of a row."""
         judge = RecordedJudge(cells.required_name("judge"), cells.name("judge_version"))
-        shown = shown_word("order", cells.get("order"))
+        shown = cells.choice("order", Shown)
         if shown is None:
             raise Unusable("order", "no order: give ab or ba")
         verdict, aspect = verdict_in(cells, "verdict"), cells.name("aspect")

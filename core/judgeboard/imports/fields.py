@@ -367,14 +367,7 @@ class Cells:
 
     def choice(self, field: str, choices: type[Choice]) -> Choice | None:
         """Return a member of an enumeration by its word, in any case."""
-        value = self.get(field)
-        if value is None:
-            return None
-        try:
-            return choices(value.strip().lower() if isinstance(value, str) else value)
-        except ValueError:
-            shown = repr(value) if isinstance(value, str) else json_kind(value)
-            raise Unusable(field, f"{shown[:60]} is not one of {', '.join(choices)}") from None
+        return chosen(field, self.get(field), choices)
 
     def json(self, field: str) -> Any:
         """Return a JSON value; a text is parsed."""
@@ -402,6 +395,17 @@ def _required(field: str, value: str | None) -> str:
     if value is None or not value.strip():
         raise Unusable(field, f"no {field.replace('_', ' ')}")
     return value
+
+
+def chosen(field: str, value: Any, choices: type[Choice]) -> Choice | None:
+    """Return the member of an enumeration that a word names, in any case; None for None."""
+    if value is None:
+        return None
+    try:
+        return choices(value.strip().lower() if isinstance(value, str) else value)
+    except ValueError:
+        shown = repr(value) if isinstance(value, str) else json_kind(value)
+        raise Unusable(field, f"{shown[:60]} is not one of {', '.join(choices)}") from None
 
 
 def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:

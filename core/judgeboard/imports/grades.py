@@ -12,13 +12,14 @@ from judgeboard.domain import (
     Grade,
     ImportedGrade,
     Label,
+    Shown,
     checked_groundedness,
     checked_quality,
 )
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
-from judgeboard.imports.pairs import aspects_in, shown_word
+from judgeboard.imports.pairs import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
 from judgeboard.store.failure_modes import ensure_modes
 from judgeboard.store.grades import GradeOf, insert_grades
@@ -146,7 +147,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def _of_pair(self, cells: Cells) -> ImportedPreference:
         pair_id, annotator = cells.required_name("pair_id", MAX_ID), cells.required_name("annotator")
         source = cells.name("source") or self.source
-        shown, scale = shown_word("shown", cells.get("shown")), scale_of_pairs("scale", cells.text("scale"))
+        shown, scale = cells.choice("shown", Shown), scale_of_pairs("scale", cells.text("scale"))
         aspects = aspects_in("", _aspect_columns(cells), scale, cells.get("preference"))
         if not aspects:
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")

@@ -4,10 +4,11 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
@@ -265,7 +266,7 @@ _REJECTED = ("line", "field", "reason", "row")
 _START = b'{"line": '  # how every line of such a file starts
 
 
-class RejectedFile:
+class RejectedFile(AbstractContextManager["RejectedFile"]):
     """A file of rejected rows: JSON lines of line, field, reason and row; it is created with the first row.
 
     It replaces only an older file of rejected rows: a person may name the log itself, or the database. ``problem`` is
@@ -277,9 +278,6 @@ class RejectedFile:
         self.count = 0
         self.problem: str | None = None
         self._file: TextIO | None = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         try:
@@ -328,7 +326,7 @@ def rejected_line(rejected: Rejected) -> str:
         return json.dumps({**line, "row": row}) + "\n"
 
 
-class Reading(Iterator[Any]):
+class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     """An import file being read: an iterator over its records and its `Rejected` rows.
 
     If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the reason. ``line`` is
@@ -357,9 +355,6 @@ class Reading(Iterator[Any]):
         item = next(self._items)
         self.line = item.line
         return item if isinstance(item, Rejected) else self._record(item)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

@@ -21,6 +21,7 @@ from judgeboard.imports.fields import (
     ColumnNames,
     Unusable,
     checked,
+    chosen,
     metadata_in,
     parsed_json,
     raw_text,
@@ -98,16 +99,6 @@ def aspects_in(
     return aspects
 
 
-def shown_word(field: str, value: Any) -> Shown | None:
-    """Return the order of a word: ab or ba, in any case, None for None."""
-    if value is None:
-        return None
-    word = value.strip().lower() if isinstance(value, str) else ""
-    if word not in set(Shown):
-        raise Unusable(field, f"{str(value)[:60]!r} is not ab or ba")
-    return Shown(word)
-
-
 def _person(entry: Mapping[str, Any]) -> GivenPreference:
     name = entry.get("annotator")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME:
@@ -118,7 +109,7 @@ def _person(entry: Mapping[str, Any]) -> GivenPreference:
     aspects = {key: value for key, value in entry.items() if key not in _NO_ASPECT}
     preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), entry.get("preference"))
     at = None if entry.get("at") is None else checked("human", as_utc, entry["at"])
-    return GivenPreference(name, preferences, shown_word("human", entry.get("shown")), note, at)
+    return GivenPreference(name, preferences, chosen("human", entry.get("shown"), Shown), note, at)
 
 
 def _preference(field: str, value: Any, scale: NumberScale) -> AspectPreference:

@@ -281,7 +281,7 @@ def new_review(
 def store_review(connection: Connection, kind: str, review: NewReview, reviewer: Reviewer, **details: Any) -> int:
     """Store a review with its event, delete its draft, and return its id."""
     review_id = insert_review(connection, review)
-    delete_drafts(connection, review.reviewer_id, [review.response_id], review.pair_id)
+    delete_drafts(connection, review.reviewer_id, [review.response_id or -(review.pair_id or 0)])
     all_details = {"review": review_id, **details}
     record_event(connection, kind, reviewer.name, response_id=review.response_id, details=all_details, now=review.at)
     return review_id

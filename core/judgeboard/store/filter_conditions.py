@@ -20,32 +20,23 @@ def value_conditions(*columns: tuple[tuple[str, ...], ColumnElement[str | None]]
     return [column.in_(values) for values, column in columns if values]
 
 
+def _within(column: ColumnElement[Any], low: float | None, high: float | None) -> list[ColumnElement[bool]]:
+    """The conditions of a range, which no missing value matches."""
+    conditions: list[ColumnElement[bool]] = [] if low is None else [column >= low]
+    return conditions if high is None else [*conditions, column <= high]
+
+
 def day_conditions(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:
-    """Return the filter's days as conditions on this column; a row without a time matches no day."""
-    conditions: list[ColumnElement[bool]] = []
-    if where.day_from is not None:
-        conditions.append(day >= where.day_from)
-    if where.day_to is not None:
-        conditions.append(day <= where.day_to)
-    if where.no_time:
-        conditions.append(day.is_(None))
-    return conditions
+    """Return the filter's days as conditions on this column."""
+    return [*_within(day, where.day_from, where.day_to), *([day.is_(None)] if where.no_time else [])]
 
 
 def score_conditions(
     where: RowFilter, groundedness: ColumnElement[float | None], quality: ColumnElement[int | None]
 ) -> list[ColumnElement[bool]]:
-    """Return the filter's ranges of scores as conditions on these columns; a missing score matches no range."""
-    conditions: list[ColumnElement[bool]] = []
-    for low, high, score in (
-        (where.min_score, where.max_score, groundedness),
-        (where.min_quality, where.max_quality, quality),
-    ):
-        if low is not None:
-            conditions.append(score >= low)
-        if high is not None:
-            conditions.append(score <= high)
-    return conditions
+    """Return the filter's ranges of scores as conditions on these columns."""
+    scores = _within(groundedness, where.min_score, where.max_score)
+    return [*scores, *_within(quality, where.min_quality, where.max_quality)]
 
 
 def is_low(at: Thresholds) -> ColumnElement[bool]:

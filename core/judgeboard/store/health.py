@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, and_, case, cast, exists, func, or_, select, true
 
-from judgeboard.domain import Label, Response, ResponseKind, Status
+from judgeboard.domain import OVERALL, Label, Response, ResponseKind, Status
 from judgeboard.judges.rubric_file import EXPECTED as EXPECTED_PREFIX
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
 from judgeboard.stats.proportions import RatioSums
@@ -221,7 +221,6 @@ def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int
 
 
 EXPECTED = f"{EXPECTED_PREFIX}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
-OVERALL = "overall"  # the dimension with the total of a rubric; the mean of all dimensions replaces a missing one
 
 _MIDDLE = 2.5  # neutral feedback on the quality scale
 NEWEST = 20_000  # answers whose rows are read; enough for two digits of a correlation
@@ -350,7 +349,10 @@ _NAMES = ("groundedness", "quality", "label", "score")
 
 
 def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
-    """The measures of a row of current_judgment as floats; the label grounded is 1."""
+    """The measures of a row of current_judgment as floats; the label grounded is 1.
+
+    The score is the overall one of a rubric, else the mean of its dimensions.
+    """
     columns = current.c
     label = case((columns.label == Label.GROUNDED.value, 1.0), (columns.label.is_not(None), 0.0))
     overall = func.max(case((JUDGMENT_SCORE.c.dimension == OVERALL, JUDGMENT_SCORE.c.value)))

@@ -5,7 +5,7 @@ Every query of a connection leaves out whole rows, so that lists, figures, searc
 functions read the texts for the review with `row_filter.with_hidden_rows`.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -35,36 +35,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.row_filter import filter_rows
 from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM
 
-# Which rows of a table are hidden: by columns that refer to an answer, a pair, or a hidden row of another table.
-ANSWERS: Mapping[str, tuple[str, ...]] = {
-    "response": ("id",),
-    "user_feedback": ("response_id",),
-    "judgment": ("response_id",),
-    "current_judgment": ("response_id",),
-    "flag": ("response_id",),
-    "review": ("response_id",),
-    "comment": ("response_id",),
-    "event": ("response_id",),
-    "generation": ("response_id",),
-    "refinement": ("response_id", "root_response_id"),
-    "suite_case": ("response_id",),
-}
-PAIRS: Mapping[str, tuple[str, ...]] = {
-    "pair": ("id",),
-    "comparison": ("pair_id",),
-    "sample": ("pair_id",),
-    "review": ("pair_id",),
-    "comment": ("pair_id",),
-}
-PARTS: Mapping[str, tuple[str, str]] = {
-    "judgment_score": ("judgment_id", "judgment"),
-    "judgment_review": ("judgment_id", "judgment"),
-    "review_score": ("review_id", "review"),
-    "review_flag": ("review_id", "review"),
-    "review_failure_mode": ("review_id", "review"),
-    "comparison_score": ("comparison_id", "comparison"),
-    "preference_score": ("review_id", "review"),
-}
 # Tables without hidden rows: they have no verdict or review of an answer.
 OPEN: frozenset[str] = frozenset(
     {
@@ -211,12 +181,12 @@ class _VisibleRows:
         """The query of the visible rows of a table, None if all are visible."""
         if name in OPEN or name == _SEARCH_INDEX:
             return None
-        if not (name in ANSWERS or name in PAIRS or name in PARTS):
+        if name not in METADATA.tables:
             raise ValueError(f"no rule tells which rows of {name} are hidden")
         stored = _stored(name)
         conditions = self._outside(name, stored)
-        if name in PARTS:
-            column, whole = PARTS[name]
+        if not hidden_by(name):
+            column, whole = part_of(name)
             conditions.append(stored.c[column].not_in(self._hidden_rows(whole)))
         if name == "event":  # events of pairs refer to the review
             review = sql_cast(stored.c.details["review"].as_string(), BigId)
@@ -228,9 +198,8 @@ class _VisibleRows:
         return select(stored.c.id).where(~and_(true(), *self._outside(name, stored)))
 
     def _outside(self, name: str, stored: FromClause) -> list[ColumnElement[bool]]:
-        named = [(column, "answer") for column in ANSWERS.get(name, ())]
-        named += [(column, "pair") for column in PAIRS.get(name, ())]
-        return [self._not_among(stored.c[column], kind) for column, kind in named if self._few[kind] != []]
+        named = hidden_by(name).items()
+        return [self._not_among(stored.c[column], whole) for column, whole in named if self._few[whole] != []]
 
     def _not_among(self, named: ColumnElement[Any], kind: str) -> ColumnElement[bool]:
         few, gone = self._few[kind], self._gone[kind]
@@ -276,7 +245,24 @@ def _hidden_ids(viewer: int) -> dict[str, FromClause]:
         ),
         "hidden_pair",
     )
-    return {"answer": answer, "pair": hidden_pair}
+    return {"response": answer, "pair": hidden_pair}
+
+
+def hidden_by(name: str) -> dict[str, str]:
+    """Return the columns of a table that refer to an answer or a pair, and to which of them."""
+    if name in {"response", "pair"}:
+        return {"id": name}
+    return {column: whole for column, whole in _references(name) if whole in {"response", "pair"}}
+
+
+def part_of(name: str) -> tuple[str, str]:
+    """Return the column by which a row is part of a row of another table, and that table."""
+    return next(each for each in _references(name) if each[1] in {"judgment", "review", "comparison"})
+
+
+def _references(name: str) -> list[tuple[str, str]]:
+    stored = METADATA.tables[name]
+    return [(column.name, key.column.table.name) for column in stored.c for key in column.foreign_keys]
 
 
 @cache

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -143,11 +142,3 @@ def field_reviews(connection: Connection, schema: LabelSchema) -> list[FieldRevi
         review = FieldReview(row.response_id, row.reviewer_id, row.evidence_group, schema.values(grade))
         latest[row.response_id, row.reviewer_id] = review
     return list(latest.values())
-
-
-def rated_texts(connection: Connection, response_ids: Collection[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return the answer and the passages of these responses, without forgotten ones."""
-    query = select(RESPONSE.c.id, RESPONSE.c.answer, RESPONSE.c.passages).where(RESPONSE.c.answer.is_not(None))
-    return {
-        row.id: (row.answer, row.passages or ()) for row in rows_with(connection, query, RESPONSE.c.id, response_ids)
-    }

@@ -262,15 +262,17 @@ class Overview:
     side, user side), without empty cells.
     """
 
-    open_answers: int
-    decided_today: int
-    decided_today_by_me: int
     days: tuple[DayCounts, ...]
     confirmed: Estimate
     judge: str | None
     judged: tuple[JudgeDay, ...]
     quadrant: dict[tuple[str, str], int]
     last_decisions: tuple[LastDecision, ...]
+
+    @property
+    def today(self) -> DayCounts:
+        """The counts of the last day."""
+        return self.days[-1]
 
     @property
     def judged_in_all(self) -> JudgeDay:
@@ -284,13 +286,9 @@ class Overview:
 def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
     """Return the overview; ``today`` is a UTC day, without a reviewer there are no own figures."""
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
-    counts = day_counts(connection, reviewer_id, days)
     judge = primary_judge(connection)
     return Overview(
-        open_answers=counts[-1].open_answers,
-        decided_today=counts[-1].decided,
-        decided_today_by_me=counts[-1].decided_by_me,
-        days=tuple(counts),
+        days=tuple(day_counts(connection, reviewer_id, days)),
         confirmed=_confirmed(connection),
         judge=judge,
         judged=tuple(judge_days(connection, judge, days)),

@@ -8,13 +8,11 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
-from judgeboard.errors import BadInput
-from judgeboard.store.responses import Named, PairHash, find_responses, key_of, named, pair_hash
+from judgeboard.store.responses import Named, PairHash, check_storable, find_responses, key_of, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_with
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, SAMPLE
-from judgeboard.text import unstorable
 
 
 def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool = False) -> list[PairItem]:
@@ -206,7 +204,7 @@ def _store_batch(
 ) -> None:
     start = len(result.ids)
     for pair in pairs:
-        _check_storable(pair)
+        check_storable(f"pair {pair.external_id!r}", ((name, getattr(pair, name)) for name in _TEXTS))
     hashes = [pair_hash(pair) for pair in pairs]
     first: dict[Key, int] = {}
     for index, pair in enumerate(pairs):
@@ -269,6 +267,10 @@ def _insert(
     return refused
 
 
+_TEXTS = (
+    *("source", "external_id", "query_type", "question", "reference"),
+    *("answer_a", "answer_b", "model_a", "model_b", "options"),
+)
 _COPIED = ("source", "external_id", "query_type", "question", "options", "reference", "gold")
 
 
@@ -299,12 +301,3 @@ def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | Non
 
 def _key(pair: Pair) -> Key:
     return pair.source, pair.external_id
-
-
-def _check_storable(pair: Pair) -> None:
-    texts = [(name, getattr(pair, name)) for name in ("source", "external_id", "query_type", "question", "reference")]
-    texts += [(name, getattr(pair, name)) for name in ("answer_a", "answer_b", "model_a", "model_b")]
-    texts += [("options", option) for option in pair.options or ()]
-    for name, text in texts:
-        if text is not None and (character := unstorable(text)):
-            raise BadInput(f"{name} of pair {pair.external_id!r} contains {character}")

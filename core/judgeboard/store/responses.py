@@ -29,25 +29,15 @@ QUESTION: ColumnElement[str | None] = text_start(RESPONSE.c.query).label("questi
 ANSWER: ColumnElement[str | None] = text_start(RESPONSE.c.answer).label("answer")
 
 
-_TEXTS = ("source", "external_id", "query_type", "query", "answer", "generator_model", "reference")
+TEXTS = ("source", "external_id", "query_type", "query", "answer", "generator_model", "reference", "passages")
 
 
-def check_storable(response: Response) -> None:
-    """Raise BadInput if a text has NUL or a lone surrogate; imports reject such rows earlier."""
-    texts = [(name, getattr(response, name)) for name in _TEXTS]
-    texts += [("passages", passage) for passage in response.passages or ()]
-    for name, text in texts:
-        # Much faster than `unstorable`, which finds the position: almost every text is fine.
-        if text is not None and ("\x00" in text or not _encodes(text)):
-            raise BadInput(f"{name} of {response.external_id!r} contains {unstorable(text)}")
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def check_storable(of: str, values: Iterable[tuple[str, Any]]) -> None:
+    """Raise BadInput if a text, or one of a list, has NUL or a lone surrogate; imports reject such rows earlier."""
+    for name, value in values:
+        for text in (value,) if isinstance(value, str) else value or ():
+            if fault := unstorable(text):
+                raise BadInput(f"{name} of {of} contains {fault}")
 
 
 def content(response: Response) -> dict[str, Any]:

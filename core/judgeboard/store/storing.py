@@ -23,6 +23,7 @@ from judgeboard.store.judgments import (
 )
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.responses import (
+    TEXTS,
     KnownResponse,
     check_storable,
     content_hash,
@@ -128,7 +129,7 @@ def _store_batch(
     result: StoredResponses,
 ) -> None:
     for response in responses:
-        check_storable(response)
+        check_storable(repr(response.external_id), ((name, getattr(response, name)) for name in TEXTS))
     hashes = [content_hash(response) for response in responses]
     first: dict[tuple[str, str], tuple[Response, str]] = {}
     for response, hash_ in zip(responses, hashes, strict=True):

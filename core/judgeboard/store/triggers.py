@@ -3,6 +3,7 @@
 from sqlalchemy import Connection, Table, text
 
 from judgeboard.store import tables
+from judgeboard.store.columns import METADATA
 
 # Columns that `judgeboard forget` may blank; no other column of an append-only table changes.
 FORGETTABLE: dict[str, tuple[str, ...]] = {
@@ -46,37 +47,6 @@ RESPONSES: dict[str, str] = {
     "comment": _OF_ANSWER_OR_PAIR,
 }
 
-# Tables whose rows are written once; triggers refuse changes.
-APPEND_ONLY: tuple[Table, ...] = (
-    tables.SETTING,
-    tables.RESPONSE,
-    tables.FEEDBACK,
-    tables.VERSION,
-    tables.JUDGMENT,
-    tables.JUDGMENT_SCORE,
-    tables.LABEL_SCHEMA,
-    tables.REVIEW,
-    tables.REVIEW_SCORE,
-    tables.REVIEW_FLAG,
-    tables.FAILURE_MODE,
-    tables.REVIEW_FAILURE_MODE,
-    tables.ISSUE,
-    tables.EVENT,
-    tables.PAIR,
-    tables.COMPARISON,
-    tables.COMPARISON_SCORE,
-    tables.PREFERENCE_SCORE,
-    tables.SAMPLE,
-    tables.GENERATION,
-    tables.REFINEMENT,
-    tables.SELECTED_ATTEMPT,
-    tables.JUDGMENT_REVIEW,
-    tables.SUITE_RUN,
-    tables.SUITE_CASE,
-    tables.SKIP,
-    tables.COMMENT,
-)
-
 # Tables in which only the named columns change and no row is deleted.
 CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.IMPORT_BATCH: ("counts", "finished_at", "sha256"),
@@ -86,6 +56,17 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.QUEUE: ("state",),
     tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),
 }
+
+# Tables whose rows change and go.
+_FREE = frozenset(
+    {
+        *(tables.CURRENT, tables.REVIEWER, tables.WORKER, tables.QUEUE_ASSIGNMENT, tables.QUEUE_ITEM_FLAG),
+        *(tables.LEASE, tables.DRAFT),
+    }
+)
+
+# All other tables: their rows are written once, and triggers refuse changes.
+APPEND_ONLY = tuple(table for table in METADATA.sorted_tables if table not in _FREE and table not in CHANGEABLE)
 
 _REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
 

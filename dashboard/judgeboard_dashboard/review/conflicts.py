@@ -91,7 +91,7 @@ def _adjudicated(queue: str | None, lead: Reviewer) -> None:
             if session.message:
                 show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
             undo = partial(undo_review, store(), session, lead, queue=queue)
-            undo_choice(session.adjudicated[-1], undo).draw(quiet=True)
+            undo_choice(session.adjudicated[-1], undo)(quiet=True)
 
 
 def _open_conflicts(queue: str | None) -> None:

@@ -341,7 +341,7 @@ class DraftWriter:
         if waiting is not None:
             return waiting.content
         with store.reading() as connection:
-            return read_draft(connection, reviewer_id, *_ids(subject)) or {}
+            return read_draft(connection, reviewer_id, subject) or {}
 
     def flush(self) -> None:
         """Store all drafts that are not stored yet."""
@@ -350,7 +350,7 @@ class DraftWriter:
         for (url, reviewer_id, subject), kept in waiting.items():
             try:
                 with kept.store.writing() as connection:
-                    save_draft(connection, reviewer_id, *_ids(subject), kept.content, kept.at)
+                    save_draft(connection, reviewer_id, subject, kept.content, kept.at)
             except Exception as error:  # noqa: BLE001 - the session still has the draft, and the others are stored
                 numbered(error)
             with self._lock:
@@ -361,10 +361,6 @@ class DraftWriter:
         while True:
             time.sleep(PACE)
             self.flush()
-
-
-def _ids(subject: int) -> tuple[int | None, int | None]:
-    return (subject, None) if subject > 0 else (None, -subject)
 
 
 draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)

@@ -16,9 +16,8 @@ from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import ask_reviewer, reading, store
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, show_rows
-from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, day, empty, heading, sentence, when
 
-DECISIONS = {"confirm": "Confirm", "dismiss": "Dismiss", "unsure": "Unsure"}
 ALL = "All their queues"
 _RESULT = "reassigned"
 _QUEUE_COLUMNS = (Column("Queue", width=200), Column("Done", "count", width=60), Column("Left", "count", width=60))
@@ -66,8 +65,9 @@ def _agreement(work: PersonWork, whose: str) -> None:
 
 def streak_words(streak: Streak) -> str:
     """Return "12 times Confirm in a row in 40 s, 12 Mar 09:41"."""
-    decision = DECISIONS.get(streak.decision, streak.decision)
-    return f"{streak.reviews} times {decision} in a row in {streak.seconds:.0f} s, {when(streak.at)} UTC."
+    return (
+        f"{streak.reviews} times {capital(streak.decision)} in a row in {streak.seconds:.0f} s, {when(streak.at)} UTC."
+    )
 
 
 def people() -> None:

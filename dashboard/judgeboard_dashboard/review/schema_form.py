@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from typing import Any
 
 import streamlit as st
@@ -24,108 +25,7 @@ SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow 
 LONGEST_LEVEL_NAME = 24  # characters; the button of a longer one shows the number, its tip the name
 COLOURS = 6  # highlights in style.css
 
-_SELECTION = """
-const evidence = (node) => (node?.nodeType === 1 ? node : node?.parentElement)?.closest?.(".jb-evidence");
-const place = (box) => {
-  const passage = box.closest(".jb-passage");
-  if (passage) return Number(passage.id.slice(1));
-  return box.classList.contains("jb-answer") ? 0 : null;
-};
-const points = (text) => [...text].length; // Python counts code points
-
-/* The range of the characters start to end of an element. */
-const rangeIn = (box, start, end) => {
-  const range = document.createRange(), texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
-  let behind = 0, begun = false;
-  while (texts.nextNode()) {
-    const letters = [...texts.currentNode.data], units = (at) => letters.slice(0, at - behind).join("").length;
-    if (!begun && start < behind + letters.length) {
-      range.setStart(texts.currentNode, units(start));
-      begun = true;
-    }
-    if (begun && end <= behind + letters.length) {
-      range.setEnd(texts.currentNode, units(end));
-      return range;
-    }
-    behind += letters.length;
-  }
-  return null;
-};
-
-const draw = (spans) => {
-  if (!window.CSS?.highlights) return;
-  const ranges = new Map();
-  for (const { start, end, passage, colour } of spans) {
-    for (const box of document.querySelectorAll(passage ? `#p${passage} .jb-evidence` : ".jb-answer")) {
-      const range = box.offsetParent && rangeIn(box, start, end);
-      if (range) ranges.set(colour, [...(ranges.get(colour) || []), range]);
-    }
-  }
-  for (let colour = 0; colour < 6; colour++)
-    CSS.highlights.set(`jb-span-${colour}`, new Highlight(...(ranges.get(colour) || [])));
-};
-
-let marked = "[]"; // the spans drawn last
-let stop = () => {}; // every run of the server calls the function again: the listeners of the last call go first
-
-export default function ({ data, setStateValue }) {
-  stop();
-  let waits = null;
-  const tell = () => {
-    const selection = document.getSelection();
-    if (!selection?.rangeCount || selection.isCollapsed) return;
-    const range = selection.getRangeAt(0), box = evidence(range.startContainer);
-    if (!box || place(box) === null) return;
-    const whole = document.createRange();
-    whole.selectNodeContents(box);
-    if (range.compareBoundaryPoints(Range.END_TO_END, whole) > 0) range.setEnd(whole.endContainer, whole.endOffset);
-    const before = whole.cloneRange();
-    before.setEnd(range.startContainer, range.startOffset);
-    const text = range.toString(), first = text.length - text.trimStart().length;
-    const start = points(before.toString()) + points(text.slice(0, first)), end = start + points(text.trim());
-    if (end > start) setStateValue("selection", { start, end, passage: place(box), at: Date.now() });
-  };
-  const changed = () => {
-    clearTimeout(waits);
-    waits = setTimeout(tell, 200);
-  };
-  /* The arrow keys select the next or previous word; with Shift they extend the selection by a word. */
-  const arrow = (event) => {
-    if (!["ArrowLeft", "ArrowRight"].includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest?.("input, textarea, [role=radiogroup], [role=tablist], [role=listbox]")) return;
-    const selection = document.getSelection(), way = event.key === "ArrowRight" ? "forward" : "backward";
-    if (!evidence(selection.focusNode)) {
-      const first = [...document.querySelectorAll(data.first)].find((box) => box.offsetParent);
-      if (!first) return;
-      selection.collapse(first, 0);
-    }
-    if (event.shiftKey) selection.modify("extend", way, "word");
-    else {
-      if (way === "forward") selection.collapseToEnd();
-      else selection.collapseToStart();
-      if (way === "backward") selection.modify("move", "backward", "word");
-      selection.modify("extend", "forward", "word");
-    }
-    event.preventDefault();
-  };
-  draw(data.spans);
-  /* A mouse that starts within the old selection would drag it instead of selecting an overlapping part. */
-  const spans = JSON.stringify(data.spans), selection = document.getSelection();
-  if (marked !== spans && evidence(selection.focusNode)) selection.collapseToEnd();
-  marked = spans;
-  document.addEventListener("selectionchange", changed);
-  document.addEventListener("keydown", arrow);
-  stop = () => {
-    clearTimeout(waits);
-    document.removeEventListener("selectionchange", changed);
-    document.removeEventListener("keydown", arrow);
-  };
-  return () => {
-    stop();
-    draw([]);
-  };
-}
-"""
+_SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Disagreement: where judge and people differ, worst first, with the texts of both."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -35,18 +34,10 @@ FIELDS = ("version", "grade", "people", "types", "having", "direction", "table",
 EXPORT_MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The filter row: the arguments of `disagreement_page`, the (people, judge) cell that was clicked among them."""
-
-    pairs: Mapping[str, Any]
-    as_table: bool
-
-
 def disagreement() -> None:
     """Show a chart of all pairs, the worst of them as rows, and both texts of the selected one."""
     follow("disagreement", own=FIELDS)
-    filters, figures = _load()
+    asked, figures, as_table = _load()
     if figures.version is None or figures.pairs == 0:
         empty_page("disagreement", figures.sentence, among=STEPS)
         return
@@ -54,19 +45,20 @@ def disagreement() -> None:
     with st.container(key="stack_disagreement"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
-        cell = filters.pairs["cell"]
-        whose = {name: filters.pairs[name] for name in ("reviewer_id", "implied_labels")}
-        picture(figures, **whose, cell=cell, as_table=filters.as_table, choose=_choose)
+        cell = asked["cell"]
+        whose = {name: asked[name] for name in ("reviewer_id", "implied_labels")}
+        picture(figures, **whose, cell=cell, as_table=as_table, choose=_choose)
     with right:
         _cell_chip(cell, figures)
-        chosen = disagreement_table(figures, lambda: export_table(_rows(filters)))
+        chosen = disagreement_table(figures, lambda: export_table(_rows(asked)))
         if chosen is not None:
             two_texts(chosen, figures.version.title, figures.grade)
     with reading() as connection:
         why_table(why_counts(connection))
 
 
-def _load() -> tuple[Filters, DisagreementPage]:
+def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
+    """Show the filter row; return the arguments of `disagreement_page`, the page, and whether to show a table."""
     with reading() as connection:
         fields = metadata_fields(connection)
         with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -110,12 +102,12 @@ def _load() -> tuple[Filters, DisagreementPage]:
             "cell": _cell(grade),
             "implied_labels": implied_labels,
         }
-        return Filters(pairs, as_table), disagreement_page(connection, source=source, limit=SIZE, **pairs)
+        return pairs, disagreement_page(connection, source=source, limit=SIZE, **pairs), as_table
 
 
-def _rows(filters: Filters) -> tuple[Disagreement, ...]:
+def _rows(asked: Mapping[str, Any]) -> tuple[Disagreement, ...]:
     with reading() as connection:
-        return disagreement_page(connection, limit=EXPORT_MOST, **filters.pairs).rows
+        return disagreement_page(connection, limit=EXPORT_MOST, **asked).rows
 
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:

@@ -40,7 +40,7 @@ def failure_modes() -> None:
         Table(columns, tuple((each.group, each.mode, each.answers, each.share) for each in tagged)),
         [responses(each.where) for each in tagged],
         key=f"failure_modes_by_{by}",
-        under=("Click a line to open its answers. An answer counts once per failure mode.",),
+        under=("Click a line to open its answers, and there an issue. An answer counts once per failure mode.",),
     )
     caption("Intervals: 95 %. A week is that in which the answer was given (UTC).")
 

@@ -81,7 +81,7 @@ def _cards(state: Overview) -> None:
         _card(
             "open_flags",
             "Answers with open flags",
-            f"{state.open_answers:,}",
+            f"{state.today.open_answers:,}",
             since_yesterday(state),
             [day.open_answers for day in state.days],
             after="since yesterday",
@@ -92,7 +92,7 @@ def _cards(state: Overview) -> None:
         _card(
             "decided",
             "Decisions today",
-            f"{state.decided_today:,}",
+            f"{state.today.decided:,}",
             average_words(state),
             [day.decided for day in state.days],
             kind="bar",

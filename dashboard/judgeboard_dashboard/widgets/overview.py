@@ -21,26 +21,28 @@ LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 
 def open_flags_words(state: Overview) -> str:
     """Return "193 answers have open flags."."""
-    if not state.open_answers:
+    if not state.today.open_answers:
         return "No open flags."
-    return f"{count(state.open_answers, 'answer')} {'has' if state.open_answers == 1 else 'have'} open flags."
+    return (
+        f"{count(state.today.open_answers, 'answer')} {'has' if state.today.open_answers == 1 else 'have'} open flags."
+    )
 
 
 def decided_words(state: Overview, *, named: bool) -> str:
     """Return "118 decisions today, 37 of them yours. At this week's pace the queue is empty on Thursday."."""
     words = "No decisions yet today."
-    if state.decided_today:
-        yours = f", {state.decided_today_by_me:,} of them yours" if named else ""
-        words = f"{count(state.decided_today, 'decision')} today{yours}."
+    if state.today.decided:
+        yours = f", {state.today.decided_by_me:,} of them yours" if named else ""
+        words = f"{count(state.today.decided, 'decision')} today{yours}."
     return " ".join(filter(None, (words, pace_words(state))))
 
 
 def pace_words(state: Overview) -> str | None:
     """Return when the queue is empty at the pace of the last seven days, None if it does not get shorter."""
     shorter = sum(each.decided - each.flagged for each in state.days) / len(state.days)
-    if not state.open_answers or shorter <= 0:
+    if not state.today.open_answers or shorter <= 0:
         return None
-    days = math.ceil(state.open_answers / shorter - 1e-9)
+    days = math.ceil(state.today.open_answers / shorter - 1e-9)
     if days > LONGEST_PACE:
         return None
     on = state.days[-1].day + timedelta(days=days)
@@ -52,7 +54,7 @@ def since_yesterday(state: Overview) -> str | None:
     """Return how many more answers have open flags than yesterday ("-31", "+1,850"), None without a yesterday."""
     if len(state.days) < 2:
         return None
-    more = state.open_answers - state.days[-2].open_answers
+    more = state.today.open_answers - state.days[-2].open_answers
     return f"{more:+,}" if more else "0"
 
 
@@ -61,7 +63,7 @@ def average_words(state: Overview) -> str | None:
     before = [each.decided for each in state.days[:-1]]
     if not any(before):
         return None
-    return f"{state.decided_today - round(sum(before) / len(before)):+,} vs. daily average"
+    return f"{state.today.decided - round(sum(before) / len(before)):+,} vs. daily average"
 
 
 def confirmed_words(state: Overview) -> tuple[str, str]:

@@ -169,7 +169,7 @@ def test_a_person_counts_once_for_an_answer_after_the_reveal(store: Store) -> No
     after = case.reveal(blind, case.mara, DISMISS)
     with store.reading() as connection:
         assert work_state(connection, case.now).decided_today == 1
-        assert overview(connection, case.mara.id, case.now.date()).decided_today_by_me == 1
+        assert overview(connection, case.mara.id, case.now.date()).today.decided_by_me == 1
         (own,) = own_reviews_page(connection, case.mara.id).lines
         assert (own.review_id, own.revealed_id, own.revealed) == (blind.review_id, after, "dismiss")
         (line,) = response_page(connection, RowFilter()).lines

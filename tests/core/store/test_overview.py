@@ -67,7 +67,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     assert [day.decided_by_me for day in result.days] == [0, 0, 0, 1, 0, 0, 1]
     assert [day.confirmed for day in result.days] == [0, 0, 0, 1, 0, 0, 1]
     assert [day.open_answers for day in result.days] == [2, 3, 3, 1, 1, 2, 1]
-    assert (result.open_answers, result.decided_today, result.decided_today_by_me) == (1, 1, 1)
+    assert (result.today.open_answers, result.today.decided, result.today.decided_by_me) == (1, 1, 1)
     assert (result.confirmed.value, result.confirmed.n, result.confirmed.unit) == (pytest.approx(2 / 3), 3, "flag")
     assert [one.review_id for one in result.last_decisions] == [done[2].review_id, done[0].review_id]
     assert (result.last_decisions[0].decision, result.last_decisions[0].rules) == ("confirm", ("low_quality",))
@@ -75,7 +75,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     undo(case.store, review_id=done[2].review_id, reviewer=mara, request_key="undo", now=at(0, 13))
     with case.store.reading() as connection:
         result = overview(connection, mara.id, TODAY)
-    assert (result.open_answers, result.decided_today, result.days[-1].open_answers) == (2, 0, 2)
+    assert (result.today.open_answers, result.today.decided, result.days[-1].open_answers) == (2, 0, 2)
     assert [one.review_id for one in result.last_decisions] == [done[0].review_id]
 
 
@@ -84,7 +84,7 @@ def test_nobody_has_no_decisions_of_their_own(case) -> None:
     decide(case.store, flag_id=flag(case, 1), reviewer=mara, decision=Decision.CONFIRM, request_key="k", now=at(0))
     with case.store.reading() as connection:
         result = overview(connection, None, TODAY)
-    assert (result.decided_today, result.decided_today_by_me, result.last_decisions) == (1, 0, ())
+    assert (result.today.decided, result.today.decided_by_me, result.last_decisions) == (1, 0, ())
 
 
 def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
@@ -112,7 +112,7 @@ def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
 def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     with store.reading() as connection:
         result = overview(connection, None, TODAY)
-    assert (result.open_answers, result.judge, result.quadrant) == (0, None, {})
+    assert (result.today.open_answers, result.judge, result.quadrant) == (0, None, {})
     assert result.confirmed.value is None
     assert result.confirmed.reason
     assert result.judged_in_all.asked == 0
@@ -127,7 +127,7 @@ def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
                 where = RowFilter(judge_side=judge, user=user)
                 assert response_page(connection, where).total == cells.get((judge, user), 0), describe(where)
         assert sum(cells.values()) == response_page(connection, RowFilter()).total
-        assert queue_page(connection, RowFilter()).total == overview(connection, None, TODAY).open_answers
+        assert queue_page(connection, RowFilter()).total == overview(connection, None, TODAY).today.open_answers
 
 
 def test_the_quadrant_leaves_made_answers_out(case) -> None:

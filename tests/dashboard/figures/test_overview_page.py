@@ -1,5 +1,6 @@
 """The overview: open flags, how the judge does, where the signals collide, in every state of a database."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -31,8 +32,9 @@ DAY = date(2026, 3, 9)  # a Monday
 
 
 def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
-    days = tuple(DayCounts(DAY, raised, each, mine, 0, open_flags + 3) for each in decided)
-    return Overview(open_flags, decided[-1], mine, days, Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
+    days = [DayCounts(DAY, raised, each, mine, 0, open_flags + 3) for each in decided]
+    days[-1] = replace(days[-1], open_answers=open_flags)
+    return Overview(tuple(days), Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
@@ -124,14 +126,4 @@ def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
 
 
 def _with(found: Overview, confirmed: Estimate) -> Overview:
-    return Overview(
-        found.open_answers,
-        found.decided_today,
-        found.decided_today_by_me,
-        found.days,
-        confirmed,
-        found.judge,
-        found.judged,
-        found.quadrant,
-        found.last_decisions,
-    )
+    return replace(found, confirmed=confirmed)
