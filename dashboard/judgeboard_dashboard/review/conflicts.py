@@ -18,7 +18,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
-from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
+from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_review
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
 from judgeboard_dashboard.review.fields import queue_grades
@@ -91,7 +91,7 @@ def _adjudicated(queue: str | None, lead: Reviewer) -> None:
         with st.container(key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"):
             if session.message:
                 show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
-            undo = partial(undo_adjudication, store(), session, lead, queue)
+            undo = partial(undo_review, store(), session, lead, queue=queue)
             undo_choice(session.adjudicated[-1], undo)(quiet=True)
 
 
@@ -172,7 +172,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [item.query_type if item is not None else None if pair is None else pair.query_type],
         [
-            undo_choice(done, partial(undo_adjudication, store(), session, reviewer, queue)),
+            undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue)),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
         ],
