@@ -1,7 +1,7 @@
 """``judgeboard queue``: queues created, assigned, closed and listed, their bundles; the group of all its commands."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
     from judgeboard.store.queue_filling import CreatedQueue
     from judgeboard.store.reviewers import Reviewer
+
+
+def _share(name: str, words: str) -> Callable[[options.F], options.F]:
+    """Return the option for a share from 0 to below 1."""
+    inside = options.FiniteRange(0, 1, max_open=True)
+    return click.option(name, type=inside, default=0.0, metavar="SHARE", help=f"{words} (default: 0).")
 
 
 @click.command(
@@ -98,28 +104,16 @@ if TYPE_CHECKING:
     help="Label schema whose fields reviewers fill in, in place of --grades: a YAML file, which is stored, or the name "
     "of a stored schema.",
 )
-@click.option(
+@_share(
     "--sampling-rate",
-    type=options.FiniteRange(0, 1, max_open=True),
-    default=0.0,
-    metavar="SHARE",
-    help="Share of randomly sampled answers in the queue (default: 0). To sample more, raise `random_share` (Settings, "
-    "or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
+    "Share of randomly sampled answers in the queue. To sample more, raise `random_share` (Settings, or "
+    "JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`",
 )
-@click.option(
+@_share(
     "--repeat-rate",
-    type=options.FiniteRange(0, 1, max_open=True),
-    default=0.0,
-    metavar="SHARE",
-    help="Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
+    "Probability that reviewers get one of their own items again after a week, unannounced",
 )
-@click.option(
-    "--test-rate",
-    type=options.FiniteRange(0, 1, max_open=True),
-    default=0.0,
-    metavar="SHARE",
-    help="Probability that reviewers get a test item, an answer with a gold label, unannounced (default: 0).",
-)
+@_share("--test-rate", "Probability that reviewers get a test item, an answer with a gold label, unannounced")
 @click.option(
     "--training",
     is_flag=True,
@@ -348,10 +342,8 @@ def merge(file: Path) -> int:
 def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"--guidelines {file} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"--guidelines {file} is not a text in UTF-8") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"--guidelines {file} cannot be read: {error}") from error
 
 
 def _progress_lines(progress: "QueueProgress") -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -24,6 +24,7 @@ from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.queues import check_required
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
 from judgeboard.store.notifications import MENTION, mentioned
 from judgeboard.store.own_reviews import latest_graded_review
@@ -71,17 +72,6 @@ class Edited:
     response_id: int | None
     states: dict[int, FlagState]
     repeated: bool
-
-
-class Judged(Protocol):
-    """A judgment as an item shows it; every part may be missing."""
-
-    @property
-    def groundedness(self) -> float | None: ...  # noqa: D102 - 0 to 1
-    @property
-    def quality(self) -> int | None: ...  # noqa: D102 - 1 to 4
-    @property
-    def label(self) -> str | None: ...  # noqa: D102 - a `Label`
 
 
 def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> Undone:
@@ -202,7 +192,7 @@ def explain_difference(
     )
 
 
-def differs(grade: Grade, judged: Judged, low: float) -> bool:
+def differs(grade: Grade, judged: ItemJudgment, low: float) -> bool:
     """Whether a grade and a judgment differ on anything that both give.
 
     Labels and qualities differ if they are not equal, groundedness from 0.2 on. If one side has only a label and the

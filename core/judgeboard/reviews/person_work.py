@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Decision, Estimate
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
-from judgeboard.reviews.queues import QueueWork, check_open, work_in
+from judgeboard.reviews.queues import QueueWork, work_in
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.means import difference_of_means, median
 from judgeboard.stats.proportions import share
@@ -31,7 +31,6 @@ from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
 from judgeboard.store.queues import (
     Queue,
     assign,
-    assigned_queues,
     list_queues,
     may_take_from,
     queue_by_id,
@@ -118,9 +117,9 @@ def reassign(
     """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.ASSIGN) as connection:
-        moved = [queue for queue in assigned_queues(connection, person.id) if not queues or queue.name in queues]
+        assigned = queues_by_person(connection).get(person.id, [])
+        moved = [queue for queue in assigned if not queues or queue.name in queues]
         for queue in moved:
-            check_open(queue)
             assign(connection, queue.id, [to.id])
             unassign(connection, queue.id, [person.id])
             if queue.training:

@@ -35,7 +35,6 @@ from judgeboard.store.queues import (
     PAIRS,
     Queue,
     assign,
-    assigned_queues,
     assignees,
     count_items,
     count_leased_items,
@@ -47,6 +46,7 @@ from judgeboard.store.queues import (
     median_seconds,
     queue_by_id,
     queue_named,
+    queues_by_person,
     set_queue_state,
     unassign,
 )
@@ -295,7 +295,7 @@ def work_in(connection: Connection, queues: Iterable[Queue], reviewer_id: int, n
 
 def own_queues(connection: Connection, reviewer_id: int, now: datetime | None = None) -> list[QueueWork]:
     """Return the open queues that are assigned to a person and have something left for them, the oldest first."""
-    queues = assigned_queues(connection, reviewer_id)
+    queues = queues_by_person(connection).get(reviewer_id, [])
     return [work for work in work_in(connection, queues, reviewer_id, now or datetime.now(UTC)) if work.left]
 
 

@@ -125,13 +125,6 @@ def queue_by_id(connection: Connection, queue_id: int) -> Queue:
     return _queue(connection.execute(_QUEUES.where(QUEUE.c.id == queue_id)).one())
 
 
-def assigned_queues(connection: Connection, reviewer_id: int) -> list[Queue]:
-    """Return the open queues that are assigned to a person, the oldest first."""
-    mine = select(QUEUE_ASSIGNMENT.c.queue_id).where(QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
-    query = _QUEUES.where(QUEUE.c.id.in_(mine), QUEUE.c.state == QueueState.OPEN.value)
-    return [_queue(row) for row in connection.execute(query.order_by(QUEUE.c.id))]
-
-
 def list_queues(connection: Connection, *, only_open: bool = False, subject: str | None = None) -> list[Queue]:
     """Return the queues, the open ones first, the newest first."""
     query = _QUEUES.order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, Table, and_, exists, insert, or_, select, update
 
 from judgeboard.domain import (
     AspectPreference,
@@ -330,9 +330,8 @@ def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list
     id_of = {row.request_key: row.id for row in connection.execute(returning, rows)}
     ids = [id_of[review.request_key] for review in reviews]
     by_id = dict(zip(ids, reviews, strict=True))
-    flags = [{"review_id": id_, "flag_id": flag_id} for id_, review in by_id.items() for flag_id in review.flag_ids]
-    if flags:
-        connection.execute(insert(REVIEW_FLAG), flags)
+    flags = {id_: [{"flag_id": flag_id} for flag_id in review.flag_ids] for id_, review in by_id.items()}
+    _insert(connection, REVIEW_FLAG, flags)
     insert_scores(connection, {id_: review.grade.scores for id_, review in by_id.items()})
     insert_modes(connection, {id_: review.grade.modes for id_, review in by_id.items()})
     insert_preferences(connection, {id_: review.preferences for id_, review in by_id.items()})
@@ -341,20 +340,29 @@ def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list
 
 def insert_scores(connection: Connection, reviews: Mapping[int, Iterable[DimensionScore]]) -> None:
     """Write the scores of reviews (by id) on dimensions."""
-    rows = [
-        {"review_id": review_id, "dimension": score.dimension, "value": score.value, "scale": score.scale}
-        for review_id, scores in reviews.items()
-        for score in scores
-    ]
-    if rows:
-        connection.execute(insert(REVIEW_SCORE), rows)
+    _insert(connection, REVIEW_SCORE, {id_: [asdict(score) for score in scores] for id_, scores in reviews.items()})
 
 
 def insert_modes(connection: Connection, reviews: Mapping[int, Iterable[str]]) -> None:
     """Write the failure modes of reviews (by id)."""
-    rows = [{"review_id": review_id, "mode": mode} for review_id, modes in reviews.items() for mode in modes]
+    _insert(
+        connection, REVIEW_FAILURE_MODE, {id_: [{"mode": mode} for mode in modes] for id_, modes in reviews.items()}
+    )
+
+
+def insert_preferences(connection: Connection, reviews: Mapping[int, Mapping[str, AspectPreference]]) -> None:
+    """Write the preferences of reviews (by id) on each aspect."""
+    rows = {
+        id_: [{"aspect": aspect, **asdict(preference)} for aspect, preference in preferences.items()]
+        for id_, preferences in reviews.items()
+    }
+    _insert(connection, PREFERENCE_SCORE, rows)
+
+
+def _insert(connection: Connection, table: Table, of_reviews: Mapping[int, Iterable[dict[str, Any]]]) -> None:
+    rows = [{"review_id": id_, **row} for id_, of_review in of_reviews.items() for row in of_review]
     if rows:
-        connection.execute(insert(REVIEW_FAILURE_MODE), rows)
+        connection.execute(insert(table), rows)
 
 
 def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
@@ -364,17 +372,6 @@ def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, t
     for row in rows_with(connection, query, REVIEW_FAILURE_MODE.c.review_id, review_ids):
         modes[row.review_id] = (*modes.get(row.review_id, ()), row.mode)
     return modes
-
-
-def insert_preferences(connection: Connection, reviews: Mapping[int, Mapping[str, AspectPreference]]) -> None:
-    """Write the preferences of reviews (by id) on each aspect."""
-    rows = [
-        {"review_id": review_id, "aspect": aspect, **asdict(preference)}
-        for review_id, preferences in reviews.items()
-        for aspect, preference in preferences.items()
-    ]
-    if rows:
-        connection.execute(insert(PREFERENCE_SCORE), rows)
 
 
 def preferences_of(connection: Connection, review_id: int) -> dict[str, Preference | None]:

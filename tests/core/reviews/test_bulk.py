@@ -154,7 +154,7 @@ def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, mo
         act(ids[:4])
     with counted() as of_more:
         act(ids[4:])
-    assert len(of_more) == len(tagged_and_added)
+    assert len(of_more) <= len(tagged_and_added)
 
 
 def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCase) -> None:
