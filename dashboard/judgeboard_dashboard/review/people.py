@@ -15,8 +15,9 @@ from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import ask_reviewer, reading, store
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, show_rows
-from judgeboard_dashboard.widgets.texts import capital, caption, count, day, empty, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, day, heading, sentence, when
 
 ALL = "All their queues"
 _RESULT = "reassigned"
@@ -77,7 +78,8 @@ def people() -> None:
     with reading() as connection:
         everybody = everybodys_work(connection)
     if not everybody:
-        empty("Nobody has reviewed in a queue yet.", "People are listed here with their load, pace and agreement.")
+        words = "People are listed here with their load, pace and agreement."
+        empty_page("people", "Nobody has reviewed in a queue yet.", words)
         return
     left = sum(work.left for work in everybody)
     people = "1 person" if len(everybody) == 1 else f"{len(everybody)} people"

@@ -19,6 +19,7 @@ from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, store
 from judgeboard_dashboard.widgets.charts import trend
 from judgeboard_dashboard.widgets.filters import FIELDS, as_date, as_day, filter_in, filter_sentence
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import (
     Rows,
     clickable_chart,
@@ -28,7 +29,7 @@ from judgeboard_dashboard.widgets.navigation import (
     responses,
 )
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, when
 
 COLUMNS = (
     Column("Issue", "count", width=60),
@@ -66,7 +67,8 @@ def _list() -> None:
         listed = list_issues(connection, closed=closed)[:MOST]
         measured = [(issue, measure_issue(connection, issue)) for issue in listed]
     if not measured:
-        empty(
+        empty_page(
+            "issues",
             "No issue is open. An issue is a title, an owner and a state for a systemic problem.",
             "Filter answers on Queue or Responses, or click a line of Failure modes. Then press Open an issue.",
         )
