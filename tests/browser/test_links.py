@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.changes import comment
 from judgeboard.store.items import load_item
 from page_state import idle
 
@@ -39,6 +41,18 @@ def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> Non
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".jb-say")).to_contain_text("open flags · worst first")
     assert "rule=" not in page.url
+
+
+def test_the_bell_leads_to_the_answer_of_a_comment_that_mentions_me(reviewer, site) -> None:
+    ensure_reviewer(site.store, "page", "Nora")
+    jon = ensure_reviewer(site.store, "page", "Jon")
+    comment(site.store, response_id=site.rows.responses["claims"], reviewer=jon, text="@Nora, why?", request_key="bell")
+    page = reviewer("Nora")
+    page.goto("/item")
+    page.locator(".st-key-bell button", has_text="Notifications (1)").click()
+    page.get_by_role("button", name="Jon mentioned you on claims").click()
+    expect(page.locator(".jb-id")).to_have_text("claims")
+    expect(page.locator(".st-key-bell button").first).not_to_contain_text("(1)")
 
 
 def test_next_and_previous_stay_in_the_filter(reviewer, site) -> None:

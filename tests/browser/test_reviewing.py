@@ -153,7 +153,7 @@ def test_a_note_begun_right_after_a_grade_loses_no_letter(reviewer, site) -> Non
         page.keyboard.press("m")
         page.keyboard.type(words, delay=60)
         page.keyboard.press("Escape")
-    expect(page.locator(".st-key-groundedG button:visible")).to_have_attribute("kind", "primary")
+    expect(page.locator(".st-key-groundednessG button:visible")).to_have_attribute("kind", "primary")
     note = page.locator('[class*="st-key-note_"] input:visible')
     expect(note).to_have_value("the second passage says otherwise")
 

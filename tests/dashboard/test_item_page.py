@@ -97,7 +97,7 @@ def test_every_key_is_on_one_button(page_rows, open_page) -> None:
 
 def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
-    press(press(page, "quality3_"), "groundedD_")
+    press(press(page, "quality3_"), "groundednessD_")
     with sqlite_store.reading() as connection:
         assert load_item(connection, page_rows.responses["claims"]).reviews == ()
     press(page, "confirm_")
@@ -116,9 +116,9 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     with sqlite_store.writing() as connection:
         set_setting(connection, "implied_labels", None, "test")
     page = open_page("item", flag=page_rows.flags["claims"])
-    page = press(page, "groundedD_")
+    page = press(page, "groundednessD_")
     assert "N: grounded" not in shown(page), "a person's own grade implies nothing"
-    page = press(press(page, "groundedD_"), "dismiss_")
+    page = press(press(page, "groundednessD_"), "dismiss_")
     assert "This is asked once" in shown(page)
     assert flag_of(page) == page_rows.flags["claims"], "nothing is stored before the answer"
     press(page, "implied_True_")
@@ -158,7 +158,7 @@ def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, s
 def test_presses_that_arrive_together_grade_before_they_decide(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     page.session_state["keyboard"].appeared -= 10
-    for start in ("confirm_", "quality2_", "groundedA_"):
+    for start in ("confirm_", "quality2_", "groundednessA_"):
         [button] = [one for one in page.button if f"{one.key}_".startswith(start)]
         button.click()
     page.run()

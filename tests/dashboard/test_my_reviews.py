@@ -95,7 +95,7 @@ def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqli
 
 def test_a_grade_is_changed_and_undone(mine, page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", response=page_rows.responses["good"], edit=mine[1])
-    press(press(page, "groundedG_"), "save_")
+    press(press(page, "groundednessG_"), "save_")
     assert [line.groundedness for line in lines(sqlite_store)] == [1.0, None]
     [newest, _] = lines(sqlite_store)
     press(open_page("item", response=page_rows.responses["good"], edit=newest.review_id), "undo")

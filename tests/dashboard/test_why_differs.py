@@ -34,7 +34,7 @@ def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
 
 def test_the_reason_is_saved_with_the_verdict_that_was_seen(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
-    press(press(press(page, "groundedG_"), "why_"), "confirm_")
+    press(press(press(page, "groundednessG_"), "why_"), "confirm_")
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
     assert review.why_differs == "missed_support"
     with sqlite_store.reading() as connection:

@@ -44,6 +44,15 @@ def written_scale(levels: Sequence[int]) -> str:
     return f"{levels[0]}{'..' if levels[0] < 0 else '-'}{levels[-1]}"
 
 
+_PARTS = {
+    FieldType.CATEGORY: ("options", "many"),
+    FieldType.SPANS: ("options",),
+    FieldType.SCALE: ("levels",),
+    FieldType.NUMBER: ("low", "high"),
+}
+"""The keys that only some types have."""
+
+
 def _name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not a name: use letters, digits, spaces, - and _, at most 60 characters")
@@ -171,8 +180,7 @@ class SchemaField:
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield each wrong part and why."""
-        choices = self.type in {FieldType.CATEGORY, FieldType.SPANS}
-        if choices and not self.options:
+        if "options" in _PARTS.get(self.type, ()) and not self.options:
             yield "options", f"the type {self.type.value} needs options"
         if len(set(self.values)) < len(self.values):
             yield "options", "two options are the same"
@@ -183,15 +191,8 @@ class SchemaField:
             yield "levels", "the levels must be consecutive whole numbers, the lowest first"
         if self.low is not None and self.high is not None and self.low >= self.high:
             yield "low", "must be below high"
-        allowed = {
-            "options": choices,
-            "many": self.type is FieldType.CATEGORY,
-            "levels": self.type is FieldType.SCALE,
-            "low": self.type is FieldType.NUMBER,
-            "high": self.type is FieldType.NUMBER,
-        }
-        for part, fits in allowed.items():
-            if not fits and getattr(self, part) not in ((), None, False):
+        for part in ("options", "many", "levels", "low", "high"):
+            if part not in _PARTS.get(self.type, ()) and getattr(self, part) not in ((), None, False):
                 yield part, f"does not go with the type {self.type.value}"
 
 
@@ -360,23 +361,23 @@ class LabelSchema:
     def grade(self, values: Mapping[str, Any], base: Grade = Grade()) -> Grade:  # noqa: B008 - immutable
         """Return ``base`` with these values in place of what it has of this schema; raises BadInput (`checked`)."""
         checked = self.checked(values)
-        texts = {field.name: checked[field.name] for field in self.of_type(FieldType.TEXT) if field.name in checked}
+
+        def given(*types: FieldType) -> dict[str, Any]:
+            return {field.name: checked[field.name] for field in self.of_type(*types) if field.name in checked}
+
         marked = {field.name for field in self.of_type(FieldType.SPANS)}
-        scales = {field.name: field.scale for field in self.of_type(FieldType.SCALE)}
-        spans = [span for span in base.spans or () if span.get("field") not in marked]
-        spans += [span | {"field": name} for name in sorted(marked & set(checked)) for span in checked[name]]
-        choices = {f.name: checked[f.name] for f in self.own if f.name in checked}
+        kept = [span for span in base.spans or () if span.get("field") not in marked]
+        spans = [span | {"field": name} for name, own in given(FieldType.SPANS).items() for span in own]
+        scales = [field for field in self.of_type(FieldType.SCALE) if field.name in checked]
         parts = {name: checked[name] for name in BUILT_IN if name in checked}
         if "label" in parts:
             parts["label"] = Label(parts["label"])
         return replace(
             base,
-            scores=tuple(
-                DimensionScore(name, checked[name], scale) for name, scale in scales.items() if name in checked
-            ),
-            spans=tuple(spans) or None,
-            choices={name: value for name, value in choices.items() if name not in {*texts, *marked, *scales}},
-            texts=texts,
+            scores=tuple(DimensionScore(field.name, checked[field.name], field.scale) for field in scales),
+            spans=(*kept, *spans) or None,
+            choices=given(FieldType.CATEGORY, FieldType.YES_NO, FieldType.NUMBER, FieldType.RANKING),
+            texts=given(FieldType.TEXT),
             **parts,
         )
 
@@ -478,9 +479,7 @@ def _as_file(field: SchemaField) -> dict[str, Any]:
     if field.built_in:
         content = {name: value for name, value in content.items() if _as_json(BUILT_IN[field.name]).get(name) != value}
         return {"name": field.name} | content
-    for name, convert in (("levels", dict), ("shown_when", dict)):
-        if name in content:
-            content[name] = convert(content[name])
+    content |= {name: dict(content[name]) for name in ("levels", "shown_when") if name in content}
     if all(option.help is None and option.key is None for option in field.options) and field.options:
         content["options"] = [option.value for option in field.options]
     return content

@@ -23,7 +23,7 @@ from judgeboard.runs.runner import S, T
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.refinements import JudgedAnswer, first_judgments, stored_ids
+from judgeboard.store.refinements import JudgedAnswer, judged_answers, stored_ids
 from judgeboard.store.responses import Origin, key_of
 from judgeboard.store.runs import finish_run, start_or_continue_method_run
 from judgeboard.store.statements import record_of
@@ -138,7 +138,7 @@ def store_verdicts(
         if response_id is not None
     ]
     store_judgments(connection, begun.version, begun.run.id, stored, now)
-    judgments = first_judgments(connection, begun.version.id, [each.response_id for each in stored])
+    judgments = judged_answers(connection, begun.version.id, [each.response_id for each in stored], first=True)
     return [None if response_id is None else (response_id, judgments[response_id]) for response_id in response_ids]
 
 

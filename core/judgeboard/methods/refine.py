@@ -185,7 +185,7 @@ class Refined:
         return generation.total_cost([*answering, self.judge_cost_micro])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # the options may have a key
 class Refiner:
     """A chat call with self-refine: await it, or use ``blocking`` outside an event loop."""
 

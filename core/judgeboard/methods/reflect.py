@@ -366,7 +366,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
             for task, generated in generations
         ]
         refinements.store_generations(connection, run_id, new, now)
-        before = refinements.current_judgments(
+        before = refinements.judged_answers(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
         rows = [

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import PairItem, Shown, Status
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.self_reference import SELF_REFERENCE, SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
@@ -39,7 +39,7 @@ from judgeboard.store.comparisons import (
     stored_samples,
 )
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
 from judgeboard.text import money
@@ -176,37 +176,29 @@ def calls_left(
 _Step = Answered[Task, NewSample | NewComparison]
 
 
+@dataclass(eq=False)
 class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
+    judge: SelfReferenceJudge
+    pair_ids: Sequence[int]
+    again: bool
+    conditions: Collection[str]
+    tau: float
+    tau_by_category: bool
     kind = SELF_REFERENCE
-
-    def __init__(
-        self,
-        judge: SelfReferenceJudge,
-        pair_ids: Sequence[int],
-        *,
-        again: bool,
-        conditions: Collection[str],
-        **figures: Any,
-    ) -> None:
-        self.judge: SelfReferenceJudge = judge
-        self._pair_ids = tuple(pair_ids)
-        self._again = again
-        self._conditions = conditions
-        self._figures = figures
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         plan = self._plan = Plan(
-            self.judge.k, samples_needed(self._figures["tau"], self.judge.k), checked_conditions(self._conditions)
+            self.judge.k, samples_needed(self.tau, self.judge.k), checked_conditions(self.conditions)
         )
-        self._pair_ids = askable(connection, self._pair_ids)
-        if not self._pair_ids:
+        self.pair_ids = askable(connection, self.pair_ids)
+        if not self.pair_ids:
             raise BadInput("no pair has a question and two answers")
-        left = calls_left(connection, version.id, self._pair_ids, plan, Again() if self._again else None)
+        left = calls_left(connection, version.id, self.pair_ids, plan, Again() if self.again else None)
         if left == 0:
             return None
         conditions = list(plan.conditions)
         return Selected(
-            pairs_question(self._pair_ids, conditions=conditions, needed=plan.needed, again=self._again), left
+            pairs_question(self.pair_ids, conditions=conditions, needed=plan.needed, again=self.again), left
         )
 
     def tasks(self, begun: Begun) -> Iterator[Task]:
@@ -216,7 +208,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             tasks = read_tasks(connection, begun.version.id, pair_ids, again)
             return [task for task in tasks if task.calls_left(plan)]
 
-        return key_tasks(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared)
+        return key_tasks(begun.store, self.pair_ids, unfinished, backwards=begun.run.shared)
 
     async def ask(self, task: Task, keep: Keep[_Step]) -> None:
         plan, pair = self._plan, task.pair
@@ -255,7 +247,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
         store_comparisons(connection, begun.version, begun.run.id, comparisons, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        return calls_left(connection, begun.version.id, self._pair_ids, self._plan, self._asked_again(begun))
+        return calls_left(connection, begun.version.id, self.pair_ids, self._plan, self._asked_again(begun))
 
     def summarise(self, outcome: RunOutcome) -> SelfReferenceReport:
         plan = self._plan
@@ -264,14 +256,15 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             outcome.version.id,
             k=self.judge.k,
             conditions=plan.conditions,
-            **self._figures,
-            pair_ids=self._pair_ids,
-            calls_planned=plan.calls_an_item * len(self._pair_ids),
+            tau=self.tau,
+            tau_by_category=self.tau_by_category,
+            pair_ids=self.pair_ids,
+            calls_planned=plan.calls_an_item * len(self.pair_ids),
             account=None if outcome.run is None else outcome.account,  # else that of what is stored
         )
 
     def _asked_again(self, begun: Begun) -> Again | None:
-        return Again(begun.run.id) if self._again else None
+        return Again(begun.run.id) if self.again else None
 
 
 async def self_refer_async(
@@ -293,9 +286,7 @@ async def self_refer_async(
     Pairs without texts are left out. The judge is closed at the end. ``options`` are fields of `RunOptions`.
     Raises BadInput if no pair has its texts, or ``tau`` or a condition is invalid.
     """
-    method = _SelfReference(
-        judge, pair_ids, tau=tau, conditions=conditions, tau_by_category=tau_by_category, again=again
-    )
+    method = _SelfReference(judge, pair_ids, again, conditions, tau, tau_by_category)
     return await run_method(store, method, **options)
 
 
@@ -344,12 +335,9 @@ def estimate_run(
     """Estimate `self_refer` on these pairs from their texts, or raise BadInput."""
     plan = Plan(judge.k, samples_needed(tau, judge.k), checked_conditions(conditions))
     with store.reading() as connection:
-        try:
-            version_id = get_version(connection, fingerprint(judge.version)).id
-        except NotFound:
-            version_id = 0  # has no calls yet
+        version = find_version(connection, fingerprint(judge.version))
         wanted = askable(connection, pair_ids)
-        left = calls_left(connection, version_id, wanted, plan, Again() if again else None)
+        left = calls_left(connection, 0 if version is None else version.id, wanted, plan, Again() if again else None)
         pairs = load_pairs(connection, wanted[:LOOKED_AT])
     planned = plan.calls_an_item * len(wanted)
     price, model = judge.price, judge.version.model

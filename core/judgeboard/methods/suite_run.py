@@ -265,10 +265,8 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             stored = answers.get(external_id)
             if position in finished or (stored is not None and stored.answer is None):
                 continue
-            if stored is None:
-                tasks.append(CaseTask(position, case, passages=case.context))
-            else:
-                tasks.append(CaseTask(position, case, stored.answer, stored.passages))
+            answer, passages = (None, case.context) if stored is None else (stored.answer, stored.passages)
+            tasks.append(CaseTask(position, case, answer, passages))
         return tasks
 
     def _save_answers(

@@ -12,12 +12,12 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed, check_allowed, require
 from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
+from judgeboard.reviews.label_schemas import schema_of_queue
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, split_token, tried
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.leases import OFFLINE, lease_of
 from judgeboard.store.next_items import take_lease
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
@@ -117,7 +117,7 @@ def export_bundle(
             record_event(connection, "export_bundle", actor_name(by), details=details, now=at)
             head = BundleHead(bundle, stored.name, stored.subject, reviewer.origin, reviewer.name, len(leased))
             # Last, within the transaction: if the file cannot be written, nothing is leased.
-            schema = _schema(connection, stored)
+            schema = schema_of_queue(connection, stored)
             write_bundle(path, head, iso_z(until), stored, schema, zip(leased, texts, strict=True))
         return Bundle(bundle, stored.name, reviewer.name, len(leased), until, str(path))
 
@@ -145,7 +145,7 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
 
     def schema_of(head: BundleHead) -> LabelSchema | None:
         with store.reading() as connection:
-            return _schema(connection, queue_named(connection, head.queue))
+            return schema_of_queue(connection, queue_named(connection, head.queue))
 
     head, lines = read_bundle(file, schema_of)
     with store.reading() as connection:
@@ -167,10 +167,6 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
         record_event(connection, "merge_bundle", actor_name(by), details=details, now=at)
     unfilled = len(lines) - len(filled)
     return MergedBundle(head.bundle, head.queue, reviewer.name, merged, already, unfilled, refused)
-
-
-def _schema(connection: Connection, queue: Queue) -> LabelSchema | None:
-    return None if queue.label_schema_id is None else schema_by_id(connection, queue.label_schema_id).schema
 
 
 def _take(

@@ -55,21 +55,11 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
     owner = people_named(store, [issue.owner], new=False)[0].name if issue.owner else None
     with allowed(store, by, Action.KEEP_ISSUES) as connection:
         number = issue.number or max((each.number for each in list_issues(connection)), default=0) + 1
-        saved = Issue(
-            title,
-            issue_filter(issue.where),
-            checked_text("the description", issue.description),
-            owner,
-            issue.state,
-            fixed_day,
-            number,
-            issue.version + 1,
-            actor_name(by),
-            at,
-        )
+        where, description = issue_filter(issue.where), checked_text("the description", issue.description)
+        version, name = issue.version + 1, actor_name(by)
+        saved = Issue(title, where, description, owner, issue.state, fixed_day, number, version, name, at)
         insert_issue(connection, saved)
-        details = {"issue": number, "state": issue.state.value}
-        record_event(connection, "save_issue", saved.by, details=details, now=at)
+        record_event(connection, "save_issue", name, details={"issue": number, "state": issue.state.value}, now=at)
     return saved
 
 
@@ -115,8 +105,9 @@ def measure_issue(connection: Connection, issue: Issue) -> IssueFigures:
         before=before,
         after=after,
         weeks=tuple(
-            Point(start, start + 6, share, segment, _in_week(where, start))
+            Point(first, last, share, segment, replace(where, day_from=first, day_to=last))
             for start, share, segment in zip(weeks.starts, shares, weeks.segments("week"), strict=True)
+            for first, last in [(max(start, where.day_from or start), min(start + 6, where.day_to or start + 6))]
         ),
     )
 
@@ -131,12 +122,6 @@ def _among(where: RowFilter) -> RowFilter:
     return RowFilter(**kept)
 
 
-def _in_week(where: RowFilter, start: int) -> RowFilter:
-    first = start if where.day_from is None else max(start, where.day_from)
-    last = start + 6 if where.day_to is None else min(start + 6, where.day_to)
-    return replace(where, day_from=first, day_to=last)
-
-
 def issue_sentence(issue: Issue, figures: IssueFigures) -> str:
     """Return the share of answers with the problem, before and after the fix if there is one."""
     kind = "reviewed answers" if issue.where.failure_modes else "answers"
@@ -148,10 +133,7 @@ def issue_sentence(issue: Issue, figures: IssueFigures) -> str:
     )
     if issue.fixed_day is None:
         return before[:1].upper() + before[1:]
-    words = f"Before the fix, {before} After it, {after}"
-    if not figures.before.n or not figures.after.n:
-        return words
-    if (figures.after.high or 0) < (figures.before.low or 0):
-        return f"{words} The share fell."
-    rose = (figures.after.low or 0) > (figures.before.high or 0)
-    return f"{words} {'The share rose.' if rose else 'The intervals overlap.'}"
+    low, high = figures.before.low or 0.0, figures.before.high or 1.0
+    fell, rose = (figures.after.high or 1.0) < low, (figures.after.low or 0.0) > high
+    change = "The share fell." if fell else "The share rose." if rose else "No clear change yet."
+    return f"Before the fix, {before} After it, {after} {change}"

@@ -13,7 +13,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.label_schemas import StoredSchema, ensure_schema, schema_by_id
 from judgeboard.store.queue_items import answer_texts, item_by_id
-from judgeboard.store.queues import queue_by_id
+from judgeboard.store.queues import Queue, queue_by_id
 from judgeboard.store.reviews import LockedResponse
 
 
@@ -30,8 +30,12 @@ def add_schema(store: Store, schema: LabelSchema, *, by: Actor, now: datetime | 
 def schema_of_item(store: Store, item_id: int) -> LabelSchema | None:
     """Return the label schema of the queue that an item is in, None without one."""
     with store.reading() as connection:
-        schema_id = queue_by_id(connection, item_by_id(connection, item_id).queue_id).label_schema_id
-        return None if schema_id is None else schema_by_id(connection, schema_id).schema
+        return schema_of_queue(connection, queue_by_id(connection, item_by_id(connection, item_id).queue_id))
+
+
+def schema_of_queue(connection: Connection, queue: Queue) -> LabelSchema | None:
+    """Return the label schema of a queue, None without one."""
+    return None if queue.label_schema_id is None else schema_by_id(connection, queue.label_schema_id).schema
 
 
 def checked_fields(

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeVersion, RunState
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import choose_provider
@@ -33,7 +33,7 @@ from judgeboard.store.jobs import (
     set_cancelled,
     unfinished_jobs,
 )
-from judgeboard.store.judge_versions import StoredVersion, find_version, get_version, refuse_retired
+from judgeboard.store.judge_versions import StoredVersion, find_version, refuse_retired
 from judgeboard.store.responses import last_response_id
 from judgeboard.store.run_steps import call_history
 from judgeboard.store.runs import (
@@ -119,12 +119,10 @@ def estimate_calls(
     """Estimate a job from its current selection and the latest judgments of the same kind of judge and model."""
     version = _version(judge)
     with store.reading() as connection:
-        try:
-            stored = get_version(connection, fingerprint(version))
+        stored = find_version(connection, fingerprint(version))
+        if stored is not None:
             refuse_retired(connection, stored)
-            version_id, title = stored.id, stored.title
-        except NotFound:
-            version_id, title = 0, None  # has judged nothing yet
+        version_id, title = (0, None) if stored is None else (stored.id, stored.title)
         selection = Selection(where or RowFilter(), ask_mode(mode), None, last_response_id(connection))
         unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
         if unfinished is not None and unfinished.selection is not None:

@@ -14,7 +14,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import update_flags
 from judgeboard.store.judgments import dimension_scores, read_responses, read_states, step_values
 from judgeboard.store.settings import rules_in_force
-from judgeboard.store.statements import CURRENT_OF_VERSION, batches, insert_or_skip, record_of
+from judgeboard.store.statements import CURRENT_OF_VERSION, batches, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
 
 
@@ -91,10 +91,7 @@ def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) ->
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .where(RESPONSE.c.kind == ResponseKind.LOG.value, RESPONSE.c.answer.is_not(None), is_current)
     )
-    audited: list[AuditedJudgment] = []
-    for batch in batches(sorted(judgment_ids)):
-        audited += [AuditedJudgment._make(row) for row in connection.execute(query.where(JUDGMENT.c.id.in_(batch)))]
-    return sorted(audited)
+    return sorted(AuditedJudgment._make(row) for row in rows_with(connection, query, JUDGMENT.c.id, judgment_ids))
 
 
 def latest_reviews(

@@ -292,15 +292,13 @@ class FlagReviews:
     seconds: FloatArray
 
 
+_CONFIRMED = func.coalesce(func.sum(case((FLAG.c.state == FlagState.CONFIRMED.value, 1), else_=0)), 0)
+
+
 def outcomes_by_rule(connection: Connection) -> dict[str, Outcome]:
     """Return the outcome of each rule that has a decided flag."""
-    query = select(FLAG.c.rule, FLAG.c.state, func.count()).where(FLAG.c.state.in_(_DECIDED))
-    outcomes: dict[str, Outcome] = {}
-    for rule, state, n in connection.execute(query.group_by(FLAG.c.rule, FLAG.c.state)):
-        before = outcomes.get(rule, Outcome())
-        confirmed = n if state == FlagState.CONFIRMED else 0
-        outcomes[rule] = Outcome(before.confirmed + confirmed, before.decided + n)
-    return outcomes
+    query = select(FLAG.c.rule, _CONFIRMED, func.count()).where(FLAG.c.state.in_(_DECIDED)).group_by(FLAG.c.rule)
+    return {rule: Outcome(int(confirmed), decided) for rule, confirmed, decided in connection.execute(query)}
 
 
 def random_outcome(connection: Connection) -> Outcome:
@@ -313,11 +311,9 @@ def random_outcome(connection: Connection) -> Outcome:
             other.c.state != FlagState.SUPERSEDED.value,
         )
     )
-    query = select(FLAG.c.state, func.count()).where(
-        FLAG.c.rule == random_sample.NAME, FLAG.c.state.in_(_DECIDED), ~raised
-    )
-    counts = connection.execute(query.group_by(FLAG.c.state)).all()
-    return Outcome(sum(n for state, n in counts if state == FlagState.CONFIRMED), sum(n for _, n in counts))
+    drawn = FLAG.c.rule == random_sample.NAME, FLAG.c.state.in_(_DECIDED), ~raised
+    confirmed, decided = connection.execute(select(_CONFIRMED, func.count()).where(*drawn)).one()
+    return Outcome(int(confirmed), decided)
 
 
 def flag_reviews(connection: Connection) -> FlagReviews:

@@ -10,7 +10,6 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, func, insert, literal, select
 
 from judgeboard.domain import ImportedGrade, Label, ResponseKind, Stage
@@ -19,7 +18,7 @@ from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.reviewers import lock_names, reviewers_of, store_reviewer
 from judgeboard.store.reviews import fields_json, has_grade, insert_modes, insert_scores, is_current, is_test
-from judgeboard.store.statements import read_columns, rows_with
+from judgeboard.store.statements import Columns, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     JUDGMENT,
@@ -38,7 +37,7 @@ NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grades:
+class Grades(Columns):
     """Grades or verdicts as columns of equal length.
 
     ``labels`` are positions in ``LABELS``. Missing values are 0 in ``labels`` and ``quality``, NaN in ``groundedness``
@@ -50,23 +49,15 @@ class Grades:
     quality: IntArray
     scores: FloatArray
 
-    def at(self, rows: npt.NDArray[Any]) -> "Grades":
-        """Return some of the rows, by a mask or by positions."""
-        return Grades(self.labels[rows], self.groundedness[rows], self.quality[rows], self.scores[rows])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GradedReviews:
+class GradedReviews(Columns):
     """Current reviews with a grade as columns, the oldest first."""
 
     response_ids: IntArray
     reviewer_ids: IntArray
     stages: IntArray
     grades: Grades
-
-    def at(self, rows: npt.NDArray[Any]) -> "GradedReviews":
-        """Return some of the rows, by a mask or by positions."""
-        return GradedReviews(self.response_ids[rows], self.reviewer_ids[rows], self.stages[rows], self.grades.at(rows))
 
 
 def graded_reviews(

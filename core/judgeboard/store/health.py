@@ -158,7 +158,7 @@ def answer_facts(connection: Connection, response_ids: IntArray) -> tuple[FloatA
     query = select(RESPONSE.c.id, *columns).where(RESPONSE.c.id.in_(listed(connection, response_ids.tolist())))
     ids, lengths, models = read_columns(connection, query.order_by(RESPONSE.c.id))
     rows = np.searchsorted(ids, response_ids)
-    return lengths[rows], TextColumn(models.names, models.codes[rows])
+    return lengths[rows], models.at(rows)
 
 
 _MARK = "#control-"

@@ -79,4 +79,4 @@ def flags_by_state(connection: Connection, where: RowFilter) -> dict[str, int]:
         *value_conditions((where.rules, FLAG.c.rule)),
     )
     counts = {state.value: n for state, n in connection.execute(query.group_by(FLAG.c.state))}
-    return {state: counts.get(state, 0) for state in ("open", "confirmed", "dismissed")}
+    return {"open": 0, "confirmed": 0, "dismissed": 0} | counts

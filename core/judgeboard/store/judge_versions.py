@@ -24,7 +24,9 @@ def closest(which: str, versions: Sequence["StoredVersion"]) -> str:
     close = _closest_names(which, names)
     ordered = [*close, *(name for name in names if name not in close)]
     titles = [version.title for name in ordered for version in versions if version.name == name]
-    return _first(titles if len(titles) <= MOST_NAMED else ordered)
+    listed = titles if len(titles) <= MOST_NAMED else ordered
+    more = len(listed) - MOST_NAMED
+    return ", ".join(listed[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def closest_of_all(which: str, versions: Sequence["StoredVersion"]) -> str:
@@ -48,11 +50,6 @@ def _closest_names(which: str, names: Sequence[str]) -> list[str]:
 def _plain(name: str) -> str:
     """Return only letters and digits: people write gpt4 and GPT-4."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())
-
-
-def _first(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ class FieldReview:
 def field_reviews(connection: Connection, schema: LabelSchema) -> list[FieldReview]:
     """Return each person's latest current review of an answer with any version of a schema's name.
 
-    Adjudications, reviews after the reveal and reviews of repeated items are left out.
+    Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out.
     """
     versions = select(LABEL_SCHEMA.c.id).where(LABEL_SCHEMA.c.name == schema.name)
     columns = ("id", "response_id", "reviewer_id", "label", "groundedness", "quality", "spans", "choices", "texts")
@@ -121,6 +121,7 @@ def field_reviews(connection: Connection, schema: LabelSchema) -> list[FieldRevi
             is_current(),
             func.coalesce(cast(REVIEW.c.stage, String), "").not_in(("revealed", "adjudication")),
             QUEUE_ITEM.c.repeat_for.is_(None),
+            QUEUE_ITEM.c.test.is_not(True),
         )
         .order_by(REVIEW.c.id)
     )

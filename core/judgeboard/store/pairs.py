@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
 from judgeboard.store.responses import Named, PairHash, check_storable, find_responses, key_of, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_with
+from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_by_key, rows_with
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, SAMPLE
 
@@ -109,10 +109,8 @@ def store_sides(
             responses.append(_side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")))
     result = store_responses(connection, responses, batch_id, now)
     clashes = {key_of(responses[index]) for index in result.differing}
-    stored: dict[tuple[str, str], int] = {}
-    for some in batches(responses):
-        known = find_responses(connection, [key_of(response) for response in some])
-        stored |= {key: response.id for key, response in known.items()}
+    known = find_responses(connection, [key_of(response) for response in responses])
+    stored = {key: response.id for key, response in known.items()}
     return [_of(pair, stored, clashes) for pair in pairs]
 
 
@@ -275,15 +273,8 @@ _COPIED = ("source", "external_id", "query_type", "question", "options", "refere
 
 
 def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
-    columns = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id, PAIR.c.content_hash, PAIR.c.gold)
-    query = columns.where(PAIR.c.source.in_({source for source, _ in keys}))
-    return {
-        (source, external_id): _Known(id_, PairHash.read(stored), gold)
-        for source, external_id, id_, stored, gold in rows_with(
-            connection, query, PAIR.c.external_id, {external_id for _, external_id in keys}
-        )
-        if (source, external_id) in keys
-    }
+    rows = rows_by_key(connection, PAIR, keys, PAIR.c.id, PAIR.c.content_hash, PAIR.c.gold)
+    return {key: _Known(row.id, PairHash.read(row.content_hash), row.gold) for key, row in rows.items()}
 
 
 def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | None:

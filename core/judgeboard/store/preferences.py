@@ -204,13 +204,10 @@ def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Own
 def _adds_nothing(preference: GivenPreference, known: _Known) -> bool:
     """Whether every part of a given preference is part of the known one."""
     return preference.note in {None, known.note} and all(
-        aspect in known.aspects and _is_part(part, known.aspects[aspect]) for aspect, part in preference.aspects.items()
+        aspect in known.aspects
+        and all(value in {None, getattr(known.aspects[aspect], name)} for name, value in asdict(part).items())
+        for aspect, part in preference.aspects.items()
     )
-
-
-def _is_part(part: AspectPreference, known: AspectPreference) -> bool:
-    names = ("preference", "value", "scale")
-    return all(getattr(part, name) in {None, getattr(known, name)} for name in names)
 
 
 def _row(preference: GivenPreference, owner: _Owner, key: str, batch_id: int | None, now: datetime) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judgments import step_values
 from judgeboard.store.responses import Origin, key_of, next_by_id, read_origins
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of
+from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_by_key
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, REFINEMENT, RESPONSE, REVIEWER, RUN, SELECTED_ATTEMPT
 from judgeboard.text import storable_or_none
@@ -71,16 +71,8 @@ def stored_ids(connection: Connection, made: Iterable[Response]) -> dict[tuple[s
     If two processes generate an answer at the same time, only the first is stored, and the other must not be judged.
     """
     texts = {key_of(response): response.answer for response in made}
-    if not texts:
-        return {}
-    rows = connection.execute(
-        select(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id, RESPONSE.c.answer).where(
-            RESPONSE.c.source.in_({source for source, _ in texts}),
-            RESPONSE.c.external_id.in_({external_id for _, external_id in texts}),
-        )
-    )
-    stored = {(row.source, row.external_id): row for row in rows}
-    return {key: stored[key].id for key, text in texts.items() if key in stored and stored[key].answer == text}
+    stored = rows_by_key(connection, RESPONSE, texts, RESPONSE.c.id, RESPONSE.c.answer)
+    return {key: row.id for key, row in stored.items() if row.answer == texts[key]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,25 +109,18 @@ def insert_refinements(connection: Connection, run_id: int, new: Sequence[NewRef
         connection.execute(insert_or_skip(connection, REFINEMENT, "run_id", "subject", "number"), rows)
 
 
-def current_judgments(
-    connection: Connection, version_id: int, response_ids: Collection[int]
+def judged_answers(
+    connection: Connection, version_id: int, response_ids: Collection[int], *, first: bool = False
 ) -> dict[int, JudgedAnswer]:
-    """Return a judge version's current verdict on each of these responses."""
-    query = select(CURRENT.c.response_id, CURRENT.c.judgment_id, CURRENT.c.groundedness).where(
-        CURRENT.c.judge_version_id == version_id, CURRENT.c.response_id.in_(response_ids)
+    """Return a judge version's current verdict on each of these responses; with ``first`` its first, usable or not."""
+    judged = JUDGMENT.c.id if first else CURRENT.c.judgment_id
+    table = judged.table.c
+    query = select(table.response_id, judged, table.groundedness).where(
+        table.judge_version_id == version_id, table.response_id.in_(response_ids)
     )
-    return {row.response_id: JudgedAnswer(row.judgment_id, row.groundedness) for row in connection.execute(query)}
-
-
-def first_judgments(connection: Connection, version_id: int, response_ids: Collection[int]) -> dict[int, JudgedAnswer]:
-    """Return a judge version's first judgment of each of these responses, usable or not."""
-    query = select(JUDGMENT.c.response_id, JUDGMENT.c.id, JUDGMENT.c.groundedness).where(
-        JUDGMENT.c.judge_version_id == version_id,
-        JUDGMENT.c.response_id.in_(response_ids),
-        JUDGMENT.c.ask == 0,
-        JUDGMENT.c.repeat == 0,
-    )
-    return {row.response_id: JudgedAnswer(row.id, row.groundedness) for row in connection.execute(query)}
+    if first:
+        query = query.where(JUDGMENT.c.ask == 0, JUDGMENT.c.repeat == 0)
+    return {response_id: JudgedAnswer(*judgment) for response_id, *judgment in connection.execute(query)}
 
 
 def runs_of_method(connection: Connection, kind: str, version_id: int, method: Mapping[str, Any]) -> tuple[int, ...]:

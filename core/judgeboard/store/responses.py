@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, String, Table, bindparam, case, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, select
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.judges.dialogue import earlier_turns
-from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_with
+from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key
 from judgeboard.store.tables import FEEDBACK, RESPONSE
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
 
@@ -108,12 +108,6 @@ def _canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-_BY_KEY = select(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id, RESPONSE.c.content_hash).where(
-    RESPONSE.c.source.in_(bindparam("sources", type_=String, expanding=True)),
-    RESPONSE.c.external_id.in_(bindparam("external_ids", type_=String, expanding=True)),
-)
-
-
 class KnownResponse(NamedTuple):
     """The id and hash of a stored response."""
 
@@ -127,25 +121,15 @@ def key_of(response: Response) -> tuple[str, str]:
 
 
 def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], KnownResponse]:
-    """Return the stored responses with these keys; at most 1,000 keys."""
-    # SQLite would read the whole index for (source, external_id) IN (...).
-    parts = {"sources": list({source for source, _ in keys}), "external_ids": list({each for _, each in keys})}
-    wanted = set(keys)
-    return {
-        (source, external_id): KnownResponse(id_, hash_)
-        for source, external_id, id_, hash_ in connection.execute(_BY_KEY, parts)
-        if (source, external_id) in wanted
-    }
+    """Return the stored responses with these keys."""
+    rows = rows_by_key(connection, RESPONSE, keys, *columns_of(KnownResponse, RESPONSE))
+    return {key: record_of(KnownResponse, row) for key, row in rows.items()}
 
 
 def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Response]:
     """Return the stored responses with these keys that are not forgotten."""
-    wanted = set(keys)
-    query = select(RESPONSE).where(
-        RESPONSE.c.source.in_({source for source, _ in wanted}), RESPONSE.c.query.is_not(None)
-    )
-    rows = rows_with(connection, query, RESPONSE.c.external_id, {external_id for _, external_id in wanted})
-    return {(row.source, row.external_id): response_of(row) for row in rows}
+    rows = rows_by_key(connection, RESPONSE, keys, *RESPONSE.c)
+    return {key: response_of(row) for key, row in rows.items() if row.query is not None}
 
 
 def insert_responses(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from judgeboard.stats.arrays import IntArray
+from judgeboard.stats.arrays import AnyArray, IntArray
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -56,6 +56,18 @@ def rows_with(
         return
     for batch in batches(sorted(set(values))):
         yield from connection.execute(query.where(column.in_(batch)))
+
+
+def rows_by_key(
+    connection: Connection, table: Table, keys: Collection[tuple[str, str]], *columns: ColumnElement[Any]
+) -> dict[tuple[str, str], Any]:
+    """Return the rows of a table with these keys (source and external id) by key, with these columns."""
+    # SQLite would read the whole index for (source, external_id) IN (...).
+    of_sources = table.c.source.in_({source for source, _ in keys})
+    query = select(table.c.source, table.c.external_id, *columns).where(of_sources)
+    rows = rows_with(connection, query, table.c.external_id, {external_id for _, external_id in keys})
+    by_key = {(row.source, row.external_id): row for row in rows}
+    return {key: by_key[key] for key in keys if key in by_key}
 
 
 def listed(connection: Connection, ids: Iterable[int]) -> Select[tuple[int]]:
@@ -140,6 +152,19 @@ class TextColumn(NamedTuple):
 
     names: tuple[str, ...]
     codes: IntArray
+
+    def at(self, rows: AnyArray) -> "TextColumn":
+        """Return some of the rows, by a mask or by positions."""
+        return TextColumn(self.names, self.codes[rows])
+
+
+class Columns:
+    """Columns of equal length: the base of dataclasses of arrays."""
+
+    def at(self, rows: AnyArray) -> Self:
+        """Return some of the rows, by a mask or by positions."""
+        columns = (getattr(self, name) for name in _field_names(type(self)))
+        return type(self)(*(each[rows] if isinstance(each, np.ndarray) else each.at(rows) for each in columns))
 
 
 def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:

@@ -144,26 +144,19 @@ class WhyCounts:
 
 def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
     """Return the counts of current reviews by the judge version whose verdict was seen, most answers first."""
-    reviews = (
-        select(JUDGMENT.c.judge_version_id.label("version_id"), REVIEW.c.why_differs, REVIEW.c.response_id)
-        .join(JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_seen_id)
+    query = (
+        select(VERSION.c.id, VERSION.c.name, VERSION.c.number, REVIEW.c.why_differs, REVIEW.c.response_id)
+        .join_from(REVIEW, JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_seen_id)
+        .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
         .where(REVIEW.c.why_differs.is_not(None), is_current())
-        .subquery()
     )
-    answers = func.count(func.distinct(reviews.c.response_id))
-    named = select(VERSION.c.id, VERSION.c.name, VERSION.c.number, answers).join(
-        reviews, reviews.c.version_id == VERSION.c.id
-    )
-    versions = connection.execute(named.group_by(VERSION.c.id, VERSION.c.name, VERSION.c.number)).all()
-    by_reason = select(reviews.c.version_id, reviews.c.why_differs, answers).group_by(
-        reviews.c.version_id, reviews.c.why_differs
-    )
-    reasons: dict[int, dict[WhyDiffers, int]] = {}
-    for version_id, reason, n in connection.execute(by_reason):
-        reasons.setdefault(version_id, dict.fromkeys(WhyDiffers, 0))[reason] = n
+    answers: dict[tuple[int, str], dict[WhyDiffers, set[int]]] = {}
+    for version_id, name, number, reason, response_id in connection.execute(query):
+        by_reason = answers.setdefault((version_id, version_title(name, number)), {each: set() for each in WhyDiffers})
+        by_reason[reason].add(response_id)
     counts = [
-        WhyCounts(version_id, version_title(name, number), n, reasons[version_id])
-        for version_id, name, number, n in versions
+        WhyCounts(*version, len(set().union(*by_reason.values())), {each: len(ids) for each, ids in by_reason.items()})
+        for version, by_reason in answers.items()
     ]
     return tuple(sorted(counts, key=lambda each: (-each.answers, each.version_id)))
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import DimensionScore, Label, ResponseKind, Status, Verdict
 from judgeboard.judges.rubric_file import EXPECTED, OVERALL, SCALE, Dimension, stored_dimensions
-from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
+from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
@@ -17,7 +17,7 @@ from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, read_columns, record_of, rows_with
+from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, TextColumn, read_columns, record_of, rows_with
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
 
@@ -231,7 +231,7 @@ NO_DAY = -1  # the day of a response without a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurrentVerdicts:
+class CurrentVerdicts(Columns):
     """Current verdicts on logged answers as columns; ``days`` count from 1970-01-01 (``NO_DAY``: no time)."""
 
     version_ids: IntArray
@@ -240,18 +240,6 @@ class CurrentVerdicts:
     days: IntArray
     evidence_groups: IntArray
     grades: Grades
-
-    def at(self, rows: AnyArray) -> "CurrentVerdicts":
-        """Return some of the rows, by a mask or by positions."""
-        types = TextColumn(self.query_types.names, self.query_types.codes[rows])
-        return CurrentVerdicts(
-            self.version_ids[rows],
-            self.response_ids[rows],
-            types,
-            self.days[rows],
-            self.evidence_groups[rows],
-            self.grades.at(rows),
-        )
 
 
 def current_verdicts(

@@ -281,15 +281,24 @@ class ItemActions(Actions):
         return message
 
 
-def undo_review(store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done) -> None:
-    """Undo a review outside queues and go to its item, with the draft it was made from."""
+def undo_review(
+    store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done, *, queue: str | None = None
+) -> None:
+    """Undo a review outside queues, or an adjudication, and go to its item with the draft it was made from.
+
+    ``queue`` limits the conflicts that follow to one queue.
+    """
     request_key = session.request_key(f"undo{done.review_id}")
 
     def act(known: Reviewer) -> None:
         if undone(store, session, known, done.review_id, request_key):
+            if done.item_id:
+                session.say("Undone: this item is in conflict again.")
             session.put_draft(done.subject, done.draft.copied())
-        session.done = [other for other in session.done if other.review_id != done.review_id]
-        session.goal = item(done.subject) if done.flag_id is None else flagged(done.flag_id)
+        for kept in (session.done, session.adjudicated):
+            kept[:] = [other for other in kept if other.review_id != done.review_id]
+        goal = item(done.subject) if done.flag_id is None else flagged(done.flag_id)
+        session.goal = conflict_rows(queue, done.item_id) if done.item_id else goal
 
     safely(session, reviewer, act, request_key)
 
@@ -474,20 +483,6 @@ class ConflictActions(Actions):
 
         if self.stored(write):
             self.session.goal = self._next()
-
-
-def undo_adjudication(store: Store, session: ReviewSession, lead: Reviewer, queue: str | None, done: Done) -> None:
-    """Undo an adjudication and go to its item, with the draft it was made from."""
-    request_key = session.request_key(f"undo{done.review_id}")
-
-    def act(known: Reviewer) -> None:
-        if undone(store, session, known, done.review_id, request_key):
-            session.say("Undone: this item is in conflict again.")
-            session.put_draft(done.subject, done.draft.copied())
-        session.adjudicated = [other for other in session.adjudicated if other.review_id != done.review_id]
-        session.goal = conflict_rows(queue, done.item_id)
-
-    safely(session, lead, act, request_key)
 
 
 def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:

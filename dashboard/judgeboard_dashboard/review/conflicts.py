@@ -18,7 +18,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
-from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_adjudication
+from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_review
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
 from judgeboard_dashboard.review.fields import queue_grades
@@ -36,9 +36,10 @@ from judgeboard_dashboard.review.screen import (
 from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, reading, store
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import number_in_address, start_button
 from judgeboard_dashboard.widgets.tables import one_line, show_rows
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, short, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, short, when
 
 STAGE_NOTES = {
     Stage.BLIND: "blind",
@@ -90,8 +91,8 @@ def _adjudicated(queue: str | None, lead: Reviewer) -> None:
         with st.container(key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"):
             if session.message:
                 show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
-            undo = partial(undo_adjudication, store(), session, lead, queue)
-            undo_choice(session.adjudicated[-1], undo).draw(quiet=True)
+            undo = partial(undo_review, store(), session, lead, queue=queue)
+            undo_choice(session.adjudicated[-1], undo)(quiet=True)
 
 
 def _open_conflicts(queue: str | None) -> None:
@@ -99,7 +100,8 @@ def _open_conflicts(queue: str | None) -> None:
         page = open_conflicts(connection, queue, limit=MOST)
     where = f" in “{queue}”" if queue else ""
     if not page.lines:
-        empty(
+        empty_page(
+            "conflicts",
             f"No open conflicts{where}.",
             "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and adjudicates. "
             "An item that you must still review blind is not listed.",
@@ -170,7 +172,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [item.query_type if item is not None else None if pair is None else pair.query_type],
         [
-            undo_choice(done, partial(undo_adjudication, store(), session, reviewer, queue)),
+            undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue)),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
         ],

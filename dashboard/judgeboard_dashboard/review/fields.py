@@ -1,9 +1,9 @@
 """The scales, and the buttons and fields with which a reviewer grades."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -24,7 +24,7 @@ from judgeboard_dashboard.widgets.texts import UNKNOWN, score, short
 class Step(NamedTuple):
     """One step of a scale, with its key."""
 
-    value: float
+    value: Any
     name: str
     key: str
     meaning: str
@@ -45,8 +45,8 @@ ANCHORS = (
     Step(1.0, "1", "G", "all of it is in the passages, no speculation"),
 )
 LABELS = (
-    (Label.GROUNDED, "Grounded", "Q", "everything it states is in the passages"),
-    (Label.HALLUCINATED, "Hallucinated", "W", "something it states is not in the passages"),
+    Step(Label.GROUNDED, "Grounded", "Q", "everything it states is in the passages"),
+    Step(Label.HALLUCINATED, "Hallucinated", "W", "something it states is not in the passages"),
 )
 KEYS = (
     ("Y", "confirm: the answer has a problem"),
@@ -106,12 +106,15 @@ def keys_block(keys: Sequence[tuple[str, str]]) -> Html:
 
 
 @contextmanager
-def row_of_buttons(*label: str, key: str | None = None, row_key: str | None = None) -> Iterator[None]:
-    """Show what is drawn here in one row, under a label."""
+def row_of_buttons(
+    *label: str, key: str | None = None, row_key: str | None = None
+) -> Iterator[st.delta_generator.DeltaGenerator]:
+    """Show what is drawn here in one row, under a label; the row is the value."""
     with st.container(key=key, width="content", gap="xxsmall"):
         show(tag("div", *label, cls="jb-label"))
-        with st.container(key=row_key, horizontal=True, gap="xxsmall", wrap=False):
-            yield
+        row = st.container(key=row_key, horizontal=True, gap="xxsmall", wrap=False)
+        with row:
+            yield row
 
 
 def _field(name: str, draft: Draft) -> str:
@@ -162,9 +165,9 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
     draft = actions.draft
     draft.dimensions = tuple(rubric.words)
     fill_fields(draft, rubric=True)
-    _label_group(actions)
+    _grade_group("Label", LABELS, actions.label, draft.label)
     more = _groundedness_group(actions)
-    _quality_group(actions)
+    _grade_group("Quality", QUALITIES, actions.quality, draft.quality)
     with more:
         _exact_field(draft)
         key_button("Rejudge this answer", rejudge, key="rejudge", turn=Turn.MOVE, icon=":material/replay:")
@@ -193,12 +196,12 @@ def queue_grades(
     marks = {name: "required" if name in queue.grades else "optional" for name in grades if marked}
     fill_fields(draft)
     if "label" in grades:
-        _label_group(actions, marks.get("label"))
+        _grade_group("Label", LABELS, actions.label, draft.label, marks.get("label"))
     if "groundedness" in grades:
         with _groundedness_group(actions, marks.get("groundedness")):
             _exact_field(draft)
     if "quality" in grades:
-        _quality_group(actions, marks.get("quality"))
+        _grade_group("Quality", QUALITIES, actions.quality, draft.quality, marks.get("quality"))
     if draft.dimensions:
         keys = RUBRIC_KEYS_BESIDE_QUALITY if "quality" in grades else RUBRIC_KEYS
         _rubric_group(RubricActions(actions.session, actions.subject), keys, words, marks)
@@ -208,49 +211,30 @@ def _marked(name: str, mark: str | None) -> tuple[Html | str, ...]:
     return (name,) if mark is None else (name, tag("span", mark, cls=f"jb-{mark}"))
 
 
-def _label_group(actions: Actions, mark: str | None = None) -> None:
-    with row_of_buttons(*_marked("Label", mark), key="label_group"):
-        for label, name, shortcut, meaning in LABELS:
-            key_button(
-                name,
-                partial(actions.label, label),
-                key=f"label{shortcut}",
-                shortcut=shortcut,
-                chosen=actions.draft.label is label,
-                tip=meaning,
-            )
-
-
-def _quality_group(actions: Actions, mark: str | None = None) -> None:
-    with row_of_buttons(*_marked("Quality", mark)):
-        for step in QUALITIES:
+def _grade_group(
+    name: str, steps: Sequence[Step], act: Callable[[Any], None], given: Any, mark: str | None = None
+) -> st.delta_generator.DeltaGenerator:
+    """Show the steps of a grade as a row of buttons, and return the row."""
+    with row_of_buttons(*_marked(name, mark), key=f"{name.lower()}_group") as row:
+        for step in steps:
             key_button(
                 step.name,
-                partial(actions.quality, int(step.value)),
-                key=f"quality{step.key}",
+                partial(act, step.value),
+                key=f"{name.lower()}{step.key}",
                 shortcut=step.key,
-                chosen=actions.draft.quality == step.value,
-                tip=f"{step.value}: {step.meaning}",
+                chosen=given is not None and given == step.value,
+                tip=step.meaning,
             )
+    return row
 
 
 def _groundedness_group(actions: Actions, mark: str | None = None) -> st.delta_generator.DeltaGenerator:
     """Show the anchors of groundedness and return the popover behind the three dots."""
-    draft = actions.draft
-    value = draft.groundedness
-    with row_of_buttons(*_marked("Groundedness", mark)):
-        for step in ANCHORS:
-            key_button(
-                step.name,
-                partial(actions.groundedness, step.value),
-                key=f"grounded{step.key}",
-                shortcut=step.key,
-                chosen=value == step.value,
-                tip=step.meaning,
-            )
-        exact = value is not None and value not in {step.value for step in ANCHORS}
-        name = score(value) if exact else "•••"
-        return st.popover(name, type="primary" if exact else "secondary", key="more_grades")
+    value = actions.draft.groundedness
+    row = _grade_group("Groundedness", ANCHORS, actions.groundedness, value, mark)
+    exact = value is not None and value not in {step.value for step in ANCHORS}
+    name = score(value) if exact else "•••"
+    return row.popover(name, type="primary" if exact else "secondary", key="more_grades")
 
 
 def _exact_field(draft: Draft) -> None:

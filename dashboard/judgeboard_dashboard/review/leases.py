@@ -8,12 +8,12 @@ import streamlit as st
 from judgeboard.domain import Decision, Grade, QueueState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.label_schema import LabelSchema
+from judgeboard.reviews.label_schemas import schema_of_queue
 from judgeboard.reviews.leases import LeasedItem, is_leased, next_item, release, renew
 from judgeboard.reviews.shown import PairText, pair_texts
 from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item
-from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.leases import own_progress
 from judgeboard.store.queues import Queue, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
@@ -216,8 +216,7 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
     with store.reading() as connection:
         queue = queue_named(connection, name)
         done, left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
-        schema_id = queue.label_schema_id
-        schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
+        schema = schema_of_queue(connection, queue)
     return QueueSession(store, queue, reviewer, done, left, schema)
 
 

@@ -17,6 +17,7 @@ from judgeboard_dashboard.review.pairs import stored_words
 from judgeboard_dashboard.review.people import own_work
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
+from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
@@ -27,7 +28,7 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import capital, count, empty, rules_words, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, count, rules_words, sentence, when
 
 FIELDS = ("on",)
 ON_PAIRS = "pairs"
@@ -81,7 +82,7 @@ def own_reviews() -> None:
     with reading() as connection:
         page = read(connection, turned.after, turned.before, PAGE_SIZE)
     if not page.total:
-        empty(*reviews.when_empty)
+        empty_page("my_reviews", *reviews.when_empty, among=STEPS)
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
     key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"

@@ -15,10 +15,10 @@ from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import ask_reviewer, reading, store
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, show_rows
-from judgeboard_dashboard.widgets.texts import caption, count, day, empty, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, day, heading, sentence, when
 
-DECISIONS = {"confirm": "Confirm", "dismiss": "Dismiss", "unsure": "Unsure"}
 ALL = "All their queues"
 _RESULT = "reassigned"
 _QUEUE_COLUMNS = (Column("Queue", width=200), Column("Done", "count", width=60), Column("Left", "count", width=60))
@@ -66,8 +66,9 @@ def _agreement(work: PersonWork, whose: str) -> None:
 
 def streak_words(streak: Streak) -> str:
     """Return "12 times Confirm in a row in 40 s, 12 Mar 09:41"."""
-    decision = DECISIONS.get(streak.decision, streak.decision)
-    return f"{streak.reviews} times {decision} in a row in {streak.seconds:.0f} s, {when(streak.at)} UTC."
+    return (
+        f"{streak.reviews} times {capital(streak.decision)} in a row in {streak.seconds:.0f} s, {when(streak.at)} UTC."
+    )
 
 
 def people() -> None:
@@ -77,7 +78,8 @@ def people() -> None:
     with reading() as connection:
         everybody = everybodys_work(connection)
     if not everybody:
-        empty("Nobody has reviewed in a queue yet.", "People are listed here with their load, pace and agreement.")
+        words = "People are listed here with their load, pace and agreement."
+        empty_page("people", "Nobody has reviewed in a queue yet.", words)
         return
     left = sum(work.left for work in everybody)
     people = "1 person" if len(everybody) == 1 else f"{len(everybody)} people"

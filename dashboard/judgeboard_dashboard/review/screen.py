@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import streamlit as st
 
@@ -36,34 +36,15 @@ IMPLIED_QUESTION = "Does confirm also mean the label hallucinated, and dismiss g
 QUEUE_SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A button with a key; ``name`` is unique on its screen."""
+Choice = Callable[..., None]
+"""Draws a button with a key."""
 
-    name: str
-    label: str
-    act: Callable[[], None]
-    key: str | None = None
-    turn: Turn = Turn.DECIDE
-    icon: str | None = None
-    tip: str | None = None
-    chosen: bool = False
-    disabled: bool = False
 
-    def draw(self, *, quiet: bool = False) -> None:
-        """Show the button."""
-        key_button(
-            self.label,
-            self.act,
-            key=self.name,
-            turn=self.turn,
-            shortcut=self.key,
-            chosen=self.chosen,
-            quiet=quiet,
-            icon=self.icon,
-            tip=self.tip,
-            disabled=self.disabled,
-        )
+def choice(
+    *, name: str, label: str, act: Callable[[], None], key: str | None = None, turn: Turn = Turn.DECIDE, **options: Any
+) -> Choice:
+    """Return a button that is drawn later, with the ``options`` of `key_button`; ``name`` is unique on its screen."""
+    return partial(key_button, label, act, key=name, shortcut=key, turn=turn, **options)
 
 
 def take_input(session: ReviewSession) -> None:
@@ -95,18 +76,18 @@ def appear(row: str, texts: Iterable[str | None]) -> Callable[[], float]:
 
 def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Choice:
     """Return a button of the head line that leads elsewhere; without an action it is disabled."""
-    return Choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
+    return choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
 def undo_choice(done: Done | None, undo: Callable[[Done], None]) -> Choice:
     """Return the button that undoes a review; it is disabled where there is none."""
     act = (lambda: None) if done is None else partial(undo, done)
-    return Choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=done is None)
+    return choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=done is None)
 
 
 def keys_choice(actions: Actions) -> Choice:
     """Return the button that shows the list of keys."""
-    return Choice(name="keys", label="Keys", act=actions.keys, key="H", turn=Turn.GIVE)
+    return choice(name="keys", label="Keys", act=actions.keys, key="H", turn=Turn.GIVE)
 
 
 def head_line(
@@ -148,7 +129,7 @@ def head_line(
             )
         )
         for button in buttons:
-            button.draw(quiet=True)
+            button(quiet=True)
 
 
 def bar(
@@ -180,8 +161,8 @@ def bar(
         if actions.session.asked[0] == actions.row:
             question, choices = IMPLIED_QUESTION, _implied_choices(actions)
         with row_of_buttons(question, row_key="decide"):
-            for choice in choices:
-                choice.draw()
+            for button in choices:
+                button()
 
 
 def implied_labels(actions: Actions) -> Mapping[Decision, Label]:
@@ -201,7 +182,7 @@ def _implied_choices(actions: Actions) -> list[Choice]:
         (False, "No label", "N", ":material/label_off:"),
     )
     return [
-        Choice(
+        choice(
             name=f"implied_{implied}",
             label=label,
             act=partial(actions.answer_implied, implied),
@@ -225,7 +206,7 @@ def decision_choices(
     ``implied`` are the labels that decisions store.
     """
     return [
-        Choice(
+        choice(
             name=decision.value,
             label=of_flag if flag else plain,
             act=partial(decide, decision),
@@ -252,7 +233,7 @@ def side_choices(
     both answers are there.
     """
     return [
-        Choice(
+        choice(
             name=side,
             label=SIDES[side][0],
             act=partial(decide, stored_side(side, shown)),

@@ -228,7 +228,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     with right:
         _worth_of_flags(shown)
     with st.container(key="stack_figures"):
-        left, right = st.columns([1, 1.2], gap="medium")
+        left, right = st.columns([1.2, 1], gap="medium")
     with left:
         _all_figures(figures)
     with right:

@@ -64,7 +64,7 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
         with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
             place = st.container(width=170)
             types_place = st.container(width=130)
-            people_place = st.container(width=170)
+            people_place = st.container(width=255)
             grade = grade_field("groundedness")
             implied_labels = implied_field(disabled=grade != "label")
             with people_place:

@@ -6,9 +6,10 @@ import streamlit as st
 from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.failure_modes import GROUPS, failure_mode_counts
 from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, responses
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import caption, empty
+from judgeboard_dashboard.widgets.texts import caption
 
 
 def failure_modes() -> None:
@@ -21,7 +22,8 @@ def failure_modes() -> None:
         by = titles.get(title or first, "query_type")
         counts = failure_mode_counts(connection, by)
     if not counts:
-        empty("No answer has a failure mode yet.", "Leads keep the list on Settings; reviewers tag answers.")
+        words = "Leads keep the list on Settings; reviewers tag answers."
+        empty_page("failure_modes", "No answer has a failure mode yet.", words)
         return
     if by == "week":
         shares = [(each.group, each.mode, 100 * (each.share.value or 0)) for each in counts if not each.where.no_time]
@@ -40,7 +42,7 @@ def failure_modes() -> None:
         Table(columns, tuple((each.group, each.mode, each.answers, each.share) for each in tagged)),
         [responses(each.where) for each in tagged],
         key=f"failure_modes_by_{by}",
-        under=("Click a line to open its answers. An answer counts once per failure mode.",),
+        under=("Click a line to open its answers, and there an issue. An answer counts once per failure mode.",),
     )
     caption("Intervals: 95 %. A week is that in which the answer was given (UTC).")
 

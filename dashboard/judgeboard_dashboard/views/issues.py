@@ -1,5 +1,6 @@
 """The page Issues: the list of systemic problems, and one with its share of answers over time and its form."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -8,23 +9,17 @@ from judgeboard.domain import IssueState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Table
-from judgeboard.reviews.issues import (
-    LONGEST_TITLE,
-    IssueFigures,
-    issue_filter,
-    issue_sentence,
-    measure_issue,
-    save_issue,
-)
+from judgeboard.reviews.issues import LONGEST_TITLE, issue_filter, issue_sentence, measure_issue, save_issue
 from judgeboard.store.issues import Issue, get_issue, list_issues
 from judgeboard.text import day_words
-from judgeboard.trends import start_of
+from judgeboard.trends import Point, start_of
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, store
 from judgeboard_dashboard.widgets.charts import trend
 from judgeboard_dashboard.widgets.filters import FIELDS, as_date, as_day, filter_in, filter_sentence
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import (
     Rows,
     clickable_chart,
@@ -34,7 +29,7 @@ from judgeboard_dashboard.widgets.navigation import (
     responses,
 )
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, when
 
 COLUMNS = (
     Column("Issue", "count", width=60),
@@ -48,7 +43,6 @@ COLUMNS = (
     Column("Last seen", width=130, help="Day of the latest answer with the problem"),
 )
 MOST = 20  # each is measured when the page opens
-UNDER = f"The newest {MOST}. Click a line to open the issue. Intervals: 95 %."
 
 
 def issues() -> None:
@@ -71,24 +65,27 @@ def _list() -> None:
     closed = st.toggle("Include closed issues", key="closed", bind="query-params")
     with reading() as connection:
         listed = list_issues(connection, closed=closed)[:MOST]
-        rows = tuple(_row(issue, measure_issue(connection, issue)) for issue in listed)
-    if not rows:
-        empty(
+        measured = [(issue, measure_issue(connection, issue)) for issue in listed]
+    if not measured:
+        empty_page(
+            "issues",
             "No issue is open. An issue is a title, an owner and a state for a systemic problem.",
             "Filter answers on Queue or Responses, or click a line of Failure modes. Then press Open an issue.",
         )
         return
-    targets = [Rows("issues", {"issue": str(issue.number)}) for issue in listed]
-    table(Table(COLUMNS, rows), targets, key="issues", under=(UNDER,))
-
-
-def _row(issue: Issue, figures: IssueFigures) -> tuple[object, ...]:
-    return (
-        *(issue.number, issue.state.value, issue.title, issue.owner, figures.answers, figures.flags["open"]),
-        figures.before,
-        None if issue.fixed_day is None else figures.after,
-        None if figures.last_day is None else day_words(figures.last_day),
+    rows = (
+        (
+            *(issue.number, issue.state.value, issue.title, issue.owner, figures.answers, figures.flags["open"]),
+            figures.before,
+            None if issue.fixed_day is None else figures.after,
+            None if figures.last_day is None else day_words(figures.last_day),
+        )
+        for issue, figures in measured
     )
+    newest = f"The newest {MOST}." if len(measured) == MOST else None
+    targets = [Rows("issues", {"issue": str(issue.number)}) for issue, _ in measured]
+    under = (newest, "Click a line to open the issue. Intervals: 95 %.")
+    table(Table(COLUMNS, tuple(rows)), targets, key="issues", under=under)
 
 
 def _issue(issue: Issue) -> None:
@@ -96,11 +93,8 @@ def _issue(issue: Issue) -> None:
     with reading() as connection:
         figures = measure_issue(connection, issue)
     with st.container(key="issue_top", horizontal=True, vertical_alignment="center", gap="small"):
-        show(
-            tag(
-                "div", tag("b", f"{issue.number}: {issue.title}" if issue.number else "New issue"), cls="jb-say jb-line"
-            )
-        )
+        name = f"{issue.number}: {issue.title}" if issue.number else "New issue"
+        show(tag("div", tag("b", name), cls="jb-say jb-line"))
         label = f"Open {count(figures.answers, 'answer')}"
         open_button(label, responses(issue.where), key="issue_answers", icon=":material/article:")
         st.button("All issues", key="issue_back", type="tertiary", on_click=st.query_params.clear)
@@ -112,28 +106,23 @@ def _issue(issue: Issue) -> None:
     with left:
         sentence(issue_sentence(issue, figures))
         if figures.weeks:
-            _by_week(issue, figures)
+            _by_week(figures.weeks, issue.fixed_day)
+            untimed = f"{count(figures.without_time, 'answer')} without a time left out. "
+            caption(untimed if figures.without_time else None, "Click a point to open its answers with this problem.")
     with right:
         _form(issue)
 
 
-def _by_week(issue: Issue, figures: IssueFigures) -> None:
-    weeks, title = figures.weeks, "Share with this problem"
-    fixes = [] if issue.fixed_day is None else [(issue.fixed_day, "Fix")]
+def _by_week(weeks: Sequence[Point], fixed_day: int | None) -> None:
+    title = "Share with this problem"
+    fixes = [] if fixed_day is None else [(fixed_day, "Fix")]
     days = [*(week.start for week in weeks), *(start_of(day, "week") for day, _ in fixes)]
     most = max(week.estimate.n for week in weeks)
     axis = trend.TrendAxis(title, 0.0, trend.end_of_shares(weeks), True, 7, min(days), max(days), most)
-    clickable_chart(
-        trend.trend_chart(weeks, fixes, axis),
-        trend.HEIGHT,
-        [responses(week.where) for week in weeks],
-        key="issue_weeks",
-        says=f"{title} per week, {len(weeks)} points with 95 % intervals",
-    )
-    untimed = f" {count(figures.without_time, 'answer')} without a time left out." if figures.without_time else ""
-    caption(
-        f"Weeks (UTC) in which the answers were asked.{untimed} Click a point to open its answers with this problem."
-    )
+    chart = trend.trend_chart(weeks, fixes, axis)
+    says = f"{title} per week, {len(weeks)} points with 95 % intervals"
+    targets = [responses(week.where) for week in weeks]
+    clickable_chart(chart, trend.HEIGHT, targets, key="issue_weeks", says=says)
 
 
 def _form(issue: Issue) -> None:

@@ -45,6 +45,7 @@ from judgeboard_dashboard.review.screen import (
     Choice,
     appear,
     bar,
+    choice,
     decision_choices,
     head_line,
     implied_labels,
@@ -135,7 +136,9 @@ def _draw_item(
     flag_ids = [each.id for each in item.flags if each.state == FlagState.OPEN]
     alone = session.alone if changed is None and session.alone in flag_ids else None
     open_flag = alone or (flag.id if flag is not None and decides else None)
-    decided_ids = _decided_ids(item, changed.id) if changed is not None else [alone] if alone else flag_ids
+    decided_ids: Collection[int] = [alone] if alone else flag_ids
+    if changed is not None:
+        decided_ids = next((review.flag_ids for review in item.reviews if review.id == changed.id), ())
     rules = {each.rule for each in item.flags if each.id in decided_ids}
     row = f"r{item.response_id}"
     row += "" if open_flag is None else f"f{open_flag}{'' if alone is None else 'a'}"
@@ -222,7 +225,7 @@ def _draw_item(
             "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
         )
         choices = [
-            Choice(
+            choice(
                 name="save",
                 label="Save grade",
                 act=partial(actions.decide, None),
@@ -251,15 +254,11 @@ def _implies(reviewer: Reviewer | None, rules: Collection[str]) -> bool | None:
     return None if asked and implies else implies
 
 
-def _decided_ids(item: Item, review_id: int) -> Sequence[int]:
-    return next((review.flag_ids for review in item.reviews if review.id == review_id), ())
-
-
 def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> Choice:
     """The button that chooses one flag to be decided alone."""
     rules = {flag.id: flag.rule for flag in item.flags}
     chosen = rules.get(actions.flag_id or 0, "") if actions.alone else None
-    return Choice(
+    return choice(
         name="flag",
         label=f"All {len(flag_ids)} flags" if chosen is None else f"Only {rule_words(chosen)}",
         act=partial(actions.next_flag, flag_ids),
@@ -302,7 +301,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
             session.say("")
             open_rows("queue")
         if session.done:
-            undo_choice(session.done[-1], partial(undo_review, store(), session, reviewer)).draw(quiet=True)
+            undo_choice(session.done[-1], partial(undo_review, store(), session, reviewer))(quiet=True)
 
 
 def review_queue(name: str) -> None:
@@ -404,7 +403,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
     work, leased = actions.work, actions.leased
     if leased.expiry_shown:
         minutes = max(work.queue.lease_seconds // 60, 1)
-        again = Choice(
+        again = choice(
             name="again", label="Lease it again", act=actions.lease_again, key="Y", icon=":material/front_hand:"
         )
         return f"Your lease ended after {count(minutes, 'minute')} without activity.", [again]
@@ -421,7 +420,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
         choices = decision_choices(actions.answer_reveal, flag=False)
         return "Having seen the judge: is there a problem?", choices
     return "The judge is shown now. Your grade?", [
-        Choice(
+        choice(
             name="keep",
             label="Keep mine",
             act=partial(actions.answer_reveal, None),
@@ -429,7 +428,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             icon=":material/check:",
             tip="The same grade, having seen the judge",
         ),
-        Choice(
+        choice(
             name="change",
             label="Change it",
             act=actions.change,

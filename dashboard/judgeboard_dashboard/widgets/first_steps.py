@@ -137,6 +137,31 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "2 | rag v2 | done | 500 | 498 | $ 0.41",
         "1 | rag v1 | stopped | 320 | 301 | $ 0.28",
     ),
+    "conflicts": (
+        "Question | Ann | Ben | Carla",
+        "How high is the wall? | hallucinated | grounded | hallucinated",
+        "When do you open? | quality 4 | quality 1 | –",
+    ),
+    "my_reviews": (
+        "When | Question | Decision | Grade",
+        "12 Oct 09:41 | How high is the wall? | confirm | hallucinated",
+        "12 Oct 09:40 | When do you open? | dismiss | grounded",
+    ),
+    "people": (
+        "Person | Done | Left | Seconds per answer | Agreement with others",
+        "Ann | 120 | 30 | 24 | 91 % [84, 95]",
+        "Ben | 85 | 65 | 41 | 78 % [68, 86]",
+    ),
+    "failure_modes": (
+        "Query type | Failure mode | Answers | Share of reviewed answers",
+        "how-to questions | invented number | 14 | 12 % [7, 19]",
+        "prices | outdated | 6 | 5 % [2, 10]",
+    ),
+    "issues": (
+        "Issue | State | Answers | Before the fix | After it",
+        "Prices of last year | fixed | 37 | 16 % [12, 22] | 2 % [1, 5]",
+        "Invented opening hours | open | 12 | 9 % [5, 15] | –",
+    ),
     "judges": (
         "Check | Result",
         "Warning: position bias | prefers the first answer on 64 % of 120 pairs",

@@ -283,8 +283,9 @@ def shown(value: Any) -> str | None:
 def first_rows(records: Sequence[Any]) -> Table:
     """Return the first records as they will be stored; records of another type than the first are skipped."""
     rows = [record_values(record) for record in records if type(record) is type(records[0])]
-    names = dict.fromkeys(name for row in rows for name, value in row.items() if value not in _NOTHING)
-    cells = {name: [_cell(name, row.get(name)) for row in rows] for name in names if name not in _NOT_SHOWN}
+    names = [name for name in rows[0] if any(row.get(name) not in _NOTHING for row in rows)]
+    names = sorted((name for name in names if name not in _NOT_SHOWN), key=("status", "raw").__contains__)
+    cells = {name: [_cell(name, row.get(name)) for row in rows] for name in names}
     titles = {name: _TITLES.get(name, capital(field_words(name) or name)) for name in cells}
     columns = (Column(title, _format(cells[name]), width=_WIDTHS.get(title)) for name, title in titles.items())
     return Table(tuple(columns), tuple(zip(*cells.values(), strict=True)))
@@ -298,7 +299,7 @@ def record_values(record: Any) -> dict[str, Any]:
         inner = {each.name: value}
         if is_dataclass(value):
             inner = record_values(value)
-        elif isinstance(value, Mapping) and value.keys() & set(Shown):
+        elif isinstance(value, Mapping) and each.name == "verdicts" and value.keys() <= set(Shown):
             inner = {f"{each.name}_{shown}": value.get(shown) for shown in Shown}
         values = {**values, **{name: part for name, part in inner.items() if name not in values}}
     return values
@@ -310,7 +311,7 @@ def _format(values: Sequence[object]) -> Format:
 
 
 _NOTHING: tuple[object, ...] = (None, (), [], {})
-_NOT_SHOWN = frozenset({"kind", "messages", "raws", "ask", "in_suite", "label_implied"})
+_NOT_SHOWN = frozenset({"kind", "messages", "raws", "verdicts", "ask", "in_suite", "label_implied"})
 _CELLS: Mapping[str, Callable[[Any], object]] = {
     "passages": len,
     "people": len,

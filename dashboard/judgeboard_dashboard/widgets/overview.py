@@ -21,10 +21,9 @@ LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 
 def open_flags_words(state: Overview) -> str:
     """Return "193 answers have open flags."."""
-    if not state.today.open_answers:
-        return "No open flags."
+    answers = state.today.open_answers
     return (
-        f"{count(state.today.open_answers, 'answer')} {'has' if state.today.open_answers == 1 else 'have'} open flags."
+        f"{count(answers, 'answer')} {'has' if answers == 1 else 'have'} open flags." if answers else "No open flags."
     )
 
 

@@ -18,7 +18,10 @@ COMMANDS = {
     "self_reference": "judgeboard ssr --pairs pairs.jsonl",
     "audits": "judgeboard audit --supreme-model MODEL",
 }
-STARTED = ("queue", "responses", "trends", "agreement", "disagreement", "runs", "judges", "suites", "pairs", "audits")
+STARTED = (
+    *("queue", "people", "trends", "agreement", "disagreement", "failure_modes", "issues"),
+    *("judges", "audits", "pairs", "suites", "responses", "runs"),
+)
 
 
 @pytest.mark.parametrize("page", STARTED)
