@@ -150,10 +150,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
-def day_words(day: int) -> str:
-    """Return "1 March 2026" for a day counted from 1970."""
-    shown = date(1970, 1, 1) + timedelta(days=day)
-    return f"{shown.day} {shown:%B %Y}"
+def day_words(day: int, *, year: bool = True) -> str:
+    """Return a UTC day (days since 1970-01-01) as "1 March 2026", without ``year`` as "1 March"."""
+    moment = EPOCH + timedelta(days=day)
+    return f"{moment.day} {moment:%B %Y}" if year else f"{moment.day} {moment:%B}"
 
 
 def money(micro: int | None) -> str:

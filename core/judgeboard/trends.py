@@ -39,6 +39,7 @@ from judgeboard.store.overview import (
     score_sums,
 )
 from judgeboard.store.settings import rules_in_force
+from judgeboard.text import day_words
 
 Period = Literal["week", "day"]
 
@@ -421,12 +422,6 @@ def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_fr
 
 
 _COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-
-
-def day_words(day: int, *, year: bool = False) -> str:
-    """Return a UTC day (days since 1970-01-01) as "2 March", with its year where asked for."""
-    shown = date(1970, 1, 1) + timedelta(days=day)
-    return f"{shown.day} {shown:%B} {shown.year}" if year else f"{shown.day} {shown:%B}"
 
 
 def period_words(start: int, period: Period, *, year: bool = False) -> str:

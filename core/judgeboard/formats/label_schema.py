@@ -65,34 +65,31 @@ def _key(key: str) -> str:
     return key.upper()
 
 
-def _options(given: Any) -> Any:
+def _options(options: Any) -> Any:
     """Options as a file has them: a list of names or of mappings, or a mapping of names to help."""
-    if isinstance(given, Mapping):
-        given = [{"value": value, "help": help_} for value, help_ in given.items()]
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        return given
-    if any(isinstance(each, bool) for each in given):
+    if isinstance(options, Mapping):
+        options = [{"value": value, "help": help_} for value, help_ in options.items()]
+    if not isinstance(options, Sequence) or isinstance(options, str):
+        return options
+    if any(isinstance(option, bool) for option in options):
         raise ValueError("put yes and no in quotes: YAML reads them as true and false")
-    return [each if isinstance(each, Mapping) else {"value": each} for each in given]
+    return [option if isinstance(option, Mapping) else {"value": option} for option in options]
 
 
-def _levels(given: Any) -> Any:
-    """Levels as a file has them: a mapping of whole numbers to names, or a list of two ends."""
-    if isinstance(given, Mapping):
-        try:
-            return [(int(level), name) for level, name in given.items()]
-        except ValueError:
-            raise ValueError("the levels of a scale are whole numbers, each with its name") from None
-    return given
+def _levels(levels: Any) -> Any:
+    """Levels as a file has them: a mapping of whole numbers to names."""
+    if not isinstance(levels, Mapping):
+        return levels
+    try:
+        return [(int(level), name) for level, name in levels.items()]
+    except ValueError:
+        raise ValueError("the levels of a scale are whole numbers, each with its name") from None
 
 
-def _conditions(given: Any) -> Any:
-    if isinstance(given, Mapping):
-        return [
-            (name, value if isinstance(value, Sequence) and not isinstance(value, str) else [value])
-            for name, value in given.items()
-        ]
-    return given
+def _conditions(conditions: Any) -> Any:
+    if not isinstance(conditions, Mapping):
+        return conditions
+    return [(name, value if isinstance(value, list) else [value]) for name, value in conditions.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,20 +290,20 @@ BUILT_IN: Mapping[str, SchemaField] = {
 """The parts of the built-in grade, which a schema names without a type."""
 
 
-def _fields(given: Any) -> Any:
+def _fields(fields: Any) -> Any:
     """Fields as a file has them; a part of the built-in grade may be its name alone."""
-    if not isinstance(given, list):
-        return given
-    read = []
-    for each in given:
+    if not isinstance(fields, list):
+        return fields
+    mappings = []
+    for each in fields:
         mapping = {"name": each} if isinstance(each, str) else each
         known = BUILT_IN.get(mapping.get("name", "")) if isinstance(mapping, dict) else None
         if known is not None:
             if "type" in mapping and mapping["type"] != known.type.value:
                 raise ValueError(f"{known.name} is a part of the built-in grade: leave its type out")
             mapping = _as_json(known) | mapping
-        read.append(mapping)
-    return read
+        mappings.append(mapping)
+    return mappings
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,8 +393,8 @@ class LabelSchema:
 
 
 def _holds(value: Any, wanted: Collection[Any]) -> bool:
-    given = value if isinstance(value, list | tuple) else (value,)
-    return any(each == want and isinstance(each, bool) == isinstance(want, bool) for each in given for want in wanted)
+    values = value if isinstance(value, list | tuple) else (value,)
+    return any(each == want and isinstance(each, bool) == isinstance(want, bool) for each in values for want in wanted)
 
 
 def read_schema(path: Path) -> LabelSchema:
@@ -405,9 +402,9 @@ def read_schema(path: Path) -> LabelSchema:
     return schema_from(read_yaml(path))
 
 
-def schema_in(text: str, name: str = "schema") -> LabelSchema:
-    """Return the schema in a text of YAML; ``name`` is its name for messages."""
-    return schema_from(parse_yaml(text, name))
+def schema_in(text: str) -> LabelSchema:
+    """Return the schema in a text of YAML; BadInput names line and field."""
+    return schema_from(parse_yaml(text, "schema"))
 
 
 def stored_schema(name: str, content: list[Any]) -> LabelSchema:

@@ -15,8 +15,8 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.overview import count_responses
 from judgeboard.store.response_pages import response_facets
-from judgeboard.text import some_of
-from judgeboard.trends import Trend, day_words, trend
+from judgeboard.text import day_words, some_of
+from judgeboard.trends import Trend, trend
 
 _RATED = {
     "agreement": "of the answers get the same grade from judge and people",
@@ -68,7 +68,7 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     """Yield the HTML of the first page; a chart without values is left out."""
     weeks = _by_week(log.low)
     days = [point.start for panel in log.low.panels for point in panel.points]
-    span = f", weeks of {day_words(min(days), year=True)} to {day_words(max(days), year=True)}" if days else ""
+    span = f", weeks of {day_words(min(days))} to {day_words(max(days))}" if days else ""
     yield "<h1>Judgeboard report: the answers and their judge</h1>\n"
     yield _paragraph(
         f"Log: {some_of(log.sources)}, {log.answers:,} answers{span}. Written on {log.made.day} {log.made:%b %Y}.",
@@ -152,7 +152,8 @@ def _by_week(shares: Trend) -> list[tuple[str, Estimate]]:
             sums[point.start].append(point.estimate)
     starts = sorted(sums)
     hits, n = ([sum(map(count, sums[start])) for start in starts] for count in (_hits, lambda each: each.n))
-    return list(zip(map(day_words, starts), share_intervals(hits, n), strict=True))
+    names = [day_words(start, year=False) for start in starts]
+    return list(zip(names, share_intervals(hits, n), strict=True))
 
 
 def _chart(rows: Sequence[tuple[str, Estimate]], *, connected: bool = False) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
 
 import numpy as np
 from sqlalchemy import Connection
@@ -132,40 +133,29 @@ def reassign(
 
 
 def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
-    """Return the longest streaks among reviews, given newest first; reviews without a measured time are left out."""
-    found: list[Streak] = []
-    row: list[GivenReview] = []
-
-    def end() -> None:
-        if len(row) >= STREAK_REVIEWS and row[0].decision is not None:
-            seconds = sum(review.seconds or 0 for review in row)
-            if seconds < STREAK_SECONDS * len(row):
-                found.append(Streak(Decision(row[0].decision), len(row), seconds, row[0].at))
-
-    for review in reviews:
-        if review.seconds is None:
-            continue
-        if row and review.decision != row[0].decision:
-            end()
-            row = []
-        row.append(review)
-    end()
-    return tuple(sorted(found, key=lambda streak: -streak.reviews)[:LONGEST_STREAKS])
+    """Return the longest streaks among reviews (newest first); reviews without a measured time are left out."""
+    timed = [review for review in reviews if review.seconds is not None]
+    fast = []
+    for decision, equal in groupby(timed, key=lambda review: review.decision):
+        in_row = list(equal)
+        seconds = sum(review.seconds or 0 for review in in_row)
+        if decision is not None and len(in_row) >= STREAK_REVIEWS and seconds < STREAK_SECONDS * len(in_row):
+            fast.append(Streak(Decision(decision), len(in_row), seconds, in_row[0].at))
+    return tuple(sorted(fast, key=lambda streak: -streak.reviews)[:LONGEST_STREAKS])
 
 
-def agrees(one: QueueReview, other: QueueReview) -> bool | None:
+def agrees(review: QueueReview, other: QueueReview) -> bool | None:
     """Return whether two reviews of an item agree: they would not be in conflict.
 
     None if one is unsure, or they have nothing in common.
     """
-    given = [_given(each) for each in (one, other)]
-    if Decision.UNSURE in {one.decision, other.decision} or not given[0] & given[1]:
+    if Decision.UNSURE in {review.decision, other.decision} or not _parts(review) & _parts(other):
         return None
-    return not differences([replace(each, stage=None) for each in (one, other)])
+    return not differences([replace(each, stage=None) for each in (review, other)])
 
 
-def _given(review: QueueReview) -> set[str]:
-    """The names of what a review gives."""
+def _parts(review: QueueReview) -> set[str]:
+    """The names of the decision and grades that a review has."""
     single = ("decision", "label", "groundedness", "quality")
     return {name for name in single if getattr(review, name) is not None} | {*review.scores, *review.choices}
 

@@ -365,11 +365,17 @@ def check_required(queue: Queue, decision: Decision | Preference | None, grade: 
 
 
 def queue_progress(
-    connection: Connection, queue: str | Queue, *, with_people: bool = True, now: datetime | None = None
+    connection: Connection,
+    queue: str | Queue,
+    *,
+    with_people: bool = True,
+    for_lead: bool = True,
+    now: datetime | None = None,
 ) -> QueueProgress:
     """Return the progress of a queue, in about ten statements whatever its size.
 
-    ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``.
+    ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``. Not
+    ``for_lead``: the rules do not tell of repeats and test items.
     """
     at = now or datetime.now(UTC)
     if isinstance(queue, str):
@@ -383,7 +389,7 @@ def queue_progress(
     finished = {ItemState.AGREED, ItemState.ADJUDICATED}
     return QueueProgress(
         queue=queue,
-        rules=describe_rules(queue, for_lead=True),
+        rules=describe_rules(queue, for_lead=for_lead),
         items=sum(states.values()) - states[ItemState.LEFT],
         waiting=states[ItemState.OPEN] - leased,
         leased=leased,

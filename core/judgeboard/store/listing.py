@@ -61,11 +61,14 @@ class LinePage(Generic[Line]):
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """A position in a list: the number of rows ``before``, the neighbours' ids, and whether it is ``listed`` itself."""
+class Neighbours:
+    """Where a row stands among ``total``, from 1, and the ids beside it.
+
+    A row that is not ``listed`` has the position it would have.
+    """
 
     total: int
-    before: int
+    position: int
     previous: int | None
     next: int | None
     listed: bool
@@ -116,20 +119,20 @@ class KeyedList:
             previous_key=positions[0].key() if positions and ahead else None,
         )
 
-    def around(self, position: ListPosition) -> Around:
-        """Return the surroundings of ``position``, in one statement."""
+    def around(self, position: ListPosition) -> Neighbours:
+        """Return the neighbours of ``position``, in one statement."""
         matches = self._gathered()
         ahead = self._beyond(matches, position, backwards=True)
         _, id_ = self._columns(matches)
         row = self.connection.execute(
             select(
                 self._counted(matches, []),
-                self._counted(matches, [ahead]),
+                self._counted(matches, [ahead]) + 1,
                 *(self._beside(matches, position, backwards=backwards) for backwards in (True, False)),
                 self._select(matches, [literal(1)], [id_ == position.id], None).exists(),
             )
         ).one()
-        return Around(*row)
+        return Neighbours(*row)
 
     def next_to(self, position: ListPosition) -> int | None:
         """Return the id after ``position``, at the end the one before it; nothing is counted."""

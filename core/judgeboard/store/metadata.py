@@ -118,16 +118,15 @@ def _matches_on_sqlite(value: ColumnElement[Any], condition: MetadataCondition, 
     if condition.operator != "=":
         bound = literal(condition.values[0])
         return and_(value >= bound if condition.operator == ">=" else value <= bound, is_number)
-    # The extracted value of a boolean is 1 or 0.
-    parts = []
-    for each in condition.values:
-        allowed = (
-            kind == json.dumps(each) if isinstance(each, bool) else is_number if not isinstance(each, str) else None
-        )
-        parts.append(value == literal(int(each) if isinstance(each, bool) else each))
-        if allowed is not None:
-            parts[-1] = and_(parts[-1], allowed)
-    return or_(*parts)
+
+    def equals(wanted: Scalar) -> ColumnElement[bool]:
+        # The extracted value of a boolean is 1 or 0.
+        same: ColumnElement[bool] = value == literal(int(wanted) if isinstance(wanted, bool) else wanted)
+        if isinstance(wanted, str):
+            return same
+        return and_(same, kind == json.dumps(wanted) if isinstance(wanted, bool) else is_number)
+
+    return or_(*map(equals, condition.values))
 
 
 def as_stored(connection: Connection, value: Any) -> ColumnElement[Any]:

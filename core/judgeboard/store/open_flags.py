@@ -14,7 +14,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import why
 from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Order
+from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Neighbours, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import EACH_JUDGE, is_current, is_worse
 from judgeboard.store.settings import primary_judge
@@ -178,20 +178,6 @@ class QueueLine:
     asked_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Where an answer stands among ``total``, from 1; one that is not ``listed`` has the position it would have.
-
-    ``previous`` and ``next`` are flags, as in `QueueLine.flag_id`.
-    """
-
-    position: int
-    total: int
-    previous: int | None
-    next: int | None
-    listed: bool
-
-
 def queue_page(
     connection: Connection,
     where: RowFilter,
@@ -219,12 +205,11 @@ def listed_answers(
 def neighbours(
     connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
 ) -> Neighbours | None:
-    """Return the position of a flag's answer in a list and the ones beside it, or None if there is no such flag."""
+    """Return the position of a flag's answer in a list and the flags beside it, or None if there is no such flag."""
     position = _position(connection, sort, flag_id)
     if position is None:
         return None
-    around = queue_list(connection, where, order_named(sort), reviewer_id).around(position)
-    return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
+    return queue_list(connection, where, order_named(sort), reviewer_id).around(position)
 
 
 def flag_after(

@@ -54,10 +54,10 @@ class ComparedReviews:
     others: tuple[QueueReview, ...] = ()
 
 
-def given_reviews(connection: Connection, reviewer_id: int, limit: int = LATEST) -> list[GivenReview]:
+def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]:
     """Return a person's latest current reviews, the newest first, without adjudications and reviews after a reveal."""
     later = (Stage.REVEALED.value, Stage.ADJUDICATION.value)
-    given = (
+    conditions = (
         REVIEW.c.reviewer_id == reviewer_id,
         REVIEW.c.stage.is_(None) | REVIEW.c.stage.not_in(later),
         REVIEW.c.import_batch_id.is_(None),
@@ -67,9 +67,9 @@ def given_reviews(connection: Connection, reviewer_id: int, limit: int = LATEST)
         select(*columns_of(GivenReview, REVIEW, QUEUE_ITEM, QUEUE))
         .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
         .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
-        .where(*given)
+        .where(*conditions)
         .order_by(REVIEW.c.id.desc())
-        .limit(limit)
+        .limit(LATEST)
     )
     rows = connection.execute(by_index(query, REVIEW, "ix_review_reviewer"))
     return [record_of(GivenReview, row) for row in rows]

@@ -301,7 +301,7 @@ def queue_list() -> None:
 def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueueProgress]:
     with reading() as connection:
         queues = list_queues(connection, only_open=not closed)[:MOST]
-        progress = [queue_progress(connection, queue) for queue in queues]
+        progress = [queue_progress(connection, queue, for_lead=lead) for queue in queues]
     own = [
         listed
         for listed in progress

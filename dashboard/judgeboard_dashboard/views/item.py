@@ -12,7 +12,8 @@ from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.reviews.decisions import implying_rules
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
-from judgeboard.store.open_flags import Neighbours, neighbours, queue_page
+from judgeboard.store.listing import Neighbours
+from judgeboard.store.open_flags import neighbours, queue_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds

@@ -39,7 +39,7 @@ from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
-from judgeboard.trends import day_words
+from judgeboard.text import day_words
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
@@ -292,7 +292,7 @@ def flags_table(flags: FlagsWorth) -> Table:
 
 def _time_table(points: Sequence[TimePoint], title: str, *, share: bool) -> Table:
     columns = (Column("Week of"), Column("n", "count"), Column(title, "share estimate" if share else "estimate"))
-    rows = ((day_words(point.start, year=True), point.estimate.n, point.estimate) for point in points)
+    rows = ((day_words(point.start), point.estimate.n, point.estimate) for point in points)
     return Table(columns, tuple(rows))
 
 

@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 from app_pages import markup
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
-from judgeboard.people.roster import add_person, remove_person
+from judgeboard.people.roster import add_person, change_role, remove_person
+from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
@@ -180,6 +181,21 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
     remove_person(sqlite_store, ANN, "cli:root")
     assert "may not sign in here yet" in markup(page.run())
     assert not page.dataframe
+
+
+def test_only_leads_are_told_of_test_items_and_repeats(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    create_queue(sqlite_store, QueueRules("q", test_rate=0.05, repeat_rate=0.05), by="cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("queue")
+    page.query_params["show"] = "Queues"
+    page.run()
+    assert "1 review of each answer" in markup(page)
+    assert "test items" not in markup(page)
+    change_role(sqlite_store, ANN, Role.LEAD, "cli:root")
+    assert "5 % test items" in markup(page.run())
 
 
 def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_for_another(
