@@ -145,6 +145,11 @@ def _shown_value(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def counted(number: int, noun: str) -> str:
+    """Return "1 answer", "2,912 answers"."""
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
 def day_words(day: int) -> str:
     """Return "1 March 2026" for a day counted from 1970."""
     shown = date(1970, 1, 1) + timedelta(days=day)

@@ -11,6 +11,7 @@ from judgeboard.cli import options
 from judgeboard.domain import Decision
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.reviews.bulk import BulkAdded, BulkDecided
@@ -63,14 +64,11 @@ def add(name: str | None, person: str | None, **chosen: Any) -> None:
 
     They join whatever the filter of the queue. At most 10,000 answers.
     """
-    from judgeboard.people.roster import people_named
     from judgeboard.reviews.bulk import add_many
 
     if (name is None) == (person is None):
         raise BadInput("name a queue, or a person with --person")
-    people = [] if person is None else people_named(options.open_store(), [person], new=False)
-    act = partial(add_many, queue=name, person=people[0] if people else None)
-    _act("add", act, lambda added: added.sentences, "added", **chosen)
+    _act("add", partial(add_many, queue=name, person=person), "added", **chosen)
 
 
 @click.command("undo", epilog=options.example("judgeboard queue undo 3fB0x2aQk1Zs"))
@@ -89,14 +87,12 @@ def _decide(decision: Decision | None, modes: tuple[str, ...], **chosen: Any) ->
     from judgeboard.reviews.bulk import decide_many
 
     act = partial(decide_many, decision=decision, modes=modes)
-    verb = "tag" if decision is None else decision.value
-    _act(verb, act, lambda decided: decided.sentences(decision), "decided", **chosen)
+    _act("tag" if decision is None else decision.value, act, "decided", **chosen)
 
 
 def _act(
     verb: str,
     act: "Callable[..., BulkDecided | BulkAdded]",
-    sentences: Callable[[Any], str],
     result: str,
     *,
     where: RowFilter,
@@ -110,17 +106,12 @@ def _act(
     who = options.reviewer(store)
     with options.seen(store).reading() as connection:
         ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
-    answers = f"{len(ids):,} answer{'' if len(ids) == 1 else 's'}"
-    if not yes and (options.as_json() or not click.confirm(f"{verb.capitalize()} {answers}?", err=True)):
+    question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
+    if not yes and (options.as_json() or not click.confirm(question, err=True)):
         raise BadInput("nothing is done; use --yes to act without asking")
     bulk_id = bulk or secrets.token_hex(6)
     click.echo(f"action {bulk_id}", err=True)  # known before it can be interrupted
     with options.progress(f"{verb.capitalize()} answers") as shown:
-        done = act(
-            store,
-            ids,
-            reviewer=who,
-            bulk_id=bulk_id,
-            progress=lambda number: shown(completed=number, total=len(ids)),
-        )
-    options.show({"bulk": bulk_id, result: done}, [sentences(done), f"To undo: judgeboard queue undo {bulk_id}"])
+        progress = partial(shown, total=len(ids))
+        done = act(store, ids, reviewer=who, bulk_id=bulk_id, progress=lambda number: progress(completed=number))
+    options.show({"bulk": bulk_id, result: done}, [done.sentences, f"To undo: judgeboard queue undo {bulk_id}"])

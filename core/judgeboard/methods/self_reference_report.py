@@ -19,6 +19,7 @@ from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import record_of
+from judgeboard.text import counted
 
 
 @dataclass(slots=True)
@@ -173,7 +174,7 @@ def _notes(report: SelfReferenceReport) -> list[str]:
             "The thresholds of some categories are optimistic: they were tuned on the items they are scored on.",
         ),
     )
-    return [sentence.format(_counted(number, noun)) for number, noun, sentence in sentences if number]
+    return [sentence.format(counted(number, noun)) for number, noun, sentence in sentences if number]
 
 
 CONDITIONS = ("A", "B", "C")
@@ -414,7 +415,7 @@ def _conditions(report: SelfReferenceReport) -> str:
         return f"Accuracy with the judge's own answer is not available: {why}."
     text = (
         f"If the judge sees its own answer when {gate}, it prefers the better answer on "
-        f"{percent_words(accuracies['C'])} of {_counted(accuracies['C'].n, 'pair')}."
+        f"{percent_words(accuracies['C'])} of {counted(accuracies['C'].n, 'pair')}."
     )
     others = {"A": "Without its own answer", "B": "With it on every pair"}
     known = [
@@ -442,8 +443,8 @@ def _gate(report: SelfReferenceReport) -> str:
     if rate.value is None:
         return "There are no samples yet."
     if rate.value == 0:
-        return f"The gate is on for none of {_counted(report.items)}."
-    text = f"The gate is on for {percent(rate.value)} of {_counted(report.items)}"
+        return f"The gate is on for none of {counted(report.items, 'question')}."
+    text = f"The gate is on for {percent(rate.value)} of {counted(report.items, 'question')}"
     if precision.value is None:
         return f"{text}; {precision.reason}."
     return f"{text}; the judge's own answer is then right on {percent(precision.value)} {percent_interval(precision)}."
@@ -455,7 +456,3 @@ def tuned_sentence(tuned: figures.Tuned) -> str:
         return "Tuning a gate per category needs conditions A and B on every pair."
     chosen = "partly on the same pairs, so this is optimistic" if tuned.optimistic else "on other pairs"
     return f"With a gate per category, tuned {chosen}, the accuracy of C is {percent_words(tuned.accuracy)}."
-
-
-def _counted(number: int, noun: str = "question") -> str:
-    return f"{number:,} {noun if number == 1 else noun + 's'}"

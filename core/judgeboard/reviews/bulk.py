@@ -4,8 +4,9 @@ Interrupted, the action is stored up to a whole part. The same action with the s
 it has decided already is not decided again.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection
@@ -13,6 +14,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.permissions import Action, allowed
+from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import Request, checked_request
 from judgeboard.reviews.decisions import (
     VERBS,
@@ -47,6 +49,7 @@ from judgeboard.store.reviews import (
     reviews_of_bulk,
 )
 from judgeboard.store.statements import batches
+from judgeboard.text import counted
 
 MOST_ANSWERS = 10_000
 PART = 1_000  # answers of a transaction
@@ -59,29 +62,31 @@ Progress = Callable[[int], None]
 class BulkDecided:
     """What one decision did to many answers: it ``decided`` some, ``held`` of them stay open for a queue.
 
+    Without a decision, it tagged them.
+
     The others were left as they are: the reviewer must review them ``blind``, has reviewed them in a queue that needs
     more reviews (``in_queue``), or they have no open flag any more (``closed``).
     """
 
+    decision: Decision | None
     decided: int = 0
     held: int = 0
     blind: int = 0
     in_queue: int = 0
     closed: int = 0
 
-    def __add__(self, other: "BulkDecided") -> "BulkDecided":
-        return BulkDecided(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
-
-    def sentences(self, decision: Decision | None) -> str:
-        """Return what the action did; without a decision it tagged answers."""
-        counted = (
+    @property
+    def sentences(self) -> str:
+        """What the action did."""
+        others = (
             (self.held, "of them stay open: a queue needs more reviews"),
             (self.blind, "refused: you review them blind in a queue"),
             (self.in_queue, "refused: your review in a queue counts"),
             (self.closed, "left: they have no open flag any more"),
         )
-        done = f"{(VERBS[decision] if decision else 'tagged').capitalize()} {_answers(self.decided)}."
-        return " ".join((done, *(f"{number:,} {words}." for number, words in counted if number)))
+        verb = VERBS[self.decision] if self.decision else "tagged"
+        done = f"{verb.capitalize()} {counted(self.decided, 'answer')}."
+        return " ".join((done, *(f"{number:,} {words}." for number, words in others if number)))
 
 
 def decide_many(
@@ -107,11 +112,11 @@ def decide_many(
     if decision not in VERBS and (decision is not None or not modes):
         raise BadInput("many answers can be confirmed, dismissed, or tagged with failure modes")
     request, grade = checked_request(reviewer, f"bulk:{bulk_id}", None, now), Grade(modes=tuple(modes))
-    done = BulkDecided()
-    for some in _parts(response_ids, progress):
+    counts = Counter[str]()
+    for part in _parts(response_ids, progress):
         with allowed(store, reviewer, Action.REVIEW) as connection:
-            done += _decide(connection, some, reviewer, decision, grade, bulk_id, request)
-    return done
+            counts.update(_decide(connection, part, reviewer, decision, grade, bulk_id, request))
+    return BulkDecided(decision, **counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ class BulkAdded:
     def sentences(self) -> str:
         """What the action did."""
         left = f" {self.left:,} left: they are in it already." if self.left else ""
-        return f"Added {_answers(self.added)} to {self.queue}.{left}"
+        return f"Added {counted(self.added, 'answer')} to {self.queue}.{left}"
 
 
 def add_many(
@@ -136,32 +141,34 @@ def add_many(
     reviewer: Reviewer,
     bulk_id: str,
     queue: str | None = None,
-    person: Reviewer | None = None,
+    person: str | None = None,
     progress: Progress | None = None,
     now: datetime | None = None,
 ) -> BulkAdded:
     """Add many answers to an open queue, whatever its filter, or assign them to a ``person``.
 
-    A person's answers are in a queue of their own, "For NAME", which is created the first time. Raises BadInput if
-    there are more than 10,000 answers, or the queue is closed, of pairs, or for training.
+    Their answers are in a queue of their own, "For NAME", which is created the first time. Raises BadInput if
+    there are more than 10,000 answers, or the queue is closed, of pairs, or for training; NotFound if nobody has the
+    name.
     """
     at, added = now or datetime.now(UTC), 0
     name = queue or ""
     if person is not None:
-        name = f"For {person.name}"[:LONGEST_NAME]
+        [assigned] = people_named(store, [person], new=False)
+        name = f"For {assigned.name}"[:LONGEST_NAME]
         with store.reading() as connection:
             known = find_queue(connection, name)
         if known is None:
             rules = QueueRules(name, RowFilter(response_ids=()))
-            create_queue(store, rules, by=reviewer, assigned=(person,), now=now)
-    for some in _parts(response_ids, progress):
+            create_queue(store, rules, by=reviewer, assigned=(assigned,), now=now)
+    for part in _parts(response_ids, progress):
         with allowed(store, reviewer, Action.ASSIGN) as connection:
             chosen = queue_named(connection, name)
             check_open(chosen)
             if chosen.subject == PAIRS or chosen.training:
                 raise BadInput(f"the queue {name!r} takes no answers: it is for pairs or for training")
-            lock_responses(connection, some)
-            number = add_answers(connection, chosen, some, bulk_id, at)
+            lock_responses(connection, part)
+            number = add_answers(connection, chosen, part, bulk_id, at)
             details = {"bulk": bulk_id, "queue": name, "answers": number}
             record_event(connection, "bulk_add", reviewer.name, details=details, now=at)
         added += number
@@ -191,10 +198,10 @@ def undo_many(
         raise NotFound(f"no bulk action {bulk_id!r}")
     if stored[0].reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {stored[0].by}'s action: only {stored[0].by} can undo it.")
-    for some in batches(sorted({review.response_id or 0 for review in stored}), PART):
+    for part in _parts({review.response_id or 0 for review in stored}, progress):
         with allowed(store, reviewer, Action.REVIEW) as connection:
-            responses = lock_responses(connection, some)
-            reviews = reviews_of_bulk(connection, bulk_id, some, current=True)
+            responses = lock_responses(connection, part)
+            reviews = reviews_of_bulk(connection, bulk_id, part, current=True)
             rows = [withdrawal(review, f"{bulk_id}:undo:{review.id}", at) for review in reviews]
             insert_reviews(connection, rows)
             flags = lock_flags(connection, responses, [flag_id for review in reviews for flag_id in review.flag_ids])
@@ -202,13 +209,7 @@ def undo_many(
             details = {"bulk": bulk_id, "answers": len(rows)}
             record_event(connection, "bulk_undo", reviewer.name, details=details, now=at)
         undone += len(rows)
-        if progress is not None:
-            progress(undone)
     return undone
-
-
-def _answers(number: int) -> str:
-    return f"{number:,} answer{'' if number == 1 else 's'}"
 
 
 def _parts(response_ids: Collection[int], progress: Progress | None) -> Iterator[Sequence[int]]:
@@ -216,9 +217,9 @@ def _parts(response_ids: Collection[int], progress: Progress | None) -> Iterator
     if len(response_ids) > MOST_ANSWERS:
         raise BadInput(f"one action is about at most {MOST_ANSWERS:,} answers, not {len(response_ids):,}")
     done = 0
-    for some in batches(sorted(set(response_ids)), PART):
-        yield some
-        done += len(some)
+    for part in batches(sorted(set(response_ids)), PART):
+        yield part
+        done += len(part)
         if progress is not None:
             progress(done)
 
@@ -231,8 +232,8 @@ def _decide(
     grade: Grade,
     bulk_id: str,
     request: Request,
-) -> BulkDecided:
-    """Decide one part, in a number of statements that does not depend on its answers."""
+) -> dict[str, int]:
+    """Decide one part in a fixed number of statements; return the counts of `BulkDecided`."""
     responses = lock_responses(connection, response_ids)
     repeated = _repeated(connection, bulk_id, responses, reviewer, decision)
     blind = hidden_answers(connection, reviewer.id, responses) - repeated
@@ -252,15 +253,12 @@ def _decide(
     others = reviewed_by_others(connection, flags, reviewer.id)
     labelled = set() if decision is None else _implied(connection, flags, reviewer)
     reviews: list[NewReview] = []
-    for some, given in (
-        (flags.keys() - labelled, grade),
-        (labelled, with_implied(grade, decision)),
-    ):
-        if not some:
+    for ids, stored_grade in ((flags.keys() - labelled, grade), (labelled, with_implied(grade, decision))):
+        if not ids:
             continue
-        first = responses[next(iter(some))]
-        checked = new_review(connection, first, decision, given, bulk=bulk_id, seen=(), **request._asdict())
-        for id_ in sorted(some):
+        first = responses[next(iter(ids))]
+        checked = new_review(connection, first, decision, stored_grade, bulk=bulk_id, seen=(), **request._asdict())
+        for id_ in sorted(ids):
             key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
             review = replace(checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key)
             review, withdrawals = replaced_by(review, earlier.get(id_, ()))
@@ -271,9 +269,13 @@ def _decide(
     states, _ = update_states(connection, None, lock_flags(connection, responses, decided), request.at)
     details = {"bulk": bulk_id, "decision": decision, "answers": len(flags)}
     record_event(connection, "bulk_decide", reviewer.name, details=details, now=request.at)
-    held = sum(any(states[each] is FlagState.OPEN for each in of_answer) for of_answer in flag_ids.values())
-    closed = len(response_ids) - len(repeated) - len(blind) - len(in_queue) - len(flags)
-    return BulkDecided(len(flags) + len(repeated), held, len(blind), len(in_queue), closed)
+    return {
+        "decided": len(flags) + len(repeated),
+        "held": sum(any(states[each] is FlagState.OPEN for each in of_answer) for of_answer in flag_ids.values()),
+        "blind": len(blind),
+        "in_queue": len(in_queue),
+        "closed": len(response_ids) - len(repeated) - len(blind) - len(in_queue) - len(flags),
+    }
 
 
 def _repeated(

@@ -22,6 +22,7 @@ from judgeboard.store.queue_items import (
     unfinished_beside,
 )
 from judgeboard.store.reviews import LockedFlag, flags_with_newer, lock_flag, set_flag_states
+from judgeboard.text import counted
 
 QUALITY_CONFLICT = 2  # difference in quality, or in a rubric's dimension, from which two reviews are in conflict
 GROUNDEDNESS_CONFLICT = 0.4
@@ -105,7 +106,7 @@ def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str |
     reasons = []
     for name, item_id, needed in holding_items(connection, flag_ids):
         result = outcome(reviews_on(connection, item_id), needed)
-        needs = f"{result.more} review{'' if result.more == 1 else 's'}" if result.more else "an adjudication"
+        needs = counted(result.more, "review") if result.more else "an adjudication"
         reasons.append(f"queue “{name}” still needs {needs}")
     if not reasons:
         return None

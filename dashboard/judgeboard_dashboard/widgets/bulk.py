@@ -11,11 +11,9 @@ import streamlit as st
 from judgeboard.domain import Decision
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
-from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Table
 from judgeboard.reviews.bulk import MOST_ANSWERS, BulkAdded, BulkDecided, add_many, decide_many, undo_many
 from judgeboard.reviews.decisions import IMPLIED
-from judgeboard.store.engine import Store
 from judgeboard.store.failure_modes import list_modes
 from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard_dashboard.evidence import show, tag
@@ -38,7 +36,6 @@ class BulkWork:
     bulk_id: str
     response_ids: tuple[int, ...]
     act: Callable[..., BulkDecided | BulkAdded]
-    decision: Decision | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
             _put(f"{page}_{_ASKED}", offer.name if again else None)
             if offer.act is not None and not again:
                 ids = listed.all_ids() if everything else [listed.response_ids[place] for place in chosen]
-                _put(_WORK, BulkWork(secrets.token_urlsafe(9), tuple(ids), offer.act, offer.decision))
+                _put(_WORK, BulkWork(secrets.token_urlsafe(9), tuple(ids), offer.act))
             st.rerun()
     if asked is not None:
         st.button("Cancel", key=f"{page}_bulk_cancel", on_click=_put, args=(f"{page}_{_ASKED}", None), type="tertiary")
@@ -133,7 +130,6 @@ class Offer(NamedTuple):
     act: Callable[..., BulkDecided | BulkAdded] | None
     help: str
     key: str | None = None
-    decision: Decision | None = None
 
 
 def _offers(page: str) -> list[Offer]:
@@ -163,7 +159,6 @@ def _offers(page: str) -> list[Offer]:
             decide and partial(decide, decision=decision),
             "Decides all open flags of the selected answers. If a label is implied, it is: " + IMPLIED[decision],
             key,
-            decision,
         )
         for decision, label, key in ((Decision.CONFIRM, "Confirm", "Y"), (Decision.DISMISS, "Dismiss", "N"))
     ]
@@ -182,15 +177,10 @@ def _offers(page: str) -> list[Offer]:
             label_visibility="collapsed",
             width=190,
         )
-        add = partial(_add, goals[goal], reviewer=reviewer) if goal in goals else None
+        add = partial(add_many, reviewer=reviewer, **goals[goal]) if goal in goals else None
         tip = "Adds the selected answers to the queue, or assigns them to the person in a queue of their own"
         offers.append(Offer("add", "Add", add, tip))
     return offers
-
-
-def _add(goal: dict[str, Any], opened: Store, response_ids: Sequence[int], **options: Any) -> BulkAdded:
-    person = people_named(opened, [goal["person"]])[0] if "person" in goal else None
-    return add_many(opened, response_ids, queue=goal.get("queue"), person=person, **options)
 
 
 def bulk_outcome() -> None:
@@ -209,10 +199,7 @@ def bulk_outcome() -> None:
             raise
         bar.empty()
         _put(_WORK, None)
-        if isinstance(done, BulkAdded):
-            _put(_DONE, (work.bulk_id, done.sentences, done.added))
-        else:
-            _put(_DONE, (work.bulk_id, done.sentences(work.decision), done.decided))
+        _put(_DONE, (work.bulk_id, done.sentences, done.added if isinstance(done, BulkAdded) else done.decided))
     if st.session_state.get(_DONE) is None:
         return
     bulk_id, words, number = st.session_state[_DONE]

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.engine import DEFAULT_DATABASE, database_url
 from judgeboard.store.open_flags import ORDERS
+from judgeboard.text import counted
 from judgeboard_dashboard.evidence import Html, join, show, tag
 
 
@@ -35,6 +36,7 @@ WHY_DIFFERS = {
 }
 SORTS = {name: order.words for name, order in ORDERS.items()}
 UNKNOWN = "–"
+count = counted
 
 
 def rule_words(rule: str) -> str:
@@ -45,11 +47,6 @@ def rule_words(rule: str) -> str:
 def capital(text: str) -> str:
     """Return a text with an upper-case first letter."""
     return text[:1].upper() + text[1:]
-
-
-def count(number: int, noun: str) -> str:
-    """Return "1 answer", "2,912 answers"."""
-    return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def rules_words(rules: Iterable[str]) -> str:

@@ -51,8 +51,8 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
     with case.store.reading() as connection:
         ids = [*listed_answers(connection, RowFilter(), most=100), *unflagged]
     done_to = confirm(case, ids)
-    assert done_to == BulkDecided(decided=4, held=1, blind=1, in_queue=1, closed=1)
-    assert done_to.sentences(CONFIRM) == (
+    assert done_to == BulkDecided(CONFIRM, decided=4, held=1, blind=1, in_queue=1, closed=1)
+    assert done_to.sentences == (
         "Confirmed 4 answers. 1 of them stay open: a queue needs more reviews. 1 refused: you review them blind in a "
         "queue. 1 refused: your review in a queue counts. 1 left: they have no open flag any more."
     )
@@ -106,7 +106,7 @@ def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it
     assert sorted(states(case).values()) == ["confirmed"] * 4 + ["open"]
     parts: list[int] = []
     again = decide_many(case.store, ids, reviewer=case.mara, decision=CONFIRM, bulk_id="b1", progress=parts.append)
-    assert (again, parts) == (BulkDecided(decided=5), [2, 4, 5])
+    assert (again, parts) == (BulkDecided(CONFIRM, decided=5), [2, 4, 5])
     assert [row["response_id"] for row in case.reviews()] == ids
     assert set(states(case).values()) == {"confirmed"}
 
@@ -167,8 +167,8 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCa
     with pytest.raises(BadInput, match="tagged with failure modes"):
         decide_many(case.store, [flagged], **tagging)
     done = decide_many(case.store, [flagged, fine, blind], modes=("off topic",), **tagging)
-    assert (done, done.sentences(None)) == (
-        BulkDecided(decided=2, blind=1),
+    assert (done, done.sentences) == (
+        BulkDecided(None, decided=2, blind=1),
         "Tagged 2 answers. 1 refused: you review them blind in a queue.",
     )
     assert set(states(case).values()) == {"open"}
@@ -191,7 +191,11 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
 
     assert add("one", queue="legal") == add("one", queue="legal") == BulkAdded("legal", added=3, left=0)
     assert add("two", queue="legal").sentences == "Added 0 answers to legal. 3 left: they are in it already."
-    assert add("mine", person=case.mara) == add("mine", person=case.mara) == BulkAdded("For Mara", added=3, left=0)
+    assert (
+        add("mine", person=case.mara.name)
+        == add("mine", person=case.mara.name)
+        == BulkAdded("For Mara", added=3, left=0)
+    )
     with case.store.reading() as connection:
         own = own_queues(connection, case.mara.id, case.now)
     assert [(work.queue.name, work.left) for work in own] == [("For Mara", 3)]
