@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES
 from judgeboard.errors import BadInput
+from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.both_orders import UNUSABLE_AS, UnusableAs
 from judgeboard.stats.ratings import HUMANS, Human
@@ -49,8 +50,9 @@ class AgreementChoice:
     ``judge_versions`` names one version for ``of`` judge and repeats (for repeats a judge's name means all its
     versions), or several for judges; empty means the default version, or all. ``grade`` None means the label of
     answers, the preference of pairs, and the most frequent measure of repeats. ``epsilon`` requests the alternative
-    annotator test. With ``reviewer_id`` a judge is compared with this person alone. Without ``implied_labels``, labels
-    that a decision implies do not count. Raises BadInput if a value is unknown or fields do not go together.
+    annotator test, ``small`` how it tests people with few items. With ``reviewer_id`` a judge is compared with this
+    person alone. Without ``implied_labels``, labels that a decision implies do not count. Raises BadInput if a value is
+    unknown or fields do not go together.
     """
 
     of: Of = "judge"
@@ -64,6 +66,7 @@ class AgreementChoice:
     epsilon: float | None = None
     reviewer_id: int | None = None
     implied_labels: bool = True
+    small: Small = "skip"
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -71,6 +74,7 @@ class AgreementChoice:
             ("unit", self.unit, get_args(Unit)),
             ("human", self.human, HUMANS),
             ("unusable", self.unusable, UNUSABLE_AS),
+            ("small", self.small, get_args(Small)),
         ):
             if value not in known:
                 raise BadInput(f"{name} must be one of {', '.join(known)}, not {value!r}")
@@ -99,6 +103,7 @@ class AgreementChoice:
             f"pairs have no {self.by}: slice them by {allowed}",
         )
         yield epsilon is not None and not of_judge, "the alternative annotator test needs --of judge"
+        yield epsilon is None and self.small != "skip", "--small needs --alt-test"
         yield epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"
         yield (
             self.reviewer_id is not None and not (of_judge and answers),

@@ -38,6 +38,7 @@ from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
+    Small,
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
@@ -71,6 +72,7 @@ def measure_agreement(
     unusable: UnusableAs = "drop",
     by: By | None = None,
     epsilon: float | None = None,
+    small: Small = "skip",
     implied_labels: bool = True,
 ) -> AgreementResult:
     """Return how far people, a judge and people, judges, or a judge's repeats agree.
@@ -89,6 +91,7 @@ def measure_agreement(
         by: Also measures each slice: query_type, judge_version, generator, source, time (months), length, rule, or a
             metadata field as ``metadata.tenant``.
         epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
+        small: How that test treats people with fewer than 30 items: not at all (``skip``), or by Wilcoxon's test.
         implied_labels: Counts labels that a decision on a flag implies.
 
     Raises:
@@ -97,7 +100,7 @@ def measure_agreement(
     """
     versions = tuple(judge_versions)
     choice = AgreementChoice(
-        of, versions, unit, aspect, grade, human, unusable, by, epsilon, implied_labels=implied_labels
+        of, versions, unit, aspect, grade, human, unusable, by, epsilon, implied_labels=implied_labels, small=small
     )
     with store.reading() as connection:
         return agreement_of(connection, choice)
@@ -304,13 +307,13 @@ def _stand_in_tests(
         return None, {}
     rated = source.people()
     verdicts = source.judge_on(version, rated.ids)
-    test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon)
+    test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon, small=choice.small)
     if choice.by is None or choice.by in {"rule", "judge_version"}:
         return test, {}
     slices = np.full(len(rated.ids), "", dtype=object)
     for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
         slices[inside] = name
-    return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon)
+    return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon, choice.small)
 
 
 def _pairs_by_slice(

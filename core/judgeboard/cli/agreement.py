@@ -84,6 +84,13 @@ from judgeboard.errors import BadInput
     "0.15 for trained annotators, 0.1 for a crowd.",
 )
 @click.option(
+    "--small",
+    type=click.Choice(["skip", "wilcoxon"]),
+    default="skip",
+    show_default=True,
+    help="Test of a person with fewer than 30 items, for --alt-test: none, or Wilcoxon's signed-rank test.",
+)
+@click.option(
     "--schema",
     metavar="NAME",
     help="Measure each field of this label schema, and nothing else: people, and judges made of it with people.",

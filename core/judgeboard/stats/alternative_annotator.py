@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, same_length
 from judgeboard.stats.estimates import leaving_out, measured, t_lower_tail, unmeasured
 from judgeboard.stats.intervals import share_estimate
-from judgeboard.stats.proportions import benjamini_yekutieli
+from judgeboard.stats.proportions import benjamini_yekutieli, wilcoxon_below
 from judgeboard.stats.ratings import Ratings
 
 
@@ -83,10 +84,12 @@ EPSILONS: Mapping[str, float] = {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}
 """How much worse than a person a judge may be, by who the people are."""
 
 MIN_ITEMS = 30
-"""Below this many usable items a person is not tested: the t-test is not trusted."""
+"""Below this many usable items of a person the t-test is not trusted."""
 
 PASSES_FROM = 0.5
 """The winning rate from which on the judge may stand in."""
+
+Small = Literal["skip", "wilcoxon"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +97,14 @@ class PersonTest:
     """The judge compared with one person on their ``n`` usable items; None if the person was not tested.
 
     ``advantage`` is how often the judge is as near to the others as the person is. ``p`` belongs to the one-sided
-    t-test that the judge is worse by epsilon or more.
+    ``test`` that the judge is worse by epsilon or more.
     """
 
     name: str
     n: int
     advantage: float | None
     p: float | None
+    test: Literal["t", "Wilcoxon"] | None
     rejected: bool
 
 
@@ -126,18 +130,21 @@ class AlternativeAnnotatorTest:
         object.__setattr__(self, "passed", None if won is None else won >= PASSES_FROM)
 
 
-def alternative_annotator_test(judge: FloatArray, people: Ratings, epsilon: float) -> AlternativeAnnotatorTest:
+def alternative_annotator_test(
+    judge: FloatArray, people: Ratings, epsilon: float, *, small: Small = "skip"
+) -> AlternativeAnnotatorTest:
     """Test whether the judge may replace a person, on all items.
 
     ``judge`` has a verdict on each item, coded as ``people.values``, NaN without a usable one. ``epsilon`` (0 to 1) is
-    how much worse than a person it may be. Unordered categories are near if they are equal, scores by their distance.
+    how much worse than a person it may be. ``small`` is for people with fewer than 30 usable items. Unordered
+    categories are near if they are equal, scores by their distance.
     """
-    (test,) = _tested([(judge, people)], epsilon)
+    (test,) = _tested([(judge, people)], epsilon, small)
     return test
 
 
 def alternative_annotator_tests_by_slice(
-    judge: FloatArray, people: Ratings, slices: AnyArray, epsilon: float
+    judge: FloatArray, people: Ratings, slices: AnyArray, epsilon: float, small: Small = "skip"
 ) -> dict[str, AlternativeAnnotatorTest]:
     """Return the test in each slice, by name, with one correction over the people of all slices.
 
@@ -145,15 +152,17 @@ def alternative_annotator_tests_by_slice(
     """
     same_length(judge, slices)
     names = np.unique(slices)
-    tests = _tested([(judge[slices == name], people.at(slices == name)) for name in names], epsilon)
+    tests = _tested([(judge[slices == name], people.at(slices == name)) for name in names], epsilon, small)
     return dict(zip(map(str, names.tolist()), tests, strict=True))
 
 
-def _tested(parts: list[tuple[FloatArray, Ratings]], epsilon: float) -> list[AlternativeAnnotatorTest]:
+def _tested(
+    parts: list[tuple[FloatArray, Ratings]], epsilon: float, small: Small = "skip"
+) -> list[AlternativeAnnotatorTest]:
     if not 0 <= epsilon <= 1:
         raise ValueError(f"epsilon lies from 0 to 1, not {epsilon!r}")
     compared = [compare(judge, people) for judge, people in parts]
-    tested = [[_test(part, person, epsilon) for person in range(len(part.people.raters))] for part in compared]
+    tested = [[_test(part, person, epsilon, small) for person in range(len(part.people.raters))] for part in compared]
     p = [test.p for tests in tested for test in tests if test.p is not None]
     rejected = iter(benjamini_yekutieli(p).tolist())
     decided = [
@@ -162,13 +171,15 @@ def _tested(parts: list[tuple[FloatArray, Ratings]], epsilon: float) -> list[Alt
     return [_summary(part, tests, epsilon, len(p)) for part, tests in zip(compared, decided, strict=True)]
 
 
-def _test(part: Comparison, person: int, epsilon: float) -> PersonTest:
+def _test(part: Comparison, person: int, epsilon: float, small: Small) -> PersonTest:
     name, differences = part.people.raters[person], part.differences(person)
     n = len(differences)
-    if n < MIN_ITEMS:
-        return PersonTest(name, n, None, None, rejected=False)
+    if n == 0 or (n < MIN_ITEMS and small == "skip"):
+        return PersonTest(name, n, None, None, None, rejected=False)
     advantage = float(part.judge_wins[part.compared[:, person], person].mean())
-    return PersonTest(name, n, advantage, _t_test(differences, epsilon), rejected=False)
+    if n < MIN_ITEMS:
+        return PersonTest(name, n, advantage, wilcoxon_below(differences - epsilon), "Wilcoxon", rejected=False)
+    return PersonTest(name, n, advantage, _t_test(differences, epsilon), "t", rejected=False)
 
 
 def _t_test(differences: FloatArray, epsilon: float) -> float:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import (
+    TIE,
     AnyArray,
     BoolArray,
     FloatArray,
@@ -15,6 +16,7 @@ from judgeboard.stats.arrays import (
     IntArray,
     finite_floats,
     grouping,
+    mid_ranks,
     same_length,
     tie_codes,
 )
@@ -127,6 +129,22 @@ def mcnemar(only_first: int, only_second: int) -> float:
         raise ValueError("counts of cases are not below 0")
     n, fewer = only_first + only_second, min(only_first, only_second)
     return 1.0 if 2 * fewer == n else min(2 * float(bdtr(fewer, n, 0.5)), 1.0)
+
+
+def wilcoxon_below(differences: FloatArray) -> float:
+    """Return the probability of ranks this low if ``differences`` (a few hundred at most) are symmetric around 0."""
+    moved = differences[np.abs(differences) > TIE]
+    if not len(moved):
+        return 1.0
+    ranks = mid_ranks(np.abs(moved))
+    doubled = np.rint(2 * len(moved) * ranks.shares + 1).astype(np.int64)
+    chances = np.zeros(int(doubled.sum()) + 1)
+    chances[0] = 1.0
+    for rank in doubled.tolist():
+        with_it = np.zeros_like(chances)
+        with_it[rank:] = chances[: len(chances) - rank]
+        chances = (chances + with_it) / 2
+    return min(float(chances[: int(doubled[moved > 0].sum()) + 1].sum()), 1.0)
 
 
 def benjamini_yekutieli(p: npt.ArrayLike) -> BoolArray:

@@ -22,6 +22,21 @@ def graded(sqlite_log: GradedLog) -> str:
     return address(log.store)
 
 
+def test_a_person_with_few_answers_is_tested_by_ranks(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(sqlite_log.answers(20))}
+    sqlite_log.say(sqlite_log.version(), labels)
+    for reviewer in ("mara", "jon"):
+        sqlite_log.reviews(labels, reviewer)
+    words = ["agreement", "--db", address(sqlite_log.store), "--alt-test", "--json"]
+    assert run(words) == 0
+    assert [each["p"] for each in json.loads(capsys.readouterr().out)["alt_test"]["people"]] == [None, None]
+    assert run([*words, "--small", "wilcoxon"]) == 0
+    people = json.loads(capsys.readouterr().out)["alt_test"]["people"]
+    assert all((each["test"], each["rejected"]) == ("Wilcoxon", True) and each["p"] < 0.05 for each in people)
+
+
 def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["agreement", "--db", graded, "--by", "query_type", "--alt-test", "--epsilon", "0.1"]
     assert run(words) == 0
@@ -91,6 +106,7 @@ def test_the_report_is_written_beside_what_is_said(
     ("words", "said"),
     [
         (["--epsilon", "0.2"], "--epsilon needs --alt-test"),
+        (["--small", "wilcoxon"], "--small needs --alt-test"),
         (["--judge-version", "nobody"], "no judge version 'nobody'"),
         (["--grade", "style"], "there is no grade 'style'"),
         (["--unit", "pairs"], "no judge version has a verdict on pairs that people graded"),

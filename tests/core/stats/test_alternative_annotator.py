@@ -99,14 +99,17 @@ def test_items_with_one_person_and_without_a_verdict_are_left_out_and_counted():
     assert got.left_out == (("items with one person only", 7), ("items without a usable verdict", 4))
 
 
-def test_a_person_with_few_items_is_skipped_and_listed():
+def test_a_person_with_few_items_is_skipped_and_listed_or_tested_by_ranks():
     judge, values = made(n=100, missing=0)
     judge[:] = values[:, 0]
     values[29:, 2] = np.nan
     skipped = alternative_annotator_test(judge, people(values), 0.2)
-    assert [each.n for each in skipped.people] == [100, 100, 29]
+    assert [(each.n, each.test) for each in skipped.people] == [(100, "t"), (100, "t"), (29, None)]
     assert (skipped.people[2].p, skipped.omega.n) == (None, 2)
     assert ("people with fewer than 30 usable items", 1) in skipped.left_out
+    ranked = alternative_annotator_test(judge, people(values), 0.2, small="wilcoxon")
+    assert (ranked.people[2].test, ranked.omega.n) == ("Wilcoxon", 3)
+    assert 0 < ranked.people[2].p < 1
 
 
 def test_nobody_to_test_is_undefined_not_zero():
