@@ -39,6 +39,17 @@ def caught() -> Iterator[None]:
         problem(f"Internal error {numbered(error)}. The server's log has the details.")
 
 
+@contextmanager
+def saving(refusal: str = "Not saved") -> Iterator[None]:
+    """Run the page again after the block has stored something; show why it could not, after ``refusal``."""
+    try:
+        yield
+    except JudgeboardError as error:
+        problem(f"{refusal}: {error}")
+    else:
+        st.rerun()
+
+
 def numbered(error: Exception) -> str:
     """Write an unexpected error to the server's log and return its number there."""
     number = secrets.token_hex(3).upper()

@@ -80,7 +80,8 @@ def _of_field(
         statistics = {"set_alpha": set_alpha([[frozenset(each) for each in sets] for sets in items], of_items)}
         for option in field.values:
             chosen = {
-                item: {who: option in given for who, given in of_people.items()} for item, of_people in values.items()
+                item: {who: option in options_of for who, options_of in of_people.items()}
+                for item, of_people in values.items()
             }
             options[option] = _single(Scale(option, (False, True)), chosen, groups, names)["alpha"]
     elif field.type is FieldType.SPANS:
@@ -112,7 +113,7 @@ def _judges(
         value = field.numbered.get(score)
         if value is not None:
             rows = by_version.setdefault(version, [])
-            rows += [(value, given, groups[item]) for given in values.get(item, {}).values()]
+            rows += [(value, of_person, groups[item]) for of_person in values.get(item, {}).values()]
     _, group = RESAMPLED["responses"]
     statistics = {}
     for version, rows in by_version.items():
@@ -129,18 +130,18 @@ def _scale(field: SchemaField, values: Values) -> Scale:
     """Return the scale of a field; values of other versions count as categories too."""
     if field.type is FieldType.NUMBER:
         return Scale(field.name)
-    given = {value for of_people in values.values() for value in of_people.values()}
+    occurring = {value for of_people in values.values() for value in of_people.values()}
     if field.type is FieldType.SCALE:
-        return Scale(field.name, tuple(sorted({*field.values, *given})), weights="quadratic")
-    return Scale(field.name, (*field.values, *sorted(given - set(field.values))))
+        return Scale(field.name, tuple(sorted({*field.values, *occurring})), weights="quadratic")
+    return Scale(field.name, (*field.values, *sorted(occurring - set(field.values))))
 
 
 def _single(scale: Scale, values: Values, groups: Mapping[int, int], names: dict[int, str]) -> Statistics:
     rows = [(item, who, value) for item, of_people in values.items() for who, value in of_people.items()]
     ids, raters = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 1))
-    given: AnyArray = np.array([row[2] for row in rows], dtype=np.float64 if scale.categories is None else None)
+    ratings: AnyArray = np.array([row[2] for row in rows], dtype=np.float64 if scale.categories is None else None)
     of_rows = np.array([groups[row[0]] for row in rows], dtype=np.int64)
-    rated = item_ratings(ids, raters, given, scale, of_rows, names)
+    rated = item_ratings(ids, raters, ratings, scale, of_rows, names)
     return of_raters(AgreementChoice("people"), rated.ratings).statistics
 
 

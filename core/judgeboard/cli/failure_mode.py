@@ -1,8 +1,13 @@
 """``judgeboard failure-mode``: the list of failure modes, their counts, and suggestions from notes."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from judgeboard.cli import options
+
+if TYPE_CHECKING:
+    from judgeboard.store.failure_modes import Group
 
 
 @click.group(
@@ -14,7 +19,7 @@ from judgeboard.cli import options
 def failure_mode_command() -> None:
     """Keep the list of failure modes that reviewers tag answers with, and count them.
 
-    An answer can have several. Leads add and retire modes; a retired one is offered no more, and its tags stay.
+    An answer can have several. Leads add and retire modes. A retired mode is not offered; its tags are kept.
     """
 
 
@@ -35,11 +40,11 @@ def add(name: str, description: str | None, key: str | None) -> None:
 @click.argument("name")
 @options.json_and_database
 def retire(name: str) -> None:
-    """Offer the failure mode called NAME no more; `add` restores it."""
+    """Retire the failure mode NAME: it is not offered, and its tags are kept. `add` restores it."""
     from judgeboard.reviews.failure_modes import retire_mode
 
     mode = retire_mode(options.open_store(), name, by=options.actor())
-    options.show(mode, [f"{mode.name} is retired; its tags stay."])
+    options.show(mode, [f"{mode.name} is retired. Its tags are kept."])
 
 
 @failure_mode_command.command("list", epilog=options.example("judgeboard failure-mode list"))
@@ -66,18 +71,17 @@ def list_() -> None:
     type=click.Choice(["query_type", "judge_version", "week"]),
     default="query_type",
     show_default=True,
-    help="Group of answers in which they are counted.",
+    help="Groups in which the tagged answers are counted.",
 )
 @options.json_and_database
-def counts(by: str) -> None:
+def counts(by: "Group") -> None:
     """Count the tagged answers per group, and their share among the reviewed answers of the group."""
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import GROUPS, failure_mode_counts
 
-    group = next(each for each in GROUPS if each == by)
     with options.seen(options.open_store()).reading() as connection:
-        counted = failure_mode_counts(connection, group)
-    columns = (Column(GROUPS[group]), Column("Failure mode"), Column("Answers", "count"))
+        counted = failure_mode_counts(connection, by)
     share = Column("Share of reviewed", "share estimate")
+    columns = (Column(GROUPS[by]), Column("Failure mode"), Column("Answers", "count"), share)
     rows = tuple((each.group, each.mode, each.answers, each.share) for each in counted)
-    options.show({"by": by, "counts": counted}, text_lines(Table((*columns, share), rows)))
+    options.show({"by": by, "counts": counted}, text_lines(Table(columns, rows)))

@@ -11,8 +11,8 @@ from judgeboard.domain import IssueState
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.text import day_words, utc_day
 
-_description = click.option("--description", help="What the problem is, and what is done about it.")
-_owner = click.option("--owner", metavar="NAME", help="Person who takes care of it; an empty text is nobody.")
+_description = click.option("--description", help="The problem, and what is done about it.")
+_owner = click.option("--owner", metavar="NAME", help="Person who is responsible. An empty text removes the owner.")
 _number = click.argument("number", type=options.ROW_ID)
 
 
@@ -23,7 +23,10 @@ _number = click.argument("number", type=options.ROW_ID)
     )
 )
 def issue_command() -> None:
-    """Keep issues: systemic problems with a title, an owner, a state and the answers of a filter, later ones too."""
+    """Keep issues: systemic problems, each with a title, an owner, a state and a filter of answers.
+
+    Later answers that match the filter belong to the issue too.
+    """
 
 
 @issue_command.command("create", epilog=options.example("judgeboard issue create 'Wrong fees' --where source=billing"))
@@ -35,7 +38,8 @@ def issue_command() -> None:
 def create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
-    With rules, or without any sign of a problem, the filter selects answers with an open or a confirmed flag.
+    If the filter names rules, or nothing that shows a problem, only answers with an open or confirmed flag belong to
+    the issue.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue
@@ -56,7 +60,7 @@ def list_(closed: bool) -> None:
     with options.seen(options.open_store()).reading() as connection:
         measured = [(issue, measure_issue(connection, issue)) for issue in list_issues(connection, closed=closed)]
     lines = [
-        f"{each.number} ({each.state}) {each.title}. {issue_sentence(each, figures)}" for each, figures in measured
+        f"{issue.number} ({issue.state}) {issue.title}. {issue_sentence(issue, figures)}" for issue, figures in measured
     ]
     rows = [{"issue": issue, "figures": figures} for issue, figures in measured]
     options.show({"issues": rows}, lines or ["There are no issues."])
@@ -109,6 +113,6 @@ def set_(number: int, state: str | None, fixed_on: datetime | None, **changes: A
         issue = replace(issue, state=IssueState.FIXED, fixed_day=utc_day(fixed_on.replace(tzinfo=UTC)))
     if state is not None:
         issue = replace(issue, state=IssueState(state))
-    given = {name: value for name, value in changes.items() if value is not None}
-    issue = save_issue(store, replace(issue, **given), by=options.actor())
+    chosen = {name: value for name, value in changes.items() if value is not None}
+    issue = save_issue(store, replace(issue, **chosen), by=options.actor())
     options.show(issue, [f"Issue {issue.number} is {issue.state}."])

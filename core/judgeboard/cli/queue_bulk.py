@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _mode = click.option("--mode", "modes", multiple=True, metavar="NAME", help="Failure mode to tag the answers with.")
 _many_options = options.decorator(
     options.where,
-    click.option("--yes", is_flag=True, help="Act without asking."),
+    click.option("--yes", is_flag=True, help="Act without a question."),
     click.option("--bulk", metavar="ID", help="Id of an interrupted action, to complete it."),
     options.json_and_database,
 )
@@ -62,7 +62,7 @@ def tag(modes: tuple[str, ...], **chosen: Any) -> None:
 def add(name: str | None, person: str | None, **chosen: Any) -> None:
     """Add the flagged answers that match --where to the queue NAME, or to the queue of one person.
 
-    They join whatever the filter of the queue. At most 10,000 answers.
+    At most 10,000 answers; they need not match the filter of the queue.
     """
     from judgeboard.reviews.bulk import add_many
 
@@ -108,7 +108,7 @@ def _act(
         ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
     question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
     if not yes and (options.as_json() or not click.confirm(question, err=True)):
-        raise BadInput("nothing is done; use --yes to act without asking")
+        raise BadInput("nothing was changed: use --yes to act without a question")
     bulk_id = bulk or secrets.token_hex(6)
     click.echo(f"action {bulk_id}", err=True)  # known before it can be interrupted
     with options.progress(f"{verb.capitalize()} answers") as shown:

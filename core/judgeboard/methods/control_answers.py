@@ -235,8 +235,8 @@ _Original = tuple[int, Response]  # with its id
 
 
 def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Original, _Original]]:
-    for some in batches(ids.tolist(), _AT_ONCE):
-        part = read_originals(connection, some)
+    for batch in batches(ids.tolist(), _AT_ONCE):
+        part = read_originals(connection, batch)
         yield from zip(part, [*part[1:], *part[:1]], strict=True)
 
 

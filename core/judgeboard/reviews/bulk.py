@@ -55,7 +55,7 @@ MOST_ANSWERS = 10_000
 PART = 1_000  # answers of a transaction
 
 Progress = Callable[[int], None]
-"""Is called after each part with the number of answers that are done with."""
+"""Is called after each part with the number of answers done so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class BulkDecided:
 
     Without a decision, it tagged them.
 
-    The others were left as they are: the reviewer must review them ``blind``, has reviewed them in a queue that needs
-    more reviews (``in_queue``), or they have no open flag any more (``closed``).
+    The others are unchanged: the reviewer must review them ``blind``, has reviewed them in a queue that needs more
+    reviews (``in_queue``), or they have no open flag (``closed``).
     """
 
     decision: Decision | None
@@ -79,10 +79,10 @@ class BulkDecided:
     def sentences(self) -> str:
         """What the action did."""
         others = (
-            (self.held, "of them stay open: a queue needs more reviews"),
+            (self.held, "still open: a queue needs more reviews"),
             (self.blind, "refused: you review them blind in a queue"),
             (self.in_queue, "refused: your review in a queue counts"),
-            (self.closed, "left: they have no open flag any more"),
+            (self.closed, "unchanged: no open flag is left"),
         )
         verb = VERBS[self.decision] if self.decision else "tagged"
         done = f"{verb.capitalize()} {counted(self.decided, 'answer')}."
@@ -121,7 +121,7 @@ def decide_many(
 
 @dataclass(frozen=True, slots=True)
 class BulkAdded:
-    """How many answers were added to a queue, and how many were left: they are in it already, or are forgotten."""
+    """How many answers were added to a queue; the others (``left``) are in it already, or are forgotten."""
 
     queue: str
     added: int
@@ -130,7 +130,7 @@ class BulkAdded:
     @property
     def sentences(self) -> str:
         """What the action did."""
-        left = f" {self.left:,} left: they are in it already." if self.left else ""
+        left = f" {self.left:,} unchanged: already in the queue." if self.left else ""
         return f"Added {counted(self.added, 'answer')} to {self.queue}.{left}"
 
 
@@ -213,9 +213,9 @@ def undo_many(
 
 
 def _parts(response_ids: Collection[int], progress: Progress | None) -> Iterator[Sequence[int]]:
-    """Yield the answers of each part, and report those that are done with; raise BadInput if there are too many."""
+    """Yield the answers of each part and report how many are done; raise BadInput if there are too many."""
     if len(response_ids) > MOST_ANSWERS:
-        raise BadInput(f"one action is about at most {MOST_ANSWERS:,} answers, not {len(response_ids):,}")
+        raise BadInput(f"one action covers at most {MOST_ANSWERS:,} answers, not {len(response_ids):,}")
     done = 0
     for part in batches(sorted(set(response_ids)), PART):
         yield part

@@ -44,7 +44,7 @@ def save_mode(
     by: Actor,
     now: datetime | None = None,
 ) -> FailureMode:
-    """Add a failure mode, or change the one with this name; a ``retired`` one is offered no more, its tags stay.
+    """Add a failure mode, or change the one with this name; a ``retired`` one is not offered, its tags are kept.
 
     Raises BadInput if the name, the description or the key cannot be used, or another mode has the key.
     """
@@ -67,7 +67,7 @@ def save_mode(
 
 
 def retire_mode(store: Store, name: str, *, by: Actor) -> FailureMode:
-    """Offer a failure mode no more; its tags stay. Raises BadInput if there is none."""
+    """Retire a failure mode; its tags are kept. Raises BadInput if there is none of this name."""
     with store.reading() as connection:
         check_modes(connection, [name])
         mode = list_modes(connection)[name]

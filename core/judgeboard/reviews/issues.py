@@ -27,9 +27,10 @@ _AMONG = ("query_types", "sources", "models", "kinds", "metadata", "day_from", "
 
 
 def issue_filter(where: RowFilter) -> RowFilter:
-    """Return the filter of a new issue: open and confirmed flags, if it names rules or no other sign of a problem.
+    """Return the filter of a new issue.
 
-    Raises BadInput for an empty filter.
+    It selects open and confirmed flags if it names rules, or nothing that shows a problem. Raises BadInput for an empty
+    filter.
     """
     if where == RowFilter():
         raise BadInput("an issue needs a filter: choose a failure mode, a rule or other values first")
@@ -40,7 +41,7 @@ def issue_filter(where: RowFilter) -> RowFilter:
 
 
 def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = None) -> Issue:
-    """Open an issue (number 0), or change the one of this number; a fix without a day is of today.
+    """Open an issue (number 0), or change the one with this number; the default day of a fix is today.
 
     Raises:
         BadInput: The title, the description or the filter cannot be used, or somebody else changed the issue meanwhile.
@@ -54,7 +55,7 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
         fixed_day = utc_day(at)
     owner = people_named(store, [issue.owner], new=False)[0].name if issue.owner else None
     with allowed(store, by, Action.KEEP_ISSUES) as connection:
-        number = issue.number or max((each.number for each in list_issues(connection)), default=0) + 1
+        number = issue.number or max((known.number for known in list_issues(connection)), default=0) + 1
         where, description = issue_filter(issue.where), checked_text("the description", issue.description)
         version, name = issue.version + 1, actor_name(by)
         saved = Issue(title, where, description, owner, issue.state, fixed_day, number, version, name, at)

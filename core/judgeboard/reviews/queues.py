@@ -352,9 +352,9 @@ def missing_grades(queue: Queue, decision: Decision | Preference | None, grade: 
     """Return the required grades that a review lacks; an unsure review and one of a pair need none."""
     if queue.subject == PAIRS or decision is Decision.UNSURE:
         return ()
-    given = {name for name in ASKED if getattr(grade, name) is not None}
-    given |= {score.dimension for score in grade.scores if score.value is not None}
-    return tuple(name for name in queue.grades if name not in given)
+    graded = {name for name in ASKED if getattr(grade, name) is not None}
+    graded |= {score.dimension for score in grade.scores if score.value is not None}
+    return tuple(name for name in queue.grades if name not in graded)
 
 
 def check_required(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> None:

@@ -44,14 +44,14 @@ def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[i
     """Return the calls behind these judgments of an answer, in their order; hidden ones are left out."""
     item = judge_inputs(connection, [response_id]).get(response_id)
     calls = load_calls(connection, judgment_ids)
-    found = []
+    raw = []
     for call in (calls[id_] for id_ in judgment_ids if id_ in calls):
         version = get_version(connection, call.judge_version_id)
         asks = version.kind in JUDGES and version.kind not in OFFLINE
         messages = sent_messages(version, item) if asks and item is not None else ()
         note = NO_CALL if version.kind in OFFLINE else NOT_REBUILT if asks and not messages else None
-        found.append(RawCall(call, messages, note, version.prompt))
-    return found
+        raw.append(RawCall(call, messages, note, version.prompt))
+    return raw
 
 
 @dataclass(slots=True)

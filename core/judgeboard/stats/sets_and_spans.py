@@ -16,17 +16,16 @@ from judgeboard.stats.intervals import jackknifed, mean_estimate
 _NEVER_DIFFER = "the raters never differ"
 
 
-def masi_distance(one: frozenset[Any], other: frozenset[Any]) -> float:
+def masi_distance(a: frozenset[Any], b: frozenset[Any]) -> float:
     """Return the distance of two sets, 0 (equal) to 1 (nothing in common).
 
     Source: R. Passonneau, "Measuring Agreement on Set-valued Items (MASI)" (LREC, 2006): one minus the Jaccard index
     weighted by 1 for equal sets, 2/3 where one contains the other, 1/3 for any other overlap.
     """
-    if one == other:
+    if a == b:
         return 0.0
-    shared = len(one & other)
-    weight = 2 / 3 if one <= other or other <= one else 1 / 3
-    return 1 - weight * shared / len(one | other)
+    weight = 2 / 3 if a <= b or b <= a else 1 / 3
+    return 1 - weight * len(a & b) / len(a | b)
 
 
 def set_alpha(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Estimate:
@@ -45,7 +44,7 @@ def set_alpha(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Es
     for place, row in enumerate(rows):
         for each in items[row]:
             votes[place, names[frozenset(each)]] += 1
-    apart = np.array([[masi_distance(one, other) for other in names] for one in names])
+    apart = np.array([[masi_distance(a, b) for b in names] for a in names])
     m = votes.sum(axis=1)
     within = ((votes @ apart) * votes).sum(axis=1) / (m - 1)
     sums: FloatArray = np.column_stack((m, within, votes))
@@ -106,6 +105,6 @@ def _order(ranking: Sequence[int], length: int) -> FloatArray:
     return order
 
 
-def _tau(one: FloatArray, other: FloatArray) -> float | None:
-    spread = float(np.sqrt((one @ one) * (other @ other)))
-    return float(one @ other) / spread if spread else None
+def _tau(a: FloatArray, b: FloatArray) -> float | None:
+    spread = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / spread if spread else None

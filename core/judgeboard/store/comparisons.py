@@ -391,7 +391,7 @@ def store_samples(
         SAMPLE.c.pair_id, SAMPLE.c.number
     )
     came_in: set[SampleKey] = set()
-    for some in batches(items):
+    for batch in batches(items):
         rows = [
             {
                 "pair_id": item.pair_id,
@@ -401,7 +401,7 @@ def store_samples(
                 "answer": storable_or_none(item.answer),
                 **step_values(item.record, run_id, now),
             }
-            for item in some
+            for item in batch
         ]
         came_in |= {SampleKey(*key) for key in connection.execute(statement, rows)}
     return came_in

@@ -22,7 +22,7 @@ class NamedRow:
 
 
 def named_rows(connection: Connection, text: str, *, reviewer_id: int | None, all_queues: bool) -> list[NamedRow]:
-    """Return what a text may mean: at most five of each kind, without hidden rows.
+    """Return the rows whose id or name matches a text: at most five of each kind, without hidden rows.
 
     Without ``all_queues`` only queues that are assigned to nobody or to the reviewer. Ids match by their start, as the
     index of external ids orders them; queues and people also match within their name.
@@ -52,8 +52,8 @@ def named_rows(connection: Connection, text: str, *, reviewer_id: int | None, al
 
 def _answers(connection: Connection, text: str, number: int | None) -> list[NamedRow]:
     columns = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source)
-    found = columns.where(RESPONSE.c.external_id >= text).order_by(RESPONSE.c.external_id).limit(_READ)
-    rows = [row for row in connection.execute(found) if row.external_id.startswith(text)][:MOST]
+    matching = columns.where(RESPONSE.c.external_id >= text).order_by(RESPONSE.c.external_id).limit(_READ)
+    rows = [row for row in connection.execute(matching) if row.external_id.startswith(text)][:MOST]
     if number is not None:
         rows += connection.execute(columns.where(RESPONSE.c.id == number)).all()
     ids = {row.id: NamedRow("answer", row.id, row.external_id, f"answer {row.id}, {row.source}") for row in rows}

@@ -42,15 +42,15 @@ def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) 
         .order_by(EVENT.c.id.desc())
         .limit(LATEST)
     )
-    found = []
+    listed = []
     for kind in (*ASSIGNED, CONFLICT, MENTION):  # one after the other: each reads the end of an index
         for row in connection.execute(latest.where(EVENT.c.kind == kind)):
             details = row.details
             if reviewer_id in details.get("people", details.get("assigned_to", ())):
                 about = (row.response_id, row.external_id, details.get("queue"), details.get("item"))
                 words = "assigned" if kind in ASSIGNED else kind
-                found.append(Notification(row.id, words, row.actor, row.at, *about, read=row.id <= until))
-    return sorted(found, key=lambda each: -each.id)[:limit]
+                listed.append(Notification(row.id, words, row.actor, row.at, *about, read=row.id <= until))
+    return sorted(listed, key=lambda each: -each.id)[:limit]
 
 
 def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:

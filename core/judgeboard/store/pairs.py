@@ -192,8 +192,8 @@ def store_pairs(
     """
     now = now or datetime.now(UTC)
     result = StoredPairs()
-    for some in batches(pairs):
-        _store_batch(connection, some, batch_id, now, result)
+    for batch in batches(pairs):
+        _store_batch(connection, batch, batch_id, now, result)
     return result
 
 

@@ -102,8 +102,8 @@ def compared_reviews(
     items = {review.queue_item_id or 0 for review in in_queues} | {*gold_items.values(), *first_items.values()}
     on_items = {
         item: of_item
-        for some in batches(sorted(items), AT_ONCE)
-        for item, of_item in reviews_on_items(connection, some).items()
+        for batch in batches(sorted(items), AT_ONCE)
+        for item, of_item in reviews_on_items(connection, batch).items()
     }
     compared = []
     for review in in_queues:

@@ -85,8 +85,8 @@ def store_preferences(
     """
     now = now or datetime.now(UTC)
     new: list[bool] = []
-    for some in batches(preferences):
-        new += _store_batch(connection, some, batch_id, now)
+    for batch in batches(preferences):
+        new += _store_batch(connection, batch, batch_id, now)
     return new
 
 

@@ -152,9 +152,9 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
         if queue.training:
             continue
         changed = False
-        for some in batches(sorted(response_ids)):
-            changed |= _follow(connection, queue, some, now)
-            changed |= queue.sampling_rate > 0 and _may_be_sampled(connection, queue, some)
+        for batch in batches(sorted(response_ids)):
+            changed |= _follow(connection, queue, batch, now)
+            changed |= queue.sampling_rate > 0 and _may_be_sampled(connection, queue, batch)
         if queue.sampling_rate and changed:
             top_up(connection, queue, now)
 

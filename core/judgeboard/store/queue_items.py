@@ -83,18 +83,18 @@ _NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem], now: datetime) -> list[int]:
     """Store items of different subjects, with their flags and a lease per needed review; return their ids in order."""
     ids: list[int] = []
-    for some in batches(items):
+    for batch in batches(items):
         rows = [
             {name: getattr(item, name) for name in _NEW}
             | {"queue_id": queue_id, "state": ItemState.OPEN, "joined_at": now}
-            for item in some
+            for item in batch
         ]
         # By subject: in the order of the parameters SQLite would return them from one statement per row.
         returning = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id, QUEUE_ITEM.c.id)
         id_of = {(response_id, pair_id): id_ for response_id, pair_id, id_ in connection.execute(returning, rows)}
-        stored = [id_of[item.response_id, item.pair_id] for item in some]
+        stored = [id_of[item.response_id, item.pair_id] for item in batch]
         insert_leases(connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)])
-        link_flags(connection, {id_: item.flag_ids for id_, item in zip(stored, some, strict=True)})
+        link_flags(connection, {id_: item.flag_ids for id_, item in zip(stored, batch, strict=True)})
         ids += stored
     return ids
 

@@ -215,8 +215,8 @@ def lock_free_responses(connection: Connection, response_ids: Collection[int]) -
     """Lock responses and return those that it locked; those that another transaction has locked are skipped."""
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
     locked: set[int] = set()
-    for some in batches(sorted(response_ids)):
-        locked |= set(connection.execute(query.where(RESPONSE.c.id.in_(some))).scalars())
+    for batch in batches(sorted(response_ids)):
+        locked |= set(connection.execute(query.where(RESPONSE.c.id.in_(batch))).scalars())
     return locked
 
 
@@ -386,8 +386,8 @@ def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> 
     response_ids: set[int] = set()
     for state in sorted(set(states.values())):
         changed = update(FLAG).values(state=state).returning(FLAG.c.response_id)
-        for some in batches([flag_id for flag_id, new in states.items() if new is state]):
-            response_ids.update(connection.execute(changed.where(FLAG.c.id.in_(some))).scalars())
+        for batch in batches([flag_id for flag_id, new in states.items() if new is state]):
+            response_ids.update(connection.execute(changed.where(FLAG.c.id.in_(batch))).scalars())
     mark_leading_flags(connection, sorted(response_ids))
 
 
@@ -402,8 +402,8 @@ def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> N
         _WORSE.c.response_id == FLAG.c.response_id, _WORSE.c.state == FlagState.OPEN.value, is_worse(_WORSE, FLAG)
     )
     wrong = update(FLAG).where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads).values(leads=leads)
-    for some in batches(response_ids):
-        connection.execute(wrong.where(FLAG.c.response_id.in_(some)))
+    for batch in batches(response_ids):
+        connection.execute(wrong.where(FLAG.c.response_id.in_(batch)))
 
 
 @dataclass(frozen=True, slots=True)

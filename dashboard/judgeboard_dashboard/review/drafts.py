@@ -128,10 +128,9 @@ class Draft:
 
     def content(self) -> dict[str, Any]:
         """Return what a kept draft has, without empty values."""
-        given = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _ON_SCREEN}
-        marks = marks_json(given.pop("marks").values())
-        given |= {"marks": marks, "in_suite": self.in_suite or None}
-        return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _ON_SCREEN}
+        values |= {"marks": marks_json(self.marks.values()), "in_suite": self.in_suite or None}
+        return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "Draft":

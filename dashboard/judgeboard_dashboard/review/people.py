@@ -136,7 +136,7 @@ def _reassign(work: PersonWork, lead: Reviewer) -> None:
             type="primary",
             icon=":material/swap_horiz:",
             disabled=to is None,
-            help="The items that are left, also leased ones, go to the other person. Reviews stay theirs.",
+            help="The other person gets the items that are left, leased ones too. Reviews keep their author.",
             on_click=_move,
             args=(person, to, queues, lead),
             wrap=False,

@@ -35,7 +35,7 @@ from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, store
+from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, saving, store
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
@@ -237,15 +237,10 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
 
 
 def _assign(progress: QueueProgress, wanted: list[str], reviewer: Reviewer) -> None:
-    try:
+    with saving():
         people = people_named(store(), wanted)
-        ids = {person.id for person in people}
-        removed = [person for person in progress.assigned_to if person.id not in ids]
+        removed = [person for person in progress.assigned_to if person not in people]
         assign_queue(store(), progress.queue.name, by=reviewer, add=people, remove=removed)
-    except JudgeboardError as error:
-        problem(f"Not saved: {error}")
-        return
-    st.rerun()
 
 
 def your_queues(reviewer: Reviewer | None) -> bool:
@@ -496,9 +491,9 @@ def _size(values: dict[str, Any], containers: dict[str, Any]) -> None:
         problem(str(error))
         return
     words = f"{count(matching, 'pair' if pairs else 'answer')} {'matches' if matching == 1 else 'match'}. "
-    held = matching if values["max_items"] is None else min(matching, values["max_items"])
-    drawn = ", drawn at random" if held < matching and values["order"] is QueueOrder.RANDOM else ""
-    show(tag("div", words, tag("b", f"The queue will have {held:,}{drawn}."), cls="jb-say"))
+    size = matching if values["max_items"] is None else min(matching, values["max_items"])
+    drawn = ", drawn at random" if size < matching and values["order"] is QueueOrder.RANDOM else ""
+    show(tag("div", words, tag("b", f"The queue will have {size:,}{drawn}."), cls="jb-say"))
 
 
 def _order_field(blind: bool, flagged_only: bool) -> str:
@@ -578,16 +573,12 @@ def _grades(values: dict[str, Any], containers: dict[str, Any]) -> str | None:
 
 
 def _create(rules: QueueRules, people: list[str], reviewer: Reviewer, schema: str | None) -> None:
-    try:
+    with saving("Not created"):
         created = create_queue(store(), rules, by=reviewer, assigned=people_named(store(), people), schema=schema)
-    except JudgeboardError as error:
-        problem(f"Not created: {error}.")
-        return
-    items = count(created.joined, "pair" if rules.subject == PAIRS else "answer")
-    sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""
-    message = f"Created: {created.queue.name} with {items}{sample}."
-    if created.short:
-        message += f" {created.short:,} more were requested, but no random-sample flags are left."
-    st.session_state[_CREATED] = message
-    go(new=None)
-    st.rerun()
+        items = count(created.joined, "pair" if rules.subject == PAIRS else "answer")
+        sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""
+        message = f"Created: {created.queue.name} with {items}{sample}."
+        if created.short:
+            message += f" {created.short:,} more were requested, but no random-sample flags are left."
+        st.session_state[_CREATED] = message
+        go(new=None)

@@ -1,6 +1,9 @@
 """The pane with the raw calls of the judges of an answer."""
 
+from collections.abc import Iterable
+
 from judgeboard.domain import Attempt
+from judgeboard.llm.chat import Message
 from judgeboard.runs.raw_calls import RawCall, raw_calls
 from judgeboard.store.items import Item, StoredCall
 from judgeboard.text import money
@@ -30,30 +33,43 @@ def raw_calls_pane(item: Item) -> Html:
     return tag("div", tag("div", "Raw calls", cls="jb-label"), *parts, cls="jb-pane")
 
 
+def message_texts(messages: Iterable[Message]) -> list[Html]:
+    """Return the messages of a request, each under its role."""
+    return [_text(message["role"].capitalize(), message["content"]) for message in messages]
+
+
+def attempt_texts(attempts: Iterable[Attempt]) -> list[Html]:
+    """Return the replies to the requests of one call, each under its status, tokens, time and fault."""
+    return [
+        _text(_line(f"Call {number}: {attempt.why}", attempt.status, *_spent(attempt), attempt.detail), attempt.raw)
+        for number, attempt in enumerate(attempts, start=1)
+    ]
+
+
 def _account(raw: RawCall) -> str:
     call = raw.call
-    counts = ((call.prompt_tokens, "sent"), (call.completion_tokens, "received"))
-    tokens = [f"{number:,} tokens {way}" for number, way in counts if number is not None]
     cost = f"cost {'unknown' if call.cost_micro is None else money(call.cost_micro)}"
     calls = f"{len(call.attempts)} calls" if len(call.attempts) > 1 else None
-    return _line(call.status, call.model_reported, *tokens, cost, _took(call), calls)
+    return _line(call.status, call.model_reported, *_spent(call), cost, calls)
 
 
 def _line(*facts: str | None) -> str:
     return " · ".join(filter(None, facts))
 
 
-def _took(call: StoredCall | Attempt) -> str | None:
-    return None if call.latency_ms is None else f"{call.latency_ms:,} ms"
+def _spent(call: StoredCall | Attempt) -> list[str]:
+    """The tokens and the time of a call, as far as they are known."""
+    amounts = (
+        (call.prompt_tokens, "tokens sent"),
+        (call.completion_tokens, "tokens received"),
+        (call.latency_ms, "ms"),
+    )
+    return [f"{number:,} {unit}" for number, unit in amounts if number is not None]
 
 
 def _texts(raw: RawCall) -> list[Html | None]:
     call = raw.call
-    sent = [_text(message["role"].capitalize(), message["content"]) for message in raw.messages]
-    attempts = [
-        _text(_line(f"Call {number}: {attempt.why}", attempt.status, _took(attempt), attempt.detail), attempt.raw)
-        for number, attempt in enumerate(call.attempts, start=1)
-    ]
+    sent, attempts = message_texts(raw.messages), attempt_texts(call.attempts)
     return [
         tag("div", f"Error: {call.error}", cls="jb-why") if call.error else None,
         tag("div", REBUILT, cls="jb-cap") if sent else tag("div", raw.note, cls="jb-cap") if raw.note else None,

@@ -176,43 +176,42 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
 
 
 def _buttons(fields: SchemaActions, field: SchemaField, digits: str) -> None:
-    given = fields.draft.values.get(field.name)
-    names = dict(field.levels)
-    own = {option.value: option for option in field.options}
+    chosen = fields.draft.values.get(field.name)
+    options = {option.value: option for option in field.options}
     with st.container(horizontal=True, gap="xxsmall"):
         for number, value in enumerate(fields.choices(field)):
-            option = own.get(value)
-            shortcut = option.key if option is not None and option.key else None
+            option = options.get(value)
+            shortcut = None if option is None else option.key
             act = partial(fields.choose, field, value)
             if shortcut is None and number < len(digits):
                 shortcut, act = digits[number], partial(fields.pick, number)
-            ranked = field.type is FieldType.RANKING and value in (given or ())
-            level_name = names.get(value) or ""
-            is_long = len(level_name) > LONGEST_LEVEL_NAME
-            label = (
-                f"{value} {level_name}".strip()
-                if names and not is_long
-                else YES_NO.get(value, str(value))
-                if isinstance(value, bool)
-                else f"Passage {value}"
-                if field.type is FieldType.RANKING
-                else str(value)
-            )
+            label, tip = _words(field, value, chosen)
             key_button(
-                as_label(f"{label} ({list(given or ()).index(value) + 1})" if ranked else label),
+                as_label(label),
                 act,
                 key=f"field_{field.name}_{number}",
                 shortcut=shortcut,
-                chosen=_is_chosen(field, value, given),
-                tip=as_label((level_name if is_long else option and option.help) or "") or None,
+                chosen=_is_chosen(field, value, chosen),
+                tip=as_label(tip or (option and option.help) or "") or None,
                 each=True,
             )
 
 
-def _is_chosen(field: SchemaField, value: Any, given: Any) -> bool:
-    if given is None or field.type is FieldType.SPANS:
+def _words(field: SchemaField, value: Any, chosen: Any) -> tuple[str, str]:
+    """Return the label of a button, and the name of its level if that is too long for the label."""
+    if field.type is FieldType.RANKING:
+        ranks = list(chosen or ())
+        return f"Passage {value}{f' ({ranks.index(value) + 1})' if value in ranks else ''}", ""
+    if isinstance(value, bool):
+        return YES_NO[value], ""
+    name = dict(field.levels).get(value) or ""
+    return (str(value), name) if len(name) > LONGEST_LEVEL_NAME else (f"{value} {name}".strip(), "")
+
+
+def _is_chosen(field: SchemaField, value: Any, chosen: Any) -> bool:
+    if chosen is None or field.type is FieldType.SPANS:
         return False
-    return value in given if isinstance(given, list) else bool(given == value)
+    return value in chosen if isinstance(chosen, list) else bool(chosen == value)
 
 
 def _spans(fields: SchemaActions, field: SchemaField) -> None:

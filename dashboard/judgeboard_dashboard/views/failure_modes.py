@@ -6,6 +6,7 @@ import streamlit as st
 from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.failure_modes import GROUPS, failure_mode_counts
 from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.filters import switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, responses
 from judgeboard_dashboard.widgets.tables import table
@@ -13,16 +14,13 @@ from judgeboard_dashboard.widgets.texts import caption
 
 
 def failure_modes() -> None:
-    """Show the counts as a table whose lines open the answers; by week also the share of each mode as a line."""
+    """Show the counts as a table whose rows open the answers; by week also a chart with the share of each mode."""
     follow("failure_modes", own=("by",))
-    titles = {title: by for by, title in GROUPS.items()}
-    first = GROUPS["query_type"]
-    title = st.segmented_control("Count by", list(titles), default=first, required=True, key="by", bind="query-params")
+    by = switch("Count by", GROUPS, key="by")
     with reading() as connection:
-        by = titles.get(title or first, "query_type")
         counts = failure_mode_counts(connection, by)
     if not counts:
-        words = "Leads keep the list on Settings; reviewers tag answers."
+        words = "Leads edit the list on Settings. Reviewers tag answers on the review screen."
         empty_page("failure_modes", "No answer has a failure mode yet.", words)
         return
     if by == "week":
@@ -42,9 +40,11 @@ def failure_modes() -> None:
         Table(columns, tuple((each.group, each.mode, each.answers, each.share) for each in tagged)),
         [responses(each.where) for each in tagged],
         key=f"failure_modes_by_{by}",
-        under=("Click a line to open its answers, and there an issue. An answer counts once per failure mode.",),
+        under=(
+            "Click a row to open its answers, where you can open an issue. An answer counts once per failure mode.",
+        ),
     )
-    caption("Intervals: 95 %. A week is that in which the answer was given (UTC).")
+    caption("Intervals: 95 %. The week is that of the answer, not of the review (UTC).")
 
 
 with page("Failure modes"):

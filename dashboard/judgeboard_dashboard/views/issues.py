@@ -6,7 +6,6 @@ from dataclasses import replace
 import streamlit as st
 
 from judgeboard.domain import IssueState
-from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.issues import LONGEST_TITLE, issue_filter, issue_sentence, measure_issue, save_issue
@@ -16,7 +15,7 @@ from judgeboard.trends import Point, start_of
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people
-from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, store
+from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, store
 from judgeboard_dashboard.widgets.charts import trend
 from judgeboard_dashboard.widgets.filters import FIELDS, as_date, as_day, filter_in, filter_sentence
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -130,7 +129,7 @@ def _form(issue: Issue) -> None:
     if reviewer is None or not may(reviewer, Action.KEEP_ISSUES):
         caption(f"{capital(issue.state)}. Owner: {issue.owner or 'nobody'}. {issue.description or ''}")
         return
-    key = f"issue_{issue.number}_{issue.version}"  # what is saved is no edit any more
+    key = f"issue_{issue.number}_{issue.version}"  # fields with a new key have no edits
     title = st.text_input("Title", issue.title, key=f"{key}_title", max_chars=LONGEST_TITLE)
     description = st.text_area("Description", issue.description, key=f"{key}_description", height=120)
     people = sorted({*known_people(), *([issue.owner] if issue.owner else [])})
@@ -145,13 +144,9 @@ def _form(issue: Issue) -> None:
         day = st.date_input("First day with the fix (UTC)", fixed_on, key=f"{key}_day", format="YYYY-MM-DD")
         changed = replace(changed, fixed_day=as_day(day))
     if st.button("Save changes" if issue.number else "Open issue", key="issue_save", type="primary", wrap=False):
-        try:
+        with saving():
             saved = save_issue(store(), changed, by=reviewer)
-        except JudgeboardError as error:
-            problem(f"Not saved: {error}")
-        else:
             st.query_params.from_dict({"issue": str(saved.number)})
-            st.rerun()
 
 
 with page("Issues"):

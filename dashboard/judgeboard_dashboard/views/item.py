@@ -62,7 +62,7 @@ from judgeboard_dashboard.review.signals import decided_words, primary_verdict, 
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
-from judgeboard_dashboard.widgets.first_steps import nothing_waits
+from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.keys import Turn
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, number_in_address
 from judgeboard_dashboard.widgets.texts import SORTS, capital, count, rule_words, when
@@ -292,7 +292,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
     _show_message(session)
     if not others:
         if not your_queues(reviewer):
-            nothing_waits()
+            no_open_flags()
     else:
         start = "That was the last answer for this filter." if session.done else "No open flag matches this filter."
         more = f"{count(others, 'other answer')} {'has' if others == 1 else 'have'} open flags."

@@ -18,7 +18,7 @@ from judgeboard_dashboard.review import queues
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
-from judgeboard_dashboard.widgets.first_steps import nothing_waits
+from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, open_button, start_button
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
@@ -82,7 +82,7 @@ def _open_flags() -> None:
     if not flags.total:
         if chosen.where == RowFilter():
             if not has_queues:
-                nothing_waits()
+                no_open_flags()
         else:
             show(tag("div", "No answer with an open flag matches.", cls="jb-empty"))
         return

@@ -13,7 +13,7 @@ from judgeboard.reports.output import Column, Table
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import current_reviewer, page, problem, reading, store
+from judgeboard_dashboard.session import current_reviewer, page, reading, saving, store
 from judgeboard_dashboard.widgets.tables import show_rows
 from judgeboard_dashboard.widgets.texts import caption, heading, sentence
 
@@ -57,13 +57,9 @@ def _editor(stored: StoredSchema | None) -> str:
     reviewer = current_reviewer()
     allowed = reviewer is not None and may(reviewer, Action.MAKE_QUEUES)
     if st.button("Save version", key="schema_save", type="primary", disabled=not allowed) and reviewer is not None:
-        try:
+        with saving():
             saved = add_schema(store(), schema_in(edited), by=reviewer)
-        except JudgeboardError as error:
-            problem(f"Not saved: {error}")
-        else:
             st.session_state[_SAVED] = f"Saved: {saved.title}. New queues can use it."
-            st.rerun()
     caption(
         "A changed schema becomes the next version of its name. Queues and reviews keep their version. "
         "A rubric can be pasted too: its dimensions become scales."

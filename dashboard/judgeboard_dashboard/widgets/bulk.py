@@ -25,7 +25,7 @@ from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame
 from judgeboard_dashboard.widgets.texts import count
 
-ASKED_FROM = 20  # more answers than this are confirmed once more
+ASKED_FROM = 20  # an action on more answers than this needs a second click
 _SELECTING, _ASKED, _WORK, _DONE = "bulk_selecting", "bulk_asked", "bulk_work", "bulk_done"
 
 
@@ -43,7 +43,7 @@ class Selectable:
     """A list whose rows can be selected.
 
     ``total`` counts its answers, ``all_ids`` reads their ids and ``export`` their table. ``query`` is the filter in the
-    address; ``rejudged`` tells the Rejudge page which answers of it are meant, None if a filter cannot say it.
+    address. ``rejudged`` is the choice of answers on the Rejudge page, None if no choice there selects this list.
     """
 
     page: str

@@ -212,7 +212,7 @@ def empty_page(
     caption(*others)
 
 
-def nothing_waits() -> None:
+def no_open_flags() -> None:
     """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
     now = datetime.now(UTC)
     with reading() as connection:

@@ -15,8 +15,9 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.review.raw_calls import attempt_texts, message_texts
 from judgeboard_dashboard.session import problem, seen
-from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, short
+from judgeboard_dashboard.widgets.texts import caption, count, heading, short
 
 _TRIAL = "judge_trial"
 
@@ -78,20 +79,8 @@ def _lines(trial: Trial) -> Iterator[Html]:
     if verdict.reasoning:
         yield tag("div", verdict.reasoning, cls="jb-reason")
     if trial.requests:
-        yield tag("details", tag("summary", "Raw call"), *_calls(trial))
-
-
-def _calls(trial: Trial) -> Iterator[Html]:
-    """Return the messages as sent, then each reply of the model with its account."""
-    for message in trial.requests[-1].messages:
-        yield tag("div", f"Sent as {message['role']}", cls="jb-label")
-        yield tag("div", message["content"], cls="jb-reason")
-    for attempt in trial.verdict.attempts:
-        counts = ((attempt.prompt_tokens, "sent"), (attempt.completion_tokens, "received"))
-        tokens = [f"{number:,} tokens {way}" for number, way in counts if number is not None]
-        took = [] if attempt.latency_ms is None else [duration(attempt.latency_ms / 1000)]
-        yield tag("div", " · ".join(["Reply", attempt.status, *tokens, *took]), cls="jb-label")
-        yield tag("div", attempt.raw or attempt.detail or "(empty)", cls="jb-reason")
+        texts = (*message_texts(trial.requests[-1].messages), *attempt_texts(verdict.attempts))
+        yield tag("details", tag("summary", "Raw call"), *texts)
 
 
 def _words(verdict: Verdict) -> str:

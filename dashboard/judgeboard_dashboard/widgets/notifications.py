@@ -17,7 +17,7 @@ _GOAL = "notification_goal"
 
 
 def notification_bell() -> None:
-    """Show the number of new notifications and their list, and open the one that was pressed."""
+    """Show the number of new notifications and their list; open the page of a clicked one."""
     goal: Rows | None = st.session_state.pop(_GOAL, None)
     if goal is not None:
         open_rows(goal.page, **dict(goal.query))
@@ -27,7 +27,7 @@ def notification_bell() -> None:
             return
         with reading() as connection:
             listed = notifications(connection, person.id, limit=LISTED)
-    except JudgeboardError:  # the page below says it
+    except JudgeboardError:  # the page below shows it
         return
     except Exception as error:  # noqa: BLE001 - the page below stays usable, and the log has the error
         numbered(error)
@@ -63,11 +63,11 @@ def words(notification: Notification) -> str:
     """Return a notification as a label: "Ann mentioned you on chat-1 · 12 Mar 09:41"."""
     queue = shortened(notification.queue or "a queue", 40)
     answer = shortened(notification.response or "a pair", 40)
-    told = {
+    sentence = {
         CONFLICT: f"Reviewers differ on {answer}",
         MENTION: f"{notification.actor} mentioned you on {answer}",
     }.get(notification.kind, f"{notification.actor} assigned you the queue {queue}")
-    return as_label(f"{told} · {when(notification.at)}")
+    return as_label(f"{sentence} · {when(notification.at)}")
 
 
 def rows_of(notification: Notification) -> Rows:

@@ -73,7 +73,7 @@ def _palette(pages: Mapping[str, str]) -> None:
             if st.button(label, key=key, icon=target.icon, type="tertiary", width="stretch"):
                 open_rows(target.page, **target.query)
         if not targets:
-            caption("Nothing has this name.")
+            caption("Nothing matches this text.")
     show(tag("span", cls="jb-found", data_text=text))
 
 

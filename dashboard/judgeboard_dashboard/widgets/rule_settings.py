@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.errors import JudgeboardError
 from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
 from judgeboard.flags.rule import Thresholds
 from judgeboard.flags.rules import RULES
@@ -20,7 +19,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import LONGEST_SEED, PRIMARY_JUDGE, SettingLine
 from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, store
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, saving, store
 from judgeboard_dashboard.widgets.texts import capital, commands, count, heading, rule_words, when
 
 IMPLYING = (LOW_GROUNDEDNESS,)
@@ -224,15 +223,11 @@ def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
 
 
 def _store(changes: dict[str, Any], reviewer: Reviewer) -> None:
-    try:
+    with saving():
         change_settings(store(), changes, reviewer)
-    except JudgeboardError as error:
-        problem(f"Not saved: {error}")
-        return
-    for key in changes:
-        del st.session_state[_key(key)]
-    st.session_state[_SAVED] = True
-    st.rerun()
+        for key in changes:
+            del st.session_state[_key(key)]
+        st.session_state[_SAVED] = True
 
 
 def _key(name: str) -> str:

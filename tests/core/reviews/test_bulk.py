@@ -53,8 +53,8 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
     done_to = confirm(case, ids)
     assert done_to == BulkDecided(CONFIRM, decided=4, held=1, blind=1, in_queue=1, closed=1)
     assert done_to.sentences == (
-        "Confirmed 4 answers. 1 of them stay open: a queue needs more reviews. 1 refused: you review them blind in a "
-        "queue. 1 refused: your review in a queue counts. 1 left: they have no open flag any more."
+        "Confirmed 4 answers. 1 still open: a queue needs more reviews. 1 refused: you review them blind in a "
+        "queue. 1 refused: your review in a queue counts. 1 unchanged: no open flag is left."
     )
     assert states(case) == {
         **dict.fromkeys((plain, unsure, graded), "confirmed"),
@@ -190,7 +190,7 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
         return add_many(case.store, ids, reviewer=case.lead, bulk_id=bulk_id, now=case.now, **goal)
 
     assert add("one", queue="legal") == add("one", queue="legal") == BulkAdded("legal", added=3, left=0)
-    assert add("two", queue="legal").sentences == "Added 0 answers to legal. 3 left: they are in it already."
+    assert add("two", queue="legal").sentences == "Added 0 answers to legal. 3 unchanged: already in the queue."
     assert (
         add("mine", person=case.mara.name)
         == add("mine", person=case.mara.name)
