@@ -67,7 +67,7 @@ OF_WRITERS = {
         "states",
     ),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
-    *("reviews", "spec", "token", "wanted", "why", "withdrawn"),
+    *("reviews", "spec", "subjects", "token", "wanted", "why", "withdrawn"),
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()
