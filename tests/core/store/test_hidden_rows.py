@@ -189,6 +189,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "run": run,
         ("run", StoredSuiteRun): SimpleNamespace(id=1, run_id=answer.run_id, version_id=rag),
         ("subject", ColumnElement): ITEM.c.response_id == one,
+        ("subject", int): one,
         ("ids", set): {one},
         "run_id": answer.run_id,
         "run_ids": (answer.run_id,),
