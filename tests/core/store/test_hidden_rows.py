@@ -67,7 +67,7 @@ OF_WRITERS = {
         "states",
     ),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
-    *("reviews", "spec", "token", "wanted", "why", "withdrawn"),
+    *("reviews", "spec", "subjects", "token", "wanted", "why", "withdrawn"),
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()
@@ -191,6 +191,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         ("subject", int): one,
         "subjects": [one],
         ("subject", ColumnElement): ITEM.c.response_id == one,
+        ("subject", int): one,
         ("ids", set): {one},
         "run_id": answer.run_id,
         "run_ids": (answer.run_id,),
