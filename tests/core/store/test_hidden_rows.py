@@ -188,8 +188,6 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "rules": ("plain-flag-rule",),
         "run": run,
         ("run", StoredSuiteRun): SimpleNamespace(id=1, run_id=answer.run_id, version_id=rag),
-        ("subject", int): one,
-        "subjects": [one],
         ("subject", ColumnElement): ITEM.c.response_id == one,
         ("subject", int): one,
         ("ids", set): {one},
