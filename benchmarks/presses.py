@@ -191,6 +191,7 @@ def fill(store: Store, items: int) -> None:
     passages = ("Granite cools slowly. Basalt cools fast.",)
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "benchmark")
+        set_setting(connection, "implied_labels", ("low_groundedness",), "benchmark")  # else the first decision asks
         judge = ensure_version(connection, JudgeVersion("rag", "rag"))
         for kind in ("list", "blind", "conflict"):
             answers = [

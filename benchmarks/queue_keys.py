@@ -96,7 +96,7 @@ def make_queue(database: str, rows: int, *, blind: bool) -> str:
     name = f"keys {datetime.now(UTC):%d %b %H:%M:%S}"
     order = QueueOrder.RANDOM if blind else QueueOrder.SEVERITY
     begun = time.perf_counter()
-    rules = QueueRules(name, order=order, blind_judge=blind, blind_people=blind, grades=())
+    rules = QueueRules(name, order=order, blind_judge=blind, blind_people=blind, grades=(), implied_labels=False)
     made = create_queue(store, rules, by="benchmark")
     print(f"{store.shown_url}: {made.joined:,} answers joined the queue in {time.perf_counter() - begun:.1f} s")
     store.close()

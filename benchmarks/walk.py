@@ -93,6 +93,9 @@ def newcomer(browser: Browser, url: str) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector(".st-key-decide button kbd")
     time.sleep(READ)
+    page.keyboard.press("y")  # asks once whether the decision implies a label
+    page.get_by_role("button", name="Yes, store the label").wait_for()
+    time.sleep(READ)
     page.keyboard.press("y")
     page.wait_for_selector(".jb-head .jb-saved")
     page.context.close()

@@ -13,6 +13,7 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from queue_case import QueueCase, queue_case
 from served import serving
@@ -70,6 +71,8 @@ class ServedQueues:
 @contextmanager
 def served_queues(database: Path | str) -> Iterator[ServedQueues]:
     store = open_store(database)
+    with store.writing() as connection:
+        set_setting(connection, "implied_labels", ("low_groundedness",), "test")  # else the first decision asks
     with serving(database) as url:
         yield ServedQueues(url, store, queue_case(store))
     store.close()

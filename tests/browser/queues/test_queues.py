@@ -154,6 +154,7 @@ def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(review
     page.reload()
     expect(note).to_have_value("half a note")
     expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+    page.wait_for_timeout(GUARD)
     press(page, "n")
     press(page, "z")
     expect(page.locator(".jb-head")).to_contain_text("Undone")
