@@ -9,6 +9,7 @@ from page_state import idle
 
 Scheme = Literal["light", "dark"]
 LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
+STYLED = "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
 REDRAWN = 250  # ms until charts and tables have the width of their new window
 
 OVERFLOWING = """() => {
@@ -44,6 +45,8 @@ def looks(page: Page) -> Iterator[str]:
     """
     app = page.locator("[data-testid=stApp]")
     height = (page.viewport_size or {"height": 900})["height"]
+    # Streamlit draws the first widgets of a freshly loaded page before it can show a style sheet.
+    page.wait_for_function(STYLED)
     for width, scheme in LOOKS:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)

@@ -16,9 +16,13 @@ def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, sq
         case.review(case.jon, DISMISS)
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     monkeypatch.setattr(conflicts, "MOST", 1)
-    assert "You and others differ on more than 1 item." in texts(open_page("conflicts"))
+    words = texts(open_page("conflicts"))
+    assert "More than 1 open conflict." in words
+    assert "You and others also differ on these items." in words
     monkeypatch.setattr(conflicts, "MOST", 2)
-    assert "You and others differ on 2 items." in texts(open_page("conflicts"))
+    words = texts(open_page("conflicts"))
+    assert "2 open conflicts." in words
+    assert not any("differ on" in each for each in words), "an item that the lead adjudicates is listed twice"
 
 
 def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_back(

@@ -9,7 +9,7 @@ import streamlit as st
 from judgeboard.domain import ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Table
-from judgeboard.reviews.conflicts import Conflict, ConflictPage, load_conflict, open_conflicts, own_conflicts
+from judgeboard.reviews.conflicts import Conflict, ConflictLine, load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.label_schemas import schema_of_item
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
@@ -71,15 +71,19 @@ def conflicts() -> None:
     if item_id is not None:
         _one_conflict(item_id, queue, reviewer)
         return
+    to_adjudicate: Sequence[ConflictLine] = ()
     if may(reviewer, Action.ADJUDICATE):
         _adjudicated(queue, reviewer)
-        _open_conflicts(queue)
+        to_adjudicate = _open_conflicts(queue)
     with reading() as connection:
         page = own_conflicts(connection, reviewer.id, limit=MOST)
-    if page.lines:
+    listed = {line.item.item_id for line in to_adjudicate}
+    lines = tuple(line for line in page.lines if line.item.item_id not in listed)
+    if lines:
         more = "more than " if page.next is not None else ""
-        sentence(f"You and others differ on {more}{count(len(page.lines), 'item')}.")
-        _table(page, key=f"own_conflicts_{page.lines[0].item.item_id}_{len(page.lines)}", queue=None)
+        number = f"{more}{count(len(lines), 'item')}"
+        sentence("You and others also differ on these items." if listed else f"You and others differ on {number}.")
+        _table(lines, key=f"own_conflicts_{lines[0].item.item_id}_{len(lines)}", queue=None)
         caption("Reviews of others are shown once a lead has adjudicated.")
 
 
@@ -95,7 +99,8 @@ def _adjudicated(queue: str | None, lead: Reviewer) -> None:
             undo_choice(session.adjudicated[-1], undo)(quiet=True)
 
 
-def _open_conflicts(queue: str | None) -> None:
+def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
+    """Show the conflicts that need an adjudication, and return them."""
     with reading() as connection:
         page = open_conflicts(connection, queue, limit=MOST)
     where = f" in “{queue}”" if queue else ""
@@ -106,16 +111,17 @@ def _open_conflicts(queue: str | None) -> None:
             "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and adjudicates. "
             "An item that you must still review blind is not listed.",
         )
-        return
+        return ()
     n = len(page.lines)
     more = "More than " if page.next is not None else ""
     with st.container(key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         sentence(f"{more}{count(n, 'open conflict')}{where}.")
         start_button("Start", conflict_rows(queue, page.lines[0].item.item_id), key="conflicts_start")
-    _table(page, key=f"conflicts_{page.lines[0].item.item_id}_{n}", queue=queue)
+    _table(page.lines, key=f"conflicts_{page.lines[0].item.item_id}_{n}", queue=queue)
+    return page.lines
 
 
-def _table(page: ConflictPage, *, key: str, queue: str | None) -> None:
+def _table(lines: Sequence[ConflictLine], *, key: str, queue: str | None) -> None:
     rows = tuple(
         (
             capital(", ".join(line.differ_on)),
@@ -127,9 +133,9 @@ def _table(page: ConflictPage, *, key: str, queue: str | None) -> None:
             when(line.item.joined_at),
             line.item.external_id,
         )
-        for line in page.lines
+        for line in lines
     )
-    show_rows(Table(COLUMNS, rows), key=key, targets=[conflict_rows(queue, line.item.item_id) for line in page.lines])
+    show_rows(Table(COLUMNS, rows), key=key, targets=[conflict_rows(queue, line.item.item_id) for line in lines])
 
 
 def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:

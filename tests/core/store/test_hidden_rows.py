@@ -67,7 +67,7 @@ OF_WRITERS = {
         "states",
     ),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
-    *("reviews", "spec", "token", "wanted", "why", "withdrawn"),
+    *("reviews", "spec", "subjects", "token", "wanted", "why", "withdrawn"),
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()
@@ -189,6 +189,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "run": run,
         ("run", StoredSuiteRun): SimpleNamespace(id=1, run_id=answer.run_id, version_id=rag),
         ("subject", ColumnElement): ITEM.c.response_id == one,
+        ("subject", int): one,
         ("ids", set): {one},
         "run_id": answer.run_id,
         "run_ids": (answer.run_id,),
