@@ -114,7 +114,8 @@ def _words(error: Exception) -> str:
 
         return f"database error: {with_advice(str(cause).partition(chr(10))[0])}"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.strerror}: {str(error.filename)[:200]!r}; use another name"
+        advice = "change its permissions" if isinstance(error, PermissionError) else "use another name"
+        return f"{error.strerror}: {str(error.filename)[:200]!r}; {advice}"
     return str(error)
 
 

@@ -16,6 +16,7 @@ from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput
 from judgeboard.reviews.presets import PRESETS
 from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
@@ -123,7 +124,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--implied-labels/--no-implied-labels",
     default=None,
     help="Whether confirm stores the label hallucinated and dismiss the label grounded where a review gives no label "
-    "(default: as the setting `implied_labels` says).",
+    "(default: the setting `implied_labels`).",
 )
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
 @click.option(
@@ -313,7 +314,7 @@ def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) 
     (who,) = people_named(store, [reviewer])
     bundle = export_bundle(store, name, who, file, items=items, by=options.actor(), lease=timedelta(days=lease_days))
     until = f"reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC"
-    items_in_file = f"{bundle.items:,} {'item' if bundle.items == 1 else 'items'} in {file}"
+    items_in_file = f"{counted(bundle.items, 'item')} in {file}"
     options.show(bundle, [f"{items_in_file}, {until}", f"After it is filled in: judgeboard queue merge {file}"])
 
 

@@ -221,7 +221,7 @@ def cases_command(file: Path, name: str) -> None:
     with options.seen(options.open_store()).reading() as connection:
         found = corrected_cases(connection)
     if not found:
-        options.show({"cases": 0}, ["No corrected answer is in a suite: correct an answer (key E) and press F8."])
+        options.show({"cases": 0}, ["No corrected answer is in a suite: press F9 on its page to correct it, then F8."])
         return
     cases: list[dict[str, Any]] = []
     ids: dict[str, int] = {}

@@ -108,7 +108,7 @@ class SchemaField:
     """One field of a label schema.
 
     A category has ``options``, ``many`` of which may be chosen; spans have their types as options. A scale has
-    consecutive whole ``levels`` with names (None: no name). ``on`` is the text of which spans are selected.
+    consecutive whole ``levels`` with names (None: no name). ``on`` is the text in which spans are selected.
     ``shown_when`` lists earlier fields, each with the values at which this field is shown; all must hold.
     """
 
@@ -147,7 +147,7 @@ class SchemaField:
 
     @property
     def numbered(self) -> dict[int, Any]:
-        """The value behind each number that a judge gives: a level stands for itself, other values count from 1.
+        """The value that each number of a judge means: levels keep their number, other values count from 1.
 
         Empty if a judge gives no numbers for the field.
         """
@@ -165,7 +165,7 @@ class SchemaField:
             raise BadInput(f"{self.name}: {error}") from None
 
     def from_text(self, text: str) -> Any:
-        """Return the value that a text of a command stands for; unchecked."""
+        """Return the value that the text of an option means, unchecked."""
         if self.type in {FieldType.CATEGORY, FieldType.TEXT} and not self.many:
             return text
         if self.type is FieldType.YES_NO and text.casefold() in {"yes", "no"}:
@@ -308,7 +308,7 @@ def _fields(fields: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LabelSchema:
-    """Named fields in the order in which they are shown; raises nothing, see `schema_from`."""
+    """Named fields in the order in which they are shown; `schema_from` checks them."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -334,7 +334,7 @@ class LabelSchema:
         return {"name": self.name, "fields": [_as_file(field) for field in self.fields]}
 
     def shown(self, values: Mapping[str, Any]) -> tuple[SchemaField, ...]:
-        """Return the fields that are shown where these values are given; a condition on a hidden field fails."""
+        """Return the fields that are shown with these values; a condition on a hidden field fails."""
         shown: dict[str, SchemaField] = {}
         for field in self.fields:
             if all(name in shown and _holds(values.get(name), wanted) for name, wanted in field.shown_when):
@@ -356,7 +356,7 @@ class LabelSchema:
         return {field.name: checked[field.name] for field in shown if checked.get(field.name) is not None}
 
     def grade(self, values: Mapping[str, Any], base: Grade = Grade()) -> Grade:  # noqa: B008 - immutable
-        """Return ``base`` with these values in place of what it has of this schema; raises BadInput (`checked`)."""
+        """Return ``base`` with these values as its fields of this schema; raises BadInput (`checked`)."""
         checked = self.checked(values)
 
         def given(*types: FieldType) -> dict[str, Any]:
@@ -379,7 +379,7 @@ class LabelSchema:
         )
 
     def values(self, grade: Grade) -> dict[str, Any]:
-        """Return what a grade has of this schema, by field."""
+        """Return the values of a grade in the fields of this schema."""
         values: dict[str, Any] = {name: getattr(grade, name) for name in BUILT_IN}
         values["label"] = None if grade.label is None else str(grade.label.value)
         values |= {**grade.choices, **grade.texts}
@@ -448,7 +448,7 @@ def _of_rubric(file: YamlFile) -> YamlFile:
 def _problems_beside(
     field: SchemaField, known: Mapping[str, SchemaField], keys: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what of a field does not go with the fields before it, and why."""
+    """Yield each part of a field that contradicts the fields before it, and why."""
     if field.name.casefold() in {name.casefold() for name in known}:
         yield "name", "the field is given twice"
     for name, values in field.shown_when:
@@ -461,7 +461,7 @@ def _problems_beside(
     own = [option.key for option in field.options if option.key is not None]
     for key in own:
         if key in keys or own.count(key) > 1:
-            yield "options", f"the key {key} is taken: each key stands for one value"
+            yield "options", f"the key {key} is taken: each key chooses one value"
 
 
 def as_yaml(schema: LabelSchema) -> str:

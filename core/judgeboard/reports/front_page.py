@@ -27,7 +27,7 @@ _RATED = {
     "false_alarms": "of the answers that people call good raise a false alarm",
     "alpha": "is Krippendorff's alpha: 1 means full agreement, 0 agreement by chance",
 }
-"""What a figure says, after its value, in the order of importance."""
+"""The words after the value of a figure, in the order of importance."""
 
 _SURE, _HELPFUL = 0.6, 0.4  # substantial and moderate agreement
 CHART_STYLE = """

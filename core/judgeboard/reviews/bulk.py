@@ -145,7 +145,7 @@ def add_many(
     progress: Progress | None = None,
     now: datetime | None = None,
 ) -> BulkAdded:
-    """Add many answers to an open queue, whatever its filter, or assign them to a ``person``.
+    """Add many answers to an open queue, whose filter they need not match, or assign them to a ``person``.
 
     Their answers are in a queue of their own, "For NAME", which is created the first time. Raises BadInput if
     there are more than 10,000 answers, or the queue is closed, of pairs, or for training; NotFound if nobody has the

@@ -42,7 +42,7 @@ from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 
 DAYS = 14  # days of the progress
 RECENT = timedelta(days=30)  # what drift compares with everything before
-STREAK_REVIEWS = 10  # so many equal decisions in a row are a streak …
+STREAK_REVIEWS = 10  # equal decisions in a row that make a streak …
 STREAK_SECONDS = 5  # … if each took less than this on average
 LONGEST_STREAKS = 5
 
@@ -114,7 +114,7 @@ def reassign(
 ) -> list[str]:
     """Assign a person's open queues, or those of these names, to another person; return the names of the queues.
 
-    The person's leases in them end, so that the other one gets these items too. Their reviews stay theirs.
+    The person's leases in them end, so that the other person gets these items too. Reviews keep their author.
     """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.ASSIGN) as connection:
@@ -170,7 +170,7 @@ class Feedback:
 
 
 def training_feedback(connection: Connection, item_id: int, review_id: int) -> Feedback | None:
-    """Return the feedback on a review of a training item; None if it is no such item, or has no gold label any more."""
+    """Return the feedback on a review of a training item; None if it is no such item, or its gold label is gone."""
     item = item_by_id(connection, item_id)
     if not item.test or not queue_by_id(connection, item.queue_id).training:
         return None

@@ -409,7 +409,7 @@ def queue_progress(
 
 
 def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
-    """Return the rules of a queue, a phrase each; only leads are told about repeats and test items."""
+    """Return the rules of a queue, a phrase each; those about repeats and test items only ``for_lead``."""
     noun, subject = ("pair", "pairs") if queue.subject == PAIRS else ("answer", "flagged answers")
     subject = subject if queue.flagged_only else "answers, flagged or not"
     subject = "answers with a gold label" if queue.training else subject

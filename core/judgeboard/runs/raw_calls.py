@@ -18,7 +18,7 @@ from judgeboard.store.items import StoredCall, load_calls
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import judge_inputs
 
-NO_CALL = "No model was asked for this verdict."
+NO_CALL = "This verdict needed no model call."
 NOT_REBUILT = (
     "The prompt cannot be rebuilt: the answer was removed, the judge shows examples, or another release made this "
     "judge version."
@@ -29,8 +29,8 @@ NOT_REBUILT = (
 class RawCall:
     """A stored call with its prompt.
 
-    The prompt is not stored. ``messages`` are made anew from the judge version and the answer, by the code that sends
-    them; empty where that cannot give the same prompt, for the reason in ``note``. ``prompt`` is the template of the
+    The prompt is not stored. ``messages`` are rebuilt from the judge version and the answer by the code that sends
+    them. They are empty if that could give another prompt; ``note`` is the reason. ``prompt`` is the template of the
     judge version.
     """
 

@@ -1,4 +1,4 @@
-"""A trial of a judge: a few answers with their raw calls, before the whole is judged."""
+"""A trial of a judge: a few answers with their raw calls, before all are judged."""
 
 import asyncio
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from judgeboard.store.responses import judge_inputs
 from judgeboard.store.runs import matching
 
 ANSWERS = 3
-_TRIES = 1  # somebody waits: a fault is shown at once
+_TRIES = 1  # a person waits for the result, so a fault is shown at once
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One answer of a trial: what the judge was given, the requests as sent, and its verdict."""
+    """One answer of a trial: the input of the judge, the requests as sent, and the verdict."""
 
     item: JudgeInput
     requests: tuple[ChatRequest, ...]

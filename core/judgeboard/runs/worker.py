@@ -76,7 +76,7 @@ def workflow_database(store: Store) -> str:
 
 
 CANCELLED = "cancelled"
-KEY_LOST = "its API key was in the memory of a server that does not run jobs any more; start the same job again"
+KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again"
 KEY_SECONDS = 30.0  # after which no other process will take a job whose key it holds
 LOOK_SECONDS = 0.2
 

@@ -60,7 +60,7 @@ def _any(connection: Connection, table: Table) -> bool:
 
 
 def _answers(connection: Connection, *conditions: ColumnElement[bool], most: int) -> int:
-    """Count the answers of current reviews under these conditions, at most so many."""
+    """Count the answers with a current review under these conditions, at most ``most``."""
     answers = select(REVIEW.c.response_id).where(REVIEW.c.response_id.is_not(None), is_current(), *conditions)
     first = answers.group_by(REVIEW.c.response_id).order_by(REVIEW.c.response_id).limit(most).subquery()
     return int(connection.execute(select(func.count()).select_from(first)).scalar_one())

@@ -97,7 +97,7 @@ def _parsed(name: str, fields: str) -> LabelSchema:
 
 @dataclass(frozen=True, slots=True)
 class FieldReview:
-    """What a person gave in the fields of a schema on an answer, by field."""
+    """The values of a person's review of an answer in the fields of a schema, by field."""
 
     response_id: int
     reviewer_id: int

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, exists, or_, select
 from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ASSIGNMENT, RESPONSE, REVIEWER
 
 MOST = 5  # of each kind
-_READ = 20  # names in index order, of which those with the same start are kept
+_READ = 20  # names that are read in index order; those with the same start are kept
 
 
 @dataclass(frozen=True, slots=True)

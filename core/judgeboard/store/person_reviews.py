@@ -42,9 +42,10 @@ class GivenReview:
 
 @dataclass(frozen=True, slots=True)
 class ComparedReviews:
-    """A review with the current ones on which agreement rests: ``own`` and ``gold`` are None if there is none.
+    """A review with those that it is compared with; ``own`` is the same review as `reviews_on_items` reads it.
 
-    ``first`` is the person's earlier review of a repeated item, ``others`` are by other people on the same item.
+    ``gold`` is the adjudication by somebody else, ``first`` the person's earlier review of a repeated item; None if
+    there is none. ``others`` are by other people on the same item.
     """
 
     review: GivenReview

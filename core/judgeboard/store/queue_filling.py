@@ -78,9 +78,9 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
 
 
 def add_answers(connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime) -> int:
-    """Add at most 1,000 answers to a queue, whatever its filter; return how many are in it by this action.
+    """Add at most 1,000 answers to a queue; return how many of its items come from this action.
 
-    They stay in it. Answers that are in it already and forgotten ones are left.
+    They need not match its filter, and stay in it. Answers in it already and forgotten ones are not added.
     """
     items = unfinished_items(connection, queue.id, response_ids)
     waiting = {id_: item for id_, item in items.items() if item.state is not ItemState.LEFT}

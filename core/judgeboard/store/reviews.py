@@ -55,7 +55,7 @@ def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
 
 
 def reviewed_by_others(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
-    """Return those of these answers on which a review of anybody else stands."""
+    """Return those of these answers that have a current review by anybody else."""
     query = select(REVIEW.c.response_id).where(
         REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id != reviewer_id, is_current()
     )
@@ -63,7 +63,7 @@ def reviewed_by_others(connection: Connection, response_ids: Collection[int], re
 
 
 def graded_by(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
-    """Return those of these answers on which a grade of this person stands."""
+    """Return those of these answers that have a current grade by this person."""
     query = select(REVIEW.c.response_id).where(
         REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade()
     )
@@ -81,7 +81,7 @@ def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
 
 
 def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
-    """Return marks as a JSON value in the order given, keys without a value left out; None where there is none."""
+    """Return marks as a JSON value in their order, without keys that have no value; None without marks."""
     return [
         {name: value for name, value in asdict(mark).items() if value is not None} | {"status": mark.status.value}
         for mark in marks
@@ -103,7 +103,7 @@ def fields_from(row: Any) -> dict[str, Any]:
 
 
 def marks_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
-    """Return stored marks; none where none were given, or they are forgotten."""
+    """Return stored marks; none if there are none, or they are forgotten."""
     return tuple(ClaimMark(**{**mark, "status": ClaimStatus(mark["status"])}) for mark in stored or ())
 
 

@@ -127,7 +127,7 @@ class Draft:
         return tuple(name for name in names if name not in BUILT_IN)
 
     def content(self) -> dict[str, Any]:
-        """Return what a kept draft has, without empty values."""
+        """Return the content of the draft as it is stored, without empty values."""
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _ON_SCREEN}
         values |= {"marks": marks_json(self.marks.values()), "in_suite": self.in_suite or None}
         return {name: value for name, value in values.items() if value not in (None, "", {}, [])}

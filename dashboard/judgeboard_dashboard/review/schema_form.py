@@ -32,8 +32,8 @@ _SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding
 class SchemaActions(DraftActions):
     """The keys of the fields of a schema.
 
-    Which field the digits fill in is read when a key press is processed: two digits in quick succession go to two
-    fields, although the second was not drawn yet. ``passages`` is the number of passages.
+    The field that the digits fill in is read when a key press is processed: two digits in quick succession fill in two
+    fields, although the second field was not drawn yet.
     """
 
     schema: LabelSchema
@@ -45,11 +45,15 @@ class SchemaActions(DraftActions):
         return tuple(field for field in self.schema.shown(self.draft.all_values()) if not field.built_in)
 
     @property
+    def choosable(self) -> list[SchemaField]:
+        """The shown fields with choices."""
+        return [field for field in self.fields if field.type not in TYPED]
+
+    @property
     def current(self) -> SchemaField | None:
-        """The field that the digits fill in; None where no field has choices."""
-        choosable = [field for field in self.fields if field.type not in TYPED]
-        named = next((field for field in choosable if field.name == self.draft.field_at), None)
-        return named or next(iter(choosable), None)
+        """The field that the digits fill in; None if no field has choices."""
+        named = next((field for field in self.choosable if field.name == self.draft.field_at), None)
+        return named or next(iter(self.choosable), None)
 
     def choices(self, field: SchemaField) -> tuple[Any, ...]:
         """Return what a reviewer can choose in a field: its values, or the numbers of the passages."""
@@ -59,9 +63,9 @@ class SchemaActions(DraftActions):
 
     def next(self) -> None:
         """Go to the next field with choices; after the last comes the first."""
-        choosable = [field.name for field in self.fields if field.type not in TYPED]
+        names = [field.name for field in self.choosable]
         if self.current is not None:
-            self.draft.field_at = choosable[(choosable.index(self.current.name) + 1) % len(choosable)]
+            self.draft.field_at = names[(names.index(self.current.name) + 1) % len(names)]
 
     def pick(self, number: int) -> None:
         """Choose the value with this number, from 0, in the current field."""
@@ -81,7 +85,7 @@ class SchemaActions(DraftActions):
             del values[field.name]
         else:
             values[field.name] = value
-            if self.fields and field.name != [each.name for each in self.fields if each.type not in TYPED][-1]:
+            if self.fields and field.name != self.choosable[-1].name:
                 self.next()
 
     def remove(self, field: SchemaField, span: Mapping[str, Any]) -> None:
@@ -148,7 +152,7 @@ def typed_key(draft: Draft, field: SchemaField) -> str:
 
 
 def read_schema_fields(draft: Draft) -> None:
-    """Take what was typed or selected since the last run into a draft."""
+    """Store in a draft what was typed or selected since the last run."""
     if draft.schema is None:
         return
     state = st.session_state

@@ -31,7 +31,7 @@ _SAVED = "schema_saved"
 
 
 def schemas() -> None:
-    """Show one version at the left as YAML, its fields and their agreement at the right."""
+    """Show one version as YAML on the left, its fields and their agreement on the right."""
     with reading() as connection:
         versions = {each.title: each for each in list_schemas(connection)}
     saved = st.session_state.pop(_SAVED, None)

@@ -202,11 +202,15 @@ def empty_page(
 
     The next step is a button where it is one of ``among``, else the ``command``; ``others`` are further ways.
     """
+    with reading() as connection:
+        steps = first_steps(connection)
+    if steps.next == "import" and "import" in among and any("`" in text for text in texts):
+        texts = (*(text for text in texts if "`" not in text), *NO_ANSWERS)  # their commands need answers first
     empty(*texts)
     head, *rows = ([tag("td", cell) for cell in line.split(" | ")] for line in EXAMPLES[page])
     table = tag("table", tag("caption", "Example"), tag("thead", tag("tr", *head)), *(tag("tr", *row) for row in rows))
     show(tag("div", table, cls="jb-example"))
-    if not next_button(among=among) and command is not None:
+    if not next_button(steps, among=among) and command is not None:
         caption("Next, in a terminal:")
         st.code(with_database(command), language=None, wrap_lines=True)
     caption(*others)

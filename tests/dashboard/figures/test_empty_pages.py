@@ -31,6 +31,7 @@ def test_an_empty_database_leads_to_the_import_beside_an_example(open_page: Open
     assert example.startswith("Example")
     assert "Import a log" in labels(app)
     assert not app.code
+    assert "judgeboard judge" not in texts(app, "jb-empty")[0]  # nothing is there to judge
 
 
 @pytest.mark.parametrize("page", list(COMMANDS))

@@ -78,7 +78,8 @@ def test_the_version_that_was_chosen_is_shown(open_page: OpenPage, sqlite_store:
     assert len(field.options) == 2
 
 
-def test_where_nobody_has_judged_the_command_is_named(open_page: OpenPage) -> None:
+def test_where_nobody_has_judged_the_command_is_named(open_page: OpenPage, sqlite_store: Store) -> None:
+    GradedLog(sqlite_store).answers(3)
     (said,) = texts(open_page("judges"), "jb-empty")
     assert "judgeboard judge --judge lexical" in said
 
