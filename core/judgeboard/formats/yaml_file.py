@@ -102,7 +102,7 @@ def _reason(fault: "ErrorDetails") -> str:
         return "unknown field"
     if fault["type"] == "missing":
         return f"{fault['loc'][-1]} is required"
-    reason, value = fault["msg"].removeprefix("Value error, "), fault["input"]
+    reason, value = fault["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list"), fault["input"]
     is_plain = reason.startswith("Input should") and isinstance(value, str | int | float) and len(str(value)) < 80
     return f"{reason}, not {value!r}" if is_plain else reason
 
@@ -113,7 +113,11 @@ def read_yaml(path: Path) -> YamlFile:
         if path.stat().st_size > MOST_BYTES:
             raise BadInput(f"{path} has more than {MOST_BYTES:,} bytes")
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except IsADirectoryError:
+        raise BadInput(f"{path} is a folder: name the file in it") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not a text in UTF-8: save it as UTF-8") from None
+    except OSError as error:
         raise BadInput(f"{path} cannot be read: {error}") from error
     return parse_yaml(text, str(path))
 

@@ -115,7 +115,7 @@ def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool
         [*HUMANS, *graders],
         key="people",
         bind="query-params",
-        width=215,
+        width=255,
         disabled=disabled,
         format_func=lambda name: words.get(name, name),
         help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "

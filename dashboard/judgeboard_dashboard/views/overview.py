@@ -15,7 +15,6 @@ from judgeboard.store.overview import overview as overview_of
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
-from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.navigation import follow, item, responses
 from judgeboard_dashboard.widgets.overview import (
@@ -162,6 +161,8 @@ def _signals(counts: Mapping[tuple[str, str], int]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="signals_head"):
         heading("Two signals")
         as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+    from judgeboard_dashboard.widgets.charts import grid  # slow to import: the figures above do not wait for it
+
     sides = grid.quadrant_sides(counts)
     figure(
         lambda: grid.quadrant_chart(counts),

@@ -15,7 +15,6 @@ from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import open_rows, reading
-from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
 from judgeboard_dashboard.widgets.filters import query_of
 
 _PICKED = "picked_rows"
@@ -121,6 +120,9 @@ def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, 
     The chart is made with `charts.frame.pick`: ``at`` of a mark is its position in ``targets``; None opens nothing.
     ``says`` describes the chart for screen readers.
     """
+    # Altair and pandas take a second to import: what needs no chart is shown without them.
+    from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
+
     st.altair_chart(
         fin(chart, height),
         theme=None,
@@ -134,6 +136,8 @@ def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, 
 
 def mark_in(key: str) -> int | None:
     """Return the position of the clicked mark of a chart, None if a mark was deselected; for the chart's callback."""
+    from judgeboard_dashboard.widgets.charts.frame import SELECTION
+
     marks: Sequence[Mapping[str, Any]] = st.session_state[key].selection.get(SELECTION) or ()
     return int(marks[0]["at"]) if marks else None
 

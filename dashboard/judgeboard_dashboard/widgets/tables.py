@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate
@@ -17,6 +16,9 @@ from judgeboard_dashboard.session import as_now
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, row_clicked
 from judgeboard_dashboard.widgets.texts import caption, count
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TYPES = {"count": "Int64", "integer": "Float64", "number": "Float64", "share": "Float64"}
 _NUMBER_FORMATS = {"count": "localized", "integer": "%.0f", "number": "%.2f", "share": "%.0f %%"}
@@ -132,11 +134,13 @@ def data_frame(
         )
 
 
-def table_frame(table: Table) -> pd.DataFrame:
+def table_frame(table: Table) -> "pd.DataFrame":
     """Return a table as Streamlit shows it: numbers as numbers, estimates with their intervals as text.
 
     The columns have declared types, so that an empty table looks the same to Streamlit.
     """
+    import pandas as pd
+
     return pd.DataFrame(
         {
             column.title: pd.Series(

@@ -87,7 +87,7 @@ def test_a_file_becomes_the_value_that_its_annotations_describe() -> None:
         ),
         ("parts:\n  - name: a\n    share: .nan\n", "line 3: parts[0].share: Input should be a finite number, not nan"),
         ("parts:\n  - name: a\n    share: '1'\n", "line 3: parts[0].share: Input should be a valid number, not '1'"),
-        ("parts: 7\n", "line 1: parts: Input should be a valid tuple, not 7"),
+        ("parts: 7\n", "line 1: parts: Input should be a valid list, not 7"),
         ("- a\n", "line 1: the file must be a mapping of names to values"),
     ],
 )
@@ -104,11 +104,13 @@ def test_aliases_of_aliases_do_not_fill_the_memory() -> None:
         parse_yaml(text, "f.yaml")
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read"):
         read_yaml(tmp_path / "none.yaml")
+    with pytest.raises(BadInput, match="is a folder: name the file in it"):
+        read_yaml(tmp_path)
     (tmp_path / "latin.yaml").write_bytes(b"a: \xff")
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="is not a text in UTF-8: save it as UTF-8"):
         read_yaml(tmp_path / "latin.yaml")
 
 
