@@ -72,7 +72,8 @@
     if (!button || document.querySelector("[role=dialog]")) return;
     keep(event);
     early = { text: "", at: performance.now() };
-    button.click();
+    // Later than the text of a field that was just left: Streamlit drops one of two changes that it sends together.
+    setTimeout(() => button.click(), 100);
   }, true);
 
   window.addEventListener("input", (event) => {
