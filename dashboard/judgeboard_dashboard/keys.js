@@ -24,14 +24,14 @@
   const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
   const TRIES = 3; // how often a press that the server returns goes again
   const LOOK = 15; // ms between two looks at the page
-  const DOUBLE = 250; // ms; two presses of one key within them count as one
+  const DOUBLE = 250; // ms; two presses of one key within them, and of no other between, count as one
   const CALM = 1500; // ms without typing after which a note is sent
   const SHOWN = 600; // ms after which a press that waits is shown
   const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
 
   const waiting = []; // presses whose button is not drawn yet
   let sent = []; // presses that are sent and not acknowledged
-  const pressed = new Map(); // when each key was last pressed
+  let last = { key: null, at: 0 }; // the last press of a key
   let count = 0; // the number of the last press
   let session = null; // the session that the server had when presses were sent
   let row = document.querySelector(".jb-head")?.dataset.row; // the row on the screen
@@ -192,9 +192,9 @@
   const idle = () => !text && !sent.length && !waiting.length;
 
   const press = (key, at) => {
-    const before = pressed.get(key) ?? -DOUBLE;
-    pressed.set(key, at);
-    if (at - before < DOUBLE && !each(key)) return;
+    const double = key === last.key && at - last.at < DOUBLE;
+    last = { key, at };
+    if (double && !each(key)) return;
     const wakes = idle();
     delete head().dataset.lost;
     session ??= head().dataset.session;

@@ -9,7 +9,6 @@ from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.schema_form import schema_form
-from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.keys import key_button
 
 
@@ -25,7 +24,7 @@ class ModeActions(DraftActions):
 def side_fields(actions: Actions, item: Item, *, quality: bool) -> None:
     """Show the fields of the draft's schema, and the failure modes; ``quality``: the digits 1 to 4 give the quality."""
     schema_form(actions, item, quality=quality)
-    with reading() as connection:
+    with actions.store.reading() as connection:  # nothing of the list is hidden from anybody
         modes = list_modes(connection).values()
     chosen = actions.draft.modes
     offered = [mode for mode in modes if not mode.retired or mode.name in chosen]

@@ -106,8 +106,6 @@ def grades_and_changes(page: Page, name: str) -> None:
     assert sent(frames) == [], "neither what the judge said nor what the other person did"
     page.keyboard.press("q")
     expect(page.get_by_role("button", name="Grounded")).to_have_attribute("kind", "primary")
-    idle(page)
-    page.wait_for_timeout(GUARD)
     press(page, "n")
     expect(page.locator(".jb-against").first).to_contain_text("You: 1")
     expect(page.locator(JUDGE)).to_contain_text("Mara")
