@@ -15,7 +15,7 @@ from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Prefer
 from judgeboard.judges.pairwise import PAIRWISE
 from judgeboard.judges.self_reference import SELF_REFERENCE
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
-from judgeboard.stats.both_orders import NONE, OrderVerdicts
+from judgeboard.stats.repeats import NONE, OrderVerdicts
 from judgeboard.store.comparisons import BothOrders
 from judgeboard.store.grades import imported_reviewers
 from judgeboard.store.judge_versions import StoredVersion
