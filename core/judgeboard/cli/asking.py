@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from judgeboard.cli.options import CONTINUE, FILE, F, FiniteRange, actor, decorator, judge_name, open_store, progress
+from judgeboard.cli.options import (
+    CONTINUE,
+    FILE,
+    F,
+    FiniteRange,
+    actor,
+    decorator,
+    echo,
+    judge_name,
+    open_store,
+    progress,
+)
 from judgeboard.errors import BadInput
 from judgeboard.text import money
 
@@ -169,7 +180,7 @@ def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
     """Print warnings to stderr, before the first call; return them for the JSON output."""
     known = [warning for warning in warnings if warning]
     for warning in known:
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     return {"warnings": known}
 
 
