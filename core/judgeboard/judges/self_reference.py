@@ -7,11 +7,11 @@ from functools import cache, partial
 
 from judgeboard.domain import PairItem
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge, Replied
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.judges.reply_forms import TEXT, Form, letter_in, letters_of, text_field
-from judgeboard.llm.asking import UnusableReply, read_json_object
+from judgeboard.llm.asking import Replied, UnusableReply, read_json_object
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
