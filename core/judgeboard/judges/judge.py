@@ -11,7 +11,7 @@ from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion,
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, load_prompt, read_prompt, repair_of
 from judgeboard.judges.rubric_file import Rubric
-from judgeboard.llm.asking import Replied, ask
+from judgeboard.llm.asking import SENT, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
 from judgeboard.text import MAX_NAME, unstorable
@@ -46,6 +46,16 @@ class Judge(AskedJudge, Protocol):
 
         Raises EndpointRefused if no call can succeed before the key, the address or the model name is corrected.
         """
+
+
+async def judge_with_requests(judge: Judge, item: JudgeInput) -> tuple[Verdict, list[ChatRequest]]:
+    """Return the verdict of a judge on ``item``, and the requests as they were sent."""
+    requests: list[ChatRequest] = []
+    token = SENT.set(requests)
+    try:
+        return await judge.judge(item), requests
+    finally:
+        SENT.reset(token)
 
 
 TEMPERATURE = 0
