@@ -143,7 +143,7 @@ def _run_suites(store: "Store", folder: Path) -> int:
 
 def _review_queue(store: "Store", folder: Path) -> int:
     """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
-    from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
+    from judgeboard.flags.rules import LOW_GROUNDEDNESS
     from judgeboard.people.roster import change_settings, ensure_reviewer
     from judgeboard.reviews.failure_modes import save_mode
     from judgeboard.reviews.issues import save_issue
