@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
 from judgeboard.flags.rule import Thresholds
-from judgeboard.flags.rules import RULES
+from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.people.roster import FlagSummary, change_settings, raise_flags
 from judgeboard.settings import variable_of
 from judgeboard.store.judge_versions import StoredVersion
