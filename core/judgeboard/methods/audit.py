@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import AUDIT, JudgeInput, Label, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.flags.judges_disagree import differences_of
 from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
+from judgeboard.flags.rules import differences_of
 from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge, Replied
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge

@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
 from judgeboard.flags.rule import Thresholds
-from judgeboard.flags.rules import RULES
+from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.people.permissions import Action
 from judgeboard.people.roster import FlagSummary, change_settings, raise_flags
 from judgeboard.reviews.failure_modes import KEYS, LONGEST_MODE, save_mode, suggested_modes
