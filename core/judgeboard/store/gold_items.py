@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, exists, func, or_, select
 
-from judgeboard.flags.random_sample import sampling_number
+from judgeboard.flags.rules import sampling_number
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.person_reviews import IS_GOLD
