@@ -30,6 +30,7 @@ from judgeboard.store.reviews import (
     NewReview,
     StoredReview,
     current_reviews,
+    find_review,
     insert_review,
     insert_reviews,
     lock_flag,
@@ -37,7 +38,6 @@ from judgeboard.store.reviews import (
     lock_subject,
     open_flag_ids,
     preferences_of,
-    review_by_key,
 )
 from judgeboard.store.settings import thresholds
 from judgeboard.text import shortened
@@ -116,7 +116,7 @@ def decide(
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         flag = lock_flag(connection, flag_id)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision)
             held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
@@ -169,7 +169,7 @@ def grade(
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         response = lock_response(connection, response_id)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=(stored.response_id, stored.flag_ids) == (response_id, ()))
             return stored.id
@@ -218,7 +218,7 @@ def prefer(
     (aspect,) = checked_aspects((aspect,))
     with allowed(store, reviewer, Action.REVIEW) as connection:
         lock_subject(connection, None, pair_id)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             same = stored.pair_id == pair_id and preferences_of(connection, stored.id) == {aspect: preference}
             check_same(stored, reviewer, same=same)
@@ -297,7 +297,7 @@ def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, *
     if refused.grade == NOTHING:
         return ""
     key = f"{refused.request_key}:kept"
-    if review_by_key(connection, key) is None:
+    if find_review(connection, request_key=key) is None:
         draft = replace(refused, decision=None, preferences={}, request_key=key)
         store_review(connection, "keep_draft", draft, reviewer, **details)
     return f" Your {'grade' if refused.grade.note is None else 'note'} is kept."

@@ -102,10 +102,10 @@ def optional(type_: Any, *names: str) -> list[Column[Any]]:
     return [Column(name, type_) for name in names]
 
 
-def references(*names: str, **options: bool) -> list[Column[Any]]:
-    """Columns that refer to a row: ``response_id`` to one of ``response``; not NULL unless ``options`` allow it."""
+def references(*names: str, nullable: bool = False, primary_key: bool = False) -> list[Column[Any]]:
+    """Columns that refer to a row of another table: ``response_id`` to one of ``response``."""
     keys = {name: ForeignKey(f"{name.removesuffix('_id')}.id") for name in names}
-    return [Column(name, BigId, key, **{"nullable": False} | options) for name, key in keys.items()]
+    return [Column(name, BigId, key, nullable=nullable, primary_key=primary_key) for name, key in keys.items()]
 
 
 def covering_index(name: str, searched: Sequence[Any], read: Sequence[str], **options: Any) -> Index:

@@ -13,7 +13,6 @@ from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
 from judgeboard.store.reviews import (
     DecidedFlag,
-    fields_from,
     flags_decided,
     has_grade,
     is_current,
@@ -131,7 +130,9 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
         scores=tuple(DimensionScore(score.dimension, score.value, score.scale) for score in scores),
         claim_marks=marks_from(row.claim_marks),
         modes=modes_of(connection, [review_id]).get(review_id, ()),
-        **fields_from(row),
+        choices=row.choices or {},
+        texts=row.texts or {},
+        in_suite=bool(row.in_suite),
     )
     return record_of(WholeReview, row, grade=grade, stands=bool(row.stands))
 
