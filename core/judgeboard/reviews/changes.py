@@ -23,10 +23,9 @@ from judgeboard.reviews.decisions import LONGEST_ID, new_review, store_review, w
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.queues import check_required
 from judgeboard.store.engine import Store
-from judgeboard.store.events import record_event
+from judgeboard.store.events import MENTION, mentioned, record_event
 from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
-from judgeboard.store.notifications import MENTION, mentioned
 from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id

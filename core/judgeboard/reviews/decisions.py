@@ -16,13 +16,13 @@ from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checke
 from judgeboard.reviews.label_schemas import checked_fields
 from judgeboard.reviews.outcome import held_words, update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
-from judgeboard.store.drafts import delete_drafts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
+from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
 from judgeboard.store.queue_items import reviewed_in_queues
-from judgeboard.store.reviewers import Reviewer, implied_labels_of, set_implied_labels
+from judgeboard.store.reviewers import Reviewer, change_reviewer, implied_labels_of
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedFlag,
@@ -63,7 +63,7 @@ def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str,
 def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None:
     """Store a person's answer to the question whether their decisions imply labels."""
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        set_implied_labels(connection, reviewer.id, implied=implied)
+        change_reviewer(connection, reviewer.id, implied_labels=implied)
         record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
 
 
