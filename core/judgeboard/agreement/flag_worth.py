@@ -6,13 +6,13 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
-from judgeboard.flags import always_review, random_sample
+from judgeboard.flags.rules import ALWAYS_REVIEW, RANDOM_SAMPLE
 from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, too_few, unmeasured
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.flags import FlagReviews, Outcome, flag_reviews, outcomes_by_rule, random_outcome
 
-UNSELECTIVE = frozenset({random_sample.NAME, always_review.NAME})
+UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
 """Rules that do not select answers by a judgment or user feedback."""
 
 

@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 PREFERENCES = ("a", "b", "tie")
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard adjudicate --queue legal",
-        "judgeboard adjudicate 17",
-        "judgeboard adjudicate 17 --decision confirm --reason 'clause 3 says the contrary' --quality 1",
-    )
+@options.command(
+    "judgeboard adjudicate --queue legal",
+    "judgeboard adjudicate 17",
+    "judgeboard adjudicate 17 --decision confirm --reason 'clause 3 says the contrary' --quality 1",
 )
 @click.argument("item_id", required=False, type=options.ROW_ID, metavar="[ITEM]")
 @click.option("--queue", metavar="NAME", help="Without ITEM: list only the conflicts of this queue.")
@@ -36,7 +34,6 @@ PREFERENCES = ("a", "b", "tie")
 )
 @click.option("--reason", help="Reason for the decision. Required with --decision.")
 @grade_options
-@options.json_and_database
 def adjudicate_command(
     item_id: int | None,
     queue: str | None,

@@ -143,7 +143,7 @@ def _run_suites(store: "Store", folder: Path) -> int:
 
 def _review_queue(store: "Store", folder: Path) -> int:
     """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
-    from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
+    from judgeboard.flags.rules import LOW_GROUNDEDNESS
     from judgeboard.people.roster import change_settings, ensure_reviewer
     from judgeboard.reviews.failure_modes import save_mode
     from judgeboard.reviews.issues import save_issue
@@ -209,7 +209,7 @@ DEFAULT = "data/demo.db"
 @click.option("--no-serve", is_flag=True, help="Fill the database, but do not serve it.")
 @options.host
 @options.port
-@click.option("--db", default=DEFAULT, show_default=True, metavar="PATH|URL", help="Database of the demo.")
+@options.with_default("--db", default=DEFAULT, metavar="PATH|URL", help="Database of the demo.")
 def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
     """Fill a database with sample data and serve it.
 

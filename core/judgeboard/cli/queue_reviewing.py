@@ -1,8 +1,9 @@
-"""``judgeboard queue next|decide|reveal|skip|release``: review the items of a queue in a terminal."""
+"""The group ``judgeboard queue``, and its commands that review: one item at a time, or all answers of a filter."""
 
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,10 +11,14 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import given_grade, grade_options
 from judgeboard.domain import Decision, Grade
+from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import two_decimals
+from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema, SchemaField
+    from judgeboard.reviews.bulk import BulkAdded, BulkDecided
     from judgeboard.reviews.leases import LeasedItem
     from judgeboard.reviews.shown import ItemText
     from judgeboard.store.engine import Store
@@ -50,9 +55,18 @@ _review_options: Callable[[options.F], options.F] = options.decorator(
 )
 
 
-@click.command("next", epilog=options.example("judgeboard queue next legal"))
+@options.group(
+    "judgeboard queue create legal --where query_type=legal --order oldest --needed 2 --blind-judge",
+    "judgeboard queue next legal",
+    "judgeboard queue decide TOKEN confirm --quality 2 --note 'the fee is made up'",
+    "judgeboard queue show legal",
+)
+def queue_command() -> None:
+    """Create review queues of answers or pairs, review their items, show their progress."""
+
+
+@options.command("judgeboard queue next legal", group=queue_command)
 @click.argument("name")
-@options.json_and_database
 def next_(name: str) -> None:
     """Lease the next item of a queue and print it.
 
@@ -81,12 +95,10 @@ def next_(name: str) -> None:
     options.show(leased | asked | fields | _judges_json(judges), _item_lines(item, text, judges, schema))
 
 
-@click.command(
-    "decide",
-    epilog=options.example(
-        "judgeboard queue decide 12.dWx9 confirm --groundedness 0.2 --note 'the fee is made up'",
-        "judgeboard queue decide 12.dWx9 left",
-    ),
+@options.command(
+    "judgeboard queue decide 12.dWx9 confirm --groundedness 0.2 --note 'the fee is made up'",
+    "judgeboard queue decide 12.dWx9 left",
+    group=queue_command,
 )
 @click.argument("token")
 @click.argument(
@@ -96,7 +108,6 @@ def next_(name: str) -> None:
 )
 @_review_options
 @click.option("--reveal", is_flag=True, help="Print the judge's result after a blind review.")
-@options.json_and_database
 def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     """Store your review of a leased item.
 
@@ -133,14 +144,10 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     options.show(result | {"repeated": decided.repeated} | _judges_json(judges), lines)
 
 
-@click.command(
-    "reveal",
-    epilog=options.example("judgeboard queue reveal 31", "judgeboard queue reveal 31 confirm --quality 2"),
-)
+@options.command("judgeboard queue reveal 31", "judgeboard queue reveal 31 confirm --quality 2", group=queue_command)
 @click.argument("review_id", type=options.ROW_ID, metavar="REVIEW")
 @click.argument("decision", required=False, type=click.Choice(ANSWER_DECISIONS))
 @_review_options
-@options.json_and_database
 def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     """Show the judge's result after your blind review REVIEW.
 
@@ -168,10 +175,9 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     options.show({"review": stored, "blind": review_id}, [line])
 
 
-@click.command("skip", epilog=options.example("judgeboard queue skip 12.dWx9 --reason 'in French'"))
+@options.command("judgeboard queue skip 12.dWx9 --reason 'in French'", group=queue_command)
 @click.argument("token")
 @click.option("--reason", help="Why you skip the item.")
-@options.json_and_database
 def skip(token: str, reason: str | None) -> None:
     """Release a leased item for others. `queue next` never shows it to you again."""
     from judgeboard.reviews.leases import skip as skip_item
@@ -181,9 +187,8 @@ def skip(token: str, reason: str | None) -> None:
     options.show({"skipped": done}, ["Skipped." if done else _NOT_LEASED])
 
 
-@click.command("release", epilog=options.example("judgeboard queue release 12.dWx9"))
+@options.command("judgeboard queue release 12.dWx9", group=queue_command)
 @click.argument("token")
-@options.json_and_database
 def release(token: str) -> None:
     """Release a leased item without a decision. You or another reviewer can review it later."""
     from judgeboard.reviews.leases import release as release_item
@@ -286,3 +291,101 @@ def _review(chosen: dict[str, Any], schema: "LabelSchema | None") -> dict[str, A
     """Return the arguments of a review that decisions and reveals share."""
     seen = {"judgment_seen_id": chosen["judgment_id"], "seconds": chosen["seconds"]}
     return {"grade": given_grade(chosen, schema), **seen, "request_key": f"cli:{secrets.token_urlsafe(16)}"}
+
+
+_mode = click.option("--mode", "modes", multiple=True, metavar="NAME", help="Failure mode to tag the answers with.")
+_many_options = options.decorator(
+    options.where,
+    click.option("--yes", is_flag=True, help="Act without a question."),
+    click.option("--bulk", metavar="ID", help="Id of an interrupted action, to complete it."),
+)
+
+
+@options.command("judgeboard queue confirm --where rule=low_groundedness --yes", group=queue_command)
+@_mode
+@_many_options
+def confirm(modes: tuple[str, ...], **chosen: Any) -> None:
+    """Confirm all open flags of the answers that match --where, at most 10,000 answers."""
+    _decide(Decision.CONFIRM, modes, **chosen)
+
+
+@options.command("judgeboard queue dismiss --where query_type=smalltalk --yes", group=queue_command)
+@_mode
+@_many_options
+def dismiss(modes: tuple[str, ...], **chosen: Any) -> None:
+    """Dismiss all open flags of the answers that match --where, at most 10,000 answers."""
+    _decide(Decision.DISMISS, modes, **chosen)
+
+
+@options.command("judgeboard queue tag --where rule=low_quality --mode 'off topic' --yes", group=queue_command)
+@_mode
+@_many_options
+def tag(modes: tuple[str, ...], **chosen: Any) -> None:
+    """Tag the answers that match --where with failure modes, and decide nothing; at most 10,000 answers."""
+    _decide(None, modes, **chosen)
+
+
+@options.command(
+    "judgeboard queue add legal --where query_type=legal --yes",
+    "judgeboard queue add --person Mara --where rule=low_quality --yes",
+    group=queue_command,
+)
+@click.argument("name", required=False)
+@click.option("--person", metavar="NAME", help="Person to assign the answers to, in place of a queue.")
+@_many_options
+def add(name: str | None, person: str | None, **chosen: Any) -> None:
+    """Add the flagged answers that match --where to the queue NAME, or to the queue of one person.
+
+    At most 10,000 answers; they need not match the filter of the queue.
+    """
+    from judgeboard.reviews.bulk import add_many
+
+    if (name is None) == (person is None):
+        raise BadInput("name a queue, or a person with --person")
+    _act("add", partial(add_many, queue=name, person=person), "added", **chosen)
+
+
+@options.command("judgeboard queue undo 3fB0x2aQk1Zs", group=queue_command)
+@click.argument("bulk", metavar="ID")
+def undo(bulk: str) -> None:
+    """Undo `queue confirm`, `dismiss`, `tag` or `add`: reviews are withdrawn, added answers leave their queue."""
+    from judgeboard.reviews.bulk import undo_many
+
+    store = options.open_store()
+    undone = undo_many(store, bulk, reviewer=options.reviewer(store))
+    options.show({"bulk": bulk, "undone": undone}, [f"undone on {undone:,} answers"])
+
+
+def _decide(decision: Decision | None, modes: tuple[str, ...], **chosen: Any) -> None:
+    from judgeboard.reviews.bulk import decide_many
+
+    act = partial(decide_many, decision=decision, modes=modes)
+    _act("tag" if decision is None else decision.value, act, "decided", **chosen)
+
+
+def _act(
+    verb: str,
+    act: "Callable[..., BulkDecided | BulkAdded]",
+    result: str,
+    *,
+    where: RowFilter,
+    yes: bool,
+    bulk: str | None,
+) -> None:
+    from judgeboard.reviews.bulk import MOST_ANSWERS
+    from judgeboard.store.open_flags import listed_answers
+
+    store = options.open_store()
+    who = options.reviewer(store)
+    with options.seen(store).reading() as connection:
+        ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
+    question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
+    if not yes and (options.as_json() or not click.confirm(question, err=True)):
+        raise BadInput("nothing was changed: use --yes to act without a question")
+    bulk_id = bulk or secrets.token_hex(6)
+    click.echo(f"action {bulk_id}", err=True)  # known before it can be interrupted
+    with options.progress(f"{verb.capitalize()} answers") as shown:
+        progress = partial(shown, total=len(ids))
+        done = act(store, ids, reviewer=who, bulk_id=bulk_id, progress=lambda number: progress(completed=number))
+    undo_line = [f"To undo: judgeboard queue undo {bulk_id}"] if getattr(done, result) else []
+    options.show({"bulk": bulk_id, result: done}, [done.sentences, *undo_line])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from judgeboard.domain import RECORDED, Estimate
-from judgeboard.health.commands import make_and_judge
+from judgeboard.health.calls import make_and_judge
 from judgeboard.health.record import (
     MEASURES,
     Check,
@@ -53,7 +53,7 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     )
     unnoticed = np.argsort(before - after, kind="stable")
     unnoticed = unnoticed[(before - after)[unnoticed] <= TIE]
-    ids = tuple(int(each) for each in controls.control_ids[rows][unnoticed])
+    ids = tuple(controls.control_ids[rows][unnoticed].tolist())
     command = make_and_judge(record, kind.name)
     return Check(kind.name, state_of(warns=warns), estimate, sentence, command, share=True, response_ids=ids)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.health.commands import import_log, no_model_reason, with_families
+from judgeboard.health.calls import import_log, no_model_reason, with_families
 from judgeboard.health.models import ModelTable, model_table
 from judgeboard.health.record import (
     Check,

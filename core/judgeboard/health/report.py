@@ -8,17 +8,12 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.health.collapse import collapse, least_even
-from judgeboard.health.commands import cost, make_and_judge, unusable
+from judgeboard.health.calls import cost, make_and_judge, position, self_consistency, unusable
 from judgeboard.health.control_answers import KNOWN_BAD, NAMES, NEUTRAL, known_bad, neutral
 from judgeboard.health.family import family, self_enhancement, weaker
 from judgeboard.health.models import model_table
-from judgeboard.health.position import position
-from judgeboard.health.reading import KeptRecords, read_record
-from judgeboard.health.record import Check, JudgeRecord, LevelCounts, State, effect_words
-from judgeboard.health.self_consistency import self_consistency
-from judgeboard.health.user_feedback import user_feedback
-from judgeboard.health.verbosity import verbosity, verbosity_at_equal_grades
+from judgeboard.health.record import Check, JudgeRecord, KeptRecords, LevelCounts, State, effect_words, read_record
+from judgeboard.health.scores import collapse, least_even, user_feedback, verbosity, verbosity_at_equal_grades
 from judgeboard.methods.control_answers import CONTROL_KINDS
 from judgeboard.settings import load_settings
 from judgeboard.stats.estimates import percent_words
@@ -46,7 +41,7 @@ CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
         "cost": cost,
     }
 )
-"""Name to check, in the order of command and page. A new check is a file and a line here."""
+"""Name to check, in the order of command and page. A new check is a function and a line here."""
 
 EMPTY = (
     "This page checks a judge for typical faults, such as position bias, or one score for nearly all answers.",

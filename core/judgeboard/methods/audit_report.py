@@ -14,7 +14,7 @@ from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
-from judgeboard.flags.random_sample import sampling_number
+from judgeboard.flags.rules import sampling_number
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import AnyArray, BoolArray
 from judgeboard.stats.estimates import percent, unmeasured

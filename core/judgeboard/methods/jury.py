@@ -14,8 +14,8 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import measured
 from judgeboard.domain import JURY, DimensionScore, Estimate, FlagState, JudgeVersion, Label, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.flags import judges_disagree
 from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rules import JUDGES_DISAGREE
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.chance_corrected import fleiss_kappa
@@ -294,7 +294,7 @@ def judge_by_jury(
     if not closed:
         return report
     flags = "1 open flag" if closed == 1 else f"{closed:,} open flags"
-    note = f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge."
+    note = f"{flags} of {JUDGES_DISAGREE} superseded: the members of a jury count as one judge."
     return replace(report, notes=(*report.notes, note))
 
 
@@ -304,7 +304,7 @@ def _verdicts(judged: Judged, members: Sequence[StoredVersion]) -> list[Verdict]
 
 def _superseded(connection: Connection) -> int:
     """Superseded flags never reopen, so the difference of two counts is the number closed in between."""
-    return count_flags(connection, judges_disagree.NAME, FlagState.SUPERSEDED)
+    return count_flags(connection, JUDGES_DISAGREE, FlagState.SUPERSEDED)
 
 
 def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Label, Preference, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
+from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request

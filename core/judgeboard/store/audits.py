@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, case, exists, func, select
 
 from judgeboard.domain import FlagState, ResponseKind, Status, StepRecord, Verdict
-from judgeboard.flags import supreme_disagrees
+from judgeboard.flags.rules import RULE_NAMED, SUPREME_DISAGREES
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import update_flags
@@ -153,15 +153,15 @@ def store_judgment_reviews(
         rows = [_row(supreme_id, run_id, review, now) for review in batch]
         stored += connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
         states = read_states(connection, responses)
-        update_flags(connection, states, (supreme_disagrees.RULE,), rules_in_force(connection), now)
+        update_flags(connection, states, (RULE_NAMED[SUPREME_DISAGREES],), rules_in_force(connection), now)
     return stored
 
 
 def count_flagged(connection: Connection, fingerprint: str, response_ids: Collection[int]) -> int:
     """Return how many of these have a flag, not superseded, that a supreme judge disagrees with this version."""
-    key = f"{supreme_disagrees.NAME}:{fingerprint}"
+    key = f"{SUPREME_DISAGREES}:{fingerprint}"
     query = select(FLAG.c.response_id).where(FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value)
-    of_rule = query.where(FLAG.c.rule == supreme_disagrees.NAME)
+    of_rule = query.where(FLAG.c.rule == SUPREME_DISAGREES)
     return len(set(connection.execute(of_rule).scalars()) & set(response_ids))
 
 

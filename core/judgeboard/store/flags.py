@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, exists, func, insert, select, update
 
 from judgeboard.domain import JURY, Decision, FlagState, ResponseKind, Stage
-from judgeboard.flags import random_sample
 from judgeboard.flags.rule import (
     FailedSignal,
     JudgeSignal,
@@ -22,6 +21,7 @@ from judgeboard.flags.rule import (
     reasons_for,
     reconcile,
 )
+from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
@@ -307,11 +307,11 @@ def random_outcome(connection: Connection) -> Outcome:
     raised = exists(
         select(other.c.id).where(
             other.c.response_id == FLAG.c.response_id,
-            other.c.rule != random_sample.NAME,
+            other.c.rule != RANDOM_SAMPLE,
             other.c.state != FlagState.SUPERSEDED.value,
         )
     )
-    drawn = FLAG.c.rule == random_sample.NAME, FLAG.c.state.in_(_DECIDED), ~raised
+    drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state.in_(_DECIDED), ~raised
     confirmed, decided = connection.execute(select(_CONFIRMED, func.count()).where(*drawn)).one()
     return Outcome(int(confirmed), decided)
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, or_, select
 
 from judgeboard.domain import FlagState, ItemState, Stage
-from judgeboard.flags.random_sample import sampling_number
+from judgeboard.flags.rules import sampling_number
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import UNUSED, Lease, assign_lease, release_lease

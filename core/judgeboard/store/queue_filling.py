@@ -10,8 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, sel
 
 from judgeboard.domain import FlagState, ItemState, QueueOrder, Status
 from judgeboard.errors import BadInput
-from judgeboard.flags.random_sample import NAME as RANDOM_SAMPLE
-from judgeboard.flags.random_sample import sampling_number
+from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
 from judgeboard.store.filter_conditions import flag_conditions, response_conditions, value_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queue_items import (

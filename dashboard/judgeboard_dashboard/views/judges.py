@@ -5,8 +5,7 @@ from functools import cache
 import streamlit as st
 
 from judgeboard.errors import NotFound
-from judgeboard.health.reading import KeptRecords
-from judgeboard.health.record import Check, LevelCounts, State
+from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
     EMPTY,
     HealthPage,
