@@ -153,12 +153,12 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     """
     from judgeboard.reviews.queue_decisions import answer_reveal
     from judgeboard.store.label_schemas import schema_by_id
-    from judgeboard.store.reviews import review_by_id
+    from judgeboard.store.reviews import find_review
 
     store = options.open_store()
     who = options.reviewer(store)
     with store.reading() as connection:
-        blind = review_by_id(connection, review_id)
+        blind = find_review(connection, id=review_id)
         schema_id = None if blind is None else blind.label_schema_id
         schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
     opinion = _review(review, schema)
@@ -198,11 +198,11 @@ def release(token: str) -> None:
 def _reveal(store: "Store", who: "Reviewer", review_id: int) -> "Judges":
     from judgeboard.reviews.queue_decisions import reveal as reveal_blind
     from judgeboard.reviews.shown import judges_on
-    from judgeboard.store.reviews import review_by_id
+    from judgeboard.store.reviews import find_review
 
     reveal_blind(store, review_id, reviewer=who)
     with store.reading() as connection:
-        review = review_by_id(connection, review_id)
+        review = find_review(connection, id=review_id)
         return judges_on(connection, (review and review.response_id) or 0, who.id)
 
 
