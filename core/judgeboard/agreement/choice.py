@@ -17,9 +17,10 @@ from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.ratings import HUMANS, Human
 from judgeboard.stats.repeats import UNUSABLE_AS, UnusableAs
 from judgeboard.store.filters import METADATA, METADATA_FIELD, metadata_field, metadata_path
+from judgeboard.store.health import answer_facts
 from judgeboard.store.metadata import NO_VALUE, metadata_of, shown_value
 from judgeboard.store.preferences import pair_facts
-from judgeboard.store.response_pages import answer_lengths, response_facts, rules_of
+from judgeboard.store.response_pages import response_facts, rules_of
 from judgeboard.store.statements import TextColumn
 
 Unit = Literal["responses", "pairs"]
@@ -161,9 +162,9 @@ def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) ->
         pairs = pair_facts(connection)
         return _texts(pairs.query_types if by == "query_type" else pairs.sources)[np.searchsorted(pairs.ids, known)]
     if by == "length":
-        ids, lengths = answer_lengths(connection, known)
-        bands = np.full(len(known), _BANDS.index(FORGOTTEN))
-        bands[np.searchsorted(known, ids)] = np.searchsorted(LENGTH_BANDS, lengths, side="right")
+        lengths, _ = answer_facts(connection, known)
+        bands = np.searchsorted(LENGTH_BANDS, lengths, side="right")
+        bands[np.isnan(lengths)] = _BANDS.index(FORGOTTEN)
         return _texts(TextColumn(_BANDS, bands))
     if by.startswith(METADATA):
         values = metadata_of(connection, known.tolist(), [by.removeprefix(METADATA)])

@@ -15,17 +15,14 @@ if TYPE_CHECKING:
     from judgeboard.store.events import StoredEvent
 
 
-@click.group(
-    epilog=options.example(
-        "judgeboard versions list", 'judgeboard versions retire "rag v1"', 'judgeboard versions restore "rag v1"'
-    )
+@options.group(
+    "judgeboard versions list", 'judgeboard versions retire "rag v1"', 'judgeboard versions restore "rag v1"'
 )
 def versions_command() -> None:
     """List, retire and restore judge versions. A version never changes, and its judgments are kept."""
 
 
-@versions_command.command("list", epilog=options.example("judgeboard versions list --json"))
-@options.json_and_database
+@options.command("judgeboard versions list --json", group=versions_command)
 def versions_list() -> None:
     """List all judge versions by name and number."""
     from judgeboard.store.judge_versions import list_versions, retired_versions
@@ -43,10 +40,9 @@ def versions_list() -> None:
     options.show({"versions": rows}, lines)
 
 
-@versions_command.command("retire", epilog=options.example('judgeboard versions retire "rag v1"'))
+@options.command('judgeboard versions retire "rag v1"', group=versions_command, json=False)
 @click.argument("version")
-@options.database
-def retire(version: str) -> None:
+def versions_retire(version: str) -> None:
     """Retire VERSION: it makes no new judgments; existing ones are kept.
 
     VERSION is a title ("rag v1"), a name for its newest version, or a fingerprint.
@@ -54,40 +50,36 @@ def retire(version: str) -> None:
     from judgeboard.people.roster import retire_version
 
     retired = retire_version(options.open_store(), version, options.actor())
-    click.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
+    options.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
 
 
-@versions_command.command("restore", epilog=options.example('judgeboard versions restore "rag v1"'))
+@options.command('judgeboard versions restore "rag v1"', group=versions_command, json=False)
 @click.argument("version")
-@options.database
-def restore(version: str) -> None:
+def versions_restore(version: str) -> None:
     """Restore a retired VERSION: it can judge again."""
     from judgeboard.people.roster import restore_version
 
     restored = restore_version(options.open_store(), version, options.actor())
-    click.echo(f"{restored.title} is restored: it can judge again")
+    options.echo(f"{restored.title} is restored: it can judge again")
 
 
 _ROLE = click.Choice([role.value for role in ROLES])
 _ROLE_HELP = "What the person may do. Each role includes the ones before it."
 
 
-@click.group(
-    epilog=options.example(
-        "judgeboard people add ann@example.org --role lead",
-        "judgeboard people role ann@example.org admin",
-        "judgeboard people list",
-    )
+@options.group(
+    "judgeboard people add ann@example.org --role lead",
+    "judgeboard people role ann@example.org admin",
+    "judgeboard people list",
 )
 def people_command() -> None:
     """Manage the people who may sign in. JUDGEBOARD_ADMIN names the first admin."""
 
 
-@people_command.command("add", epilog=options.example("judgeboard people add ann@example.org --role lead"))
+@options.command("judgeboard people add ann@example.org --role lead", group=people_command, json=False)
 @click.argument("address", metavar="E-MAIL")
-@click.option("--role", type=_ROLE, default="reviewer", show_default=True, help=_ROLE_HELP)
-@options.database
-def add(address: str, role: str) -> None:
+@options.with_default("--role", type=_ROLE, default="reviewer", help=_ROLE_HELP)
+def people_add(address: str, role: str) -> None:
     """Allow the person with this e-mail address to sign in."""
     from judgeboard.people.roster import add_person
 
@@ -95,11 +87,10 @@ def add(address: str, role: str) -> None:
     click.echo(f"{person.name} may sign in, as {person.role}")
 
 
-@people_command.command("role", epilog=options.example("judgeboard people role ann@example.org admin"))
+@options.command("judgeboard people role ann@example.org admin", group=people_command, json=False)
 @click.argument("address", metavar="E-MAIL")
 @click.argument("role", type=_ROLE)
-@options.database
-def role_(address: str, role: str) -> None:
+def people_role(address: str, role: str) -> None:
     """Change the role of a person. It applies from their next action."""
     from judgeboard.people.roster import change_role
 
@@ -107,10 +98,9 @@ def role_(address: str, role: str) -> None:
     click.echo(f"{person.name} is now {person.role}")
 
 
-@people_command.command("remove", epilog=options.example("judgeboard people remove ann@example.org"))
+@options.command("judgeboard people remove ann@example.org", group=people_command, json=False)
 @click.argument("address", metavar="E-MAIL")
-@options.database
-def remove(address: str) -> None:
+def people_remove(address: str) -> None:
     """Remove a person: they may no longer sign in. Their reviews are kept, under their name."""
     from judgeboard.people.roster import remove_person
 
@@ -118,13 +108,12 @@ def remove(address: str) -> None:
     click.echo(f"{person.name} may no longer sign in; their reviews are kept")
 
 
-@people_command.command(
-    "link", epilog=options.example("judgeboard people link ann@example.org", "judgeboard people link --remove")
+@options.command(
+    "judgeboard people link ann@example.org", "judgeboard people link --remove", group=people_command, json=False
 )
 @click.argument("person", required=False)
 @click.option("--remove", is_flag=True, help="Review under the terminal's own name again.")
-@options.database
-def link(person: str | None, remove: bool) -> None:
+def people_link(person: str | None, remove: bool) -> None:
     """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.
 
     Applies to the user of this terminal. Earlier reviews stay under the terminal's name.
@@ -137,8 +126,7 @@ def link(person: str | None, remove: bool) -> None:
     click.echo(f"{options.actor()} reviews as {linked.name}")
 
 
-@people_command.command("work", epilog=options.example("judgeboard people work", "judgeboard people work --json"))
-@options.json_and_database
+@options.command("judgeboard people work", "judgeboard people work --json", group=people_command)
 def people_work() -> None:
     """Show how much, how fast and how well each person reviews."""
     from judgeboard.reports.output import text_lines
@@ -157,8 +145,7 @@ def people_work() -> None:
     options.show({"people": people}, lines)
 
 
-@people_command.command("list", epilog=options.example("judgeboard people list --json"))
-@options.json_and_database
+@options.command("judgeboard people list --json", group=people_command)
 def people_list() -> None:
     """List all people who have ever used this database, with role and last visit."""
     from judgeboard.people.roster import list_people
@@ -179,11 +166,9 @@ def people_list() -> None:
     options.show({"people": rows}, lines or ["no people yet; add one: judgeboard people add E-MAIL --role admin"])
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard events --actor ann@example.org --since 2026-03-01",
-        "judgeboard events --kind refused --json | jq .events[].actor",
-    )
+@options.command(
+    "judgeboard events --actor ann@example.org --since 2026-03-01",
+    "judgeboard events --kind refused --json | jq .events[].actor",
 )
 @click.option("--kind", help="Only events of this kind, for example decide, set_setting or refused.")
 @click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
@@ -192,14 +177,7 @@ def people_list() -> None:
 @click.option(
     "--before", type=options.ROW_ID, metavar="N", help="Only events with a number below N, for the next page."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of events.",
-)
-@options.json_and_database
+@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of events.")
 def events_command(
     kind: str | None,
     actor: str | None,

@@ -9,21 +9,18 @@ from judgeboard.cli import options
 from judgeboard.errors import BadInput
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard agreement --judge-version 'rag v3' --by query_type",
-        "judgeboard agreement --of people --grade quality --json",
-        "judgeboard agreement --unit pairs --judge-version pandalm-7b --alt-test --epsilon 0.2",
-        "judgeboard agreement --of repeats --judge-version gpt-4",
-        "judgeboard agreement --schema support",
-        "judgeboard agreement --report agreement.html",
-    )
+@options.command(
+    "judgeboard agreement --judge-version 'rag v3' --by query_type",
+    "judgeboard agreement --of people --grade quality --json",
+    "judgeboard agreement --unit pairs --judge-version pandalm-7b --alt-test --epsilon 0.2",
+    "judgeboard agreement --of repeats --judge-version gpt-4",
+    "judgeboard agreement --schema support",
+    "judgeboard agreement --report agreement.html",
 )
-@click.option(
+@options.with_default(
     "--of",
     type=click.Choice(["people", "judge", "judges", "repeats"]),
     default="judge",
-    show_default=True,
     help="Raters to compare: people with each other, a judge with people, judges with each other, or a judge with its "
     "own repeats.",
 )
@@ -35,11 +32,10 @@ from judgeboard.errors import BadInput
     help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the primary judge). With "
     "--of judges, repeat it (default: all judges). With --of repeats, a name means all its versions.",
 )
-@click.option(
+@options.with_default(
     "--unit",
     type=click.Choice(["responses", "pairs"]),
     default="responses",
-    show_default=True,
     help="What was graded: answers, or pairs of answers (which one is better).",
 )
 @click.option("--aspect", help="Aspect of the preference, for --unit pairs (default: overall).")
@@ -49,20 +45,18 @@ from judgeboard.errors import BadInput
     help="Grade to compare; a rubric's dimension by its name (default: label, or preference for --unit pairs). Only "
     "labels show how many bad answers a judge misses; the output says how many reviews have no label.",
 )
-@click.option(
+@options.with_default(
     "--human",
     type=click.Choice(["gold", "majority", "each"]),
     default="gold",
-    show_default=True,
     help="Grades by people to compare with. gold: the adjudication, else the majority label, lower median quality or "
     "mean groundedness of all reviewers. majority: the same without adjudications. each: every person's grade "
     "separately.",
 )
-@click.option(
+@options.with_default(
     "--unusable",
     type=click.Choice(["drop", "wrong", "tie"]),
     default="drop",
-    show_default=True,
     help="How an unusable verdict counts, for --unit pairs.",
 )
 @click.option(
@@ -70,11 +64,8 @@ from judgeboard.errors import BadInput
     metavar="query_type|judge_version|generator|source|time|length|rule|metadata.KEY",
     help="Also measure each slice separately, if it has at least 10 answers.",
 )
-@click.option(
-    "--implied-labels/--no-implied-labels",
-    default=True,
-    show_default=True,
-    help="Count labels that a decision on a flag implies.",
+@options.with_default(
+    "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
 )
 @click.option("--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?")
 @click.option(
@@ -83,11 +74,10 @@ from judgeboard.errors import BadInput
     help="How much worse than a person the judge may be, for --alt-test (default: 0.2). Use 0.2 for experts, "
     "0.15 for trained annotators, 0.1 for a crowd.",
 )
-@click.option(
+@options.with_default(
     "--small",
     type=click.Choice(["skip", "wilcoxon"]),
     default="skip",
-    show_default=True,
     help="Test of a person with fewer than 30 items, for --alt-test: none, or Wilcoxon's signed-rank test.",
 )
 @click.option(
@@ -100,7 +90,6 @@ from judgeboard.errors import BadInput
     type=options.FILE,
     help="Also write an HTML report to this file: a first page for decision makers, then all statistics.",
 )
-@options.json_and_database
 def agreement_command(
     alt_test: bool, epsilon: float | None, report: Path | None, schema: str | None, **chosen: Any
 ) -> None:

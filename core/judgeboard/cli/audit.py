@@ -19,12 +19,10 @@ LIVE_SAMPLE, RECORDED_SAMPLE = 0.1, 1.0
 SHOWN = 5  # answers of each list
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard audit --supreme-model gpt-4o --judge-version rag --sample 0.1",
-        "judgeboard audit --supreme-model gpt-4o --judge-version rag --approach 2 --judge rag",
-        "judgeboard audit --recorded --supreme-version nli --judge-version 'rag v2' --json",
-    )
+@options.command(
+    "judgeboard audit --supreme-model gpt-4o --judge-version rag --sample 0.1",
+    "judgeboard audit --supreme-model gpt-4o --judge-version rag --approach 2 --judge rag",
+    "judgeboard audit --recorded --supreme-version nli --judge-version 'rag v2' --json",
 )
 @click.option("--judge-version", required=True, metavar="NAME|FINGERPRINT", help="The audited judge.")
 @click.option(
@@ -53,11 +51,10 @@ SHOWN = 5  # answers of each list
     type=options.FiniteRange(0, 1, min_open=True),
     help=f"Share of the verdicts to audit (default: {LIVE_SAMPLE:g}; with --recorded 1).",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed selects the same answers.")
+@options.with_default("--seed", type=int, default=0, help="The same seed selects the same answers.")
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable.")
 @endpoint_options
 @options.where
-@options.json_and_database
 @click.pass_context
 def audit_command(
     context: click.Context,

@@ -15,18 +15,15 @@ if TYPE_CHECKING:
     from judgeboard.methods.repeats import RepeatsReport
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard judge --judge rag --model gpt-4o-mini --repeats 3",
-        "judgeboard repeats --judge-version 'rag v2' --json",
-        "judgeboard repeats --name gpt-4",
-    )
+@options.command(
+    "judgeboard judge --judge rag --model gpt-4o-mini --repeats 3",
+    "judgeboard repeats --judge-version 'rag v2' --json",
+    "judgeboard repeats --name gpt-4",
 )
 @click.option("--judge-version", metavar="NAME|FINGERPRINT", help="Judge version: name, 'name v3' or fingerprint.")
 @click.option(
     "--name", metavar="NAME", help="Measure all versions of this judge together, for example several rubrics."
 )
-@options.json_and_database
 def repeats_command(judge_version: str | None, name: str | None) -> int:
     """Measure how far repeats of a judge agree with each other and with people.
 
@@ -55,11 +52,9 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
     yield from report.notes
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard jury --recorded --members nli,'rag v2',lexical --json",
-        "judgeboard judge --jury llama-3.1-8b,qwen-2.5-7b,gpt-4o-mini --judge rag",
-    )
+@options.command(
+    "judgeboard jury --recorded --members nli,'rag v2',lexical --json",
+    "judgeboard judge --jury llama-3.1-8b,qwen-2.5-7b,gpt-4o-mini --judge rag",
 )
 @click.option("--recorded", is_flag=True, help="Combine the stored verdicts of the members (required; no model calls).")
 @click.option(
@@ -67,7 +62,6 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
 )
 @options.judge_name("Name of the jury (default: jury).")
 @options.where
-@options.json_and_database
 def jury_command(recorded: bool, members: str, name: str | None, where: RowFilter) -> int:
     """Combine the stored verdicts of several judges, and measure their agreement with each other and with people.
 

@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from judgeboard.methods.pair_report import PairReport
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard compare --a shop-v1 --b shop-v2 --model gpt-4o-mini",
-        "judgeboard compare --pairs pairs.jsonl --model gpt-4o-mini --aspect overall --aspect style",
-        "judgeboard compare --recorded --judge-version GPT-4 --by query_type --json",
-    )
+@options.command(
+    "judgeboard compare --a shop-v1 --b shop-v2 --model gpt-4o-mini",
+    "judgeboard compare --pairs pairs.jsonl --model gpt-4o-mini --aspect overall --aspect style",
+    "judgeboard compare --recorded --judge-version GPT-4 --by query_type --json",
 )
 @click.option(
     "--a", "source_a", metavar="SOURCE", help="With --b: compare the logged answers of two sources, paired by question."
@@ -34,18 +32,16 @@ if TYPE_CHECKING:
 @click.option("--source", help="With --pairs: name of the set, if the file has none.")
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
 @click.option("--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeatable.")
-@click.option(
+@options.with_default(
     "--unusable",
     type=click.Choice(["drop", "tie", "wrong"]),
     default="drop",
-    show_default=True,
     help="How an unusable verdict counts for agreement with gold or people.",
 )
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
 @click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
 @model_options
-@options.json_and_database
 @click.pass_context
 def compare_command(
     context: click.Context,

@@ -18,12 +18,11 @@ TABLES = (
 )
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard export responses -o answers.jsonl",
-        "judgeboard export comparisons -o - | judgeboard import - --kind comparisons --db other.db",
-        "judgeboard export all --format parquet -o export/",
-    )
+@options.command(
+    "judgeboard export responses -o answers.jsonl",
+    "judgeboard export comparisons -o - | judgeboard import - --kind comparisons --db other.db",
+    "judgeboard export all --format parquet -o export/",
+    json=False,
 )
 @click.argument("table", type=click.Choice([*TABLES, "all"]))
 @click.option(
@@ -40,7 +39,6 @@ TABLES = (
     metavar="FILE",
     help="Output file; - for standard output. For `export all`: a folder.",
 )
-@options.database
 def export_command(table: str, format_: str | None, output: str) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
@@ -69,8 +67,7 @@ def export_command(table: str, format_: str | None, output: str) -> None:
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
 
 
-@click.command(epilog=options.example("judgeboard migrate --db data/judgeboard.db"))
-@options.database
+@options.command("judgeboard migrate --db data/judgeboard.db", json=False)
 def migrate_command() -> None:
     """Migrate the database to the schema of this version. Creates the database if it is missing."""
     from judgeboard.store.engine import Store, connect, database_url, upgrade
@@ -82,8 +79,7 @@ def migrate_command() -> None:
     store.close()
 
 
-@click.command(epilog=options.example("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config"))
-@options.database
+@options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config", json=False)
 def config_command() -> int:
     """Show every setting with its origin, and the database in use. Secrets are masked.
 
@@ -108,14 +104,11 @@ def config_command() -> int:
     return 0
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1"
-    )
+@options.command(
+    "judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1", json=False
 )
 @click.option("--model", help="Name of the judge's chat model (default: JUDGEBOARD_MODEL).")
 @address_options
-@options.database
 def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
     """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed."""
     from judgeboard.health.checkup import check_database, check_endpoint
@@ -128,11 +121,10 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
     return 0 if all(finding.ok for finding in findings) else 1
 
 
-@click.command(epilog=options.example("judgeboard forget chat-4711 --source shop"))
+@options.command("judgeboard forget chat-4711 --source shop", json=False)
 @click.argument("response")
 @click.option("--source", help="Source of the answer, if several sources use this id.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
-@options.database
 def forget_command(response: str, source: str | None, yes: bool) -> None:
     """Delete all texts of an answer. Scores and decisions are kept.
 
@@ -156,10 +148,9 @@ def forget_command(response: str, source: str | None, yes: bool) -> None:
         )
 
 
-@click.command(epilog=options.example("judgeboard index", "judgeboard index metadata.tenant metadata.user.plan"))
+@options.command("judgeboard index", "judgeboard index metadata.tenant metadata.user.plan")
 @click.argument("fields", nargs=-1, metavar="[metadata.KEY]...")
 @click.option("--drop", is_flag=True, help="Drop the indexes of these fields instead.")
-@options.json_and_database
 def index_command(fields: tuple[str, ...], drop: bool) -> None:
     """Index metadata fields, so that filters and orders by them stay fast in a large log.
 
@@ -184,8 +175,7 @@ def index_command(fields: tuple[str, ...], drop: bool) -> None:
     options.show({"fields": known}, lines or ["the answers have no metadata"])
 
 
-@click.command(epilog=options.example("judgeboard flag"))
-@options.database
+@options.command("judgeboard flag", json=False)
 def flag_command() -> None:
     """Apply the flag rules to all answers again.
 
@@ -209,8 +199,7 @@ def flag_command() -> None:
     options.suggest("queue", "create", "flagged", "--where", "state=open")
 
 
-@click.command(epilog=options.example("judgeboard stats", "judgeboard stats --json | jq .agreement"))
-@options.json_and_database
+@options.command("judgeboard stats", "judgeboard stats --json | jq .agreement")
 def stats_command() -> None:
     """Show counts, and how far each judge agrees with people.
 

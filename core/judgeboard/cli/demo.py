@@ -209,7 +209,7 @@ DEFAULT = "data/demo.db"
 @click.option("--no-serve", is_flag=True, help="Fill the database, but do not serve it.")
 @options.host
 @options.port
-@click.option("--db", default=DEFAULT, show_default=True, metavar="PATH|URL", help="Database of the demo.")
+@options.with_default("--db", default=DEFAULT, metavar="PATH|URL", help="Database of the demo.")
 def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
     """Fill a database with sample data and serve it.
 

@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from judgeboard.store.failure_modes import Group
 
 
-@click.group(
-    epilog=options.example(
-        "judgeboard failure-mode add 'wrong entity' --description 'Mixes up people or products' --key P",
-        "judgeboard failure-mode counts --by week",
-    )
+@options.group(
+    "judgeboard failure-mode add 'wrong entity' --description 'Mixes up people or products' --key P",
+    "judgeboard failure-mode counts --by week",
 )
 def failure_mode_command() -> None:
     """Keep the list of failure modes that reviewers tag answers with, and count them.
@@ -23,11 +21,10 @@ def failure_mode_command() -> None:
     """
 
 
-@failure_mode_command.command("add", epilog=options.example("judgeboard failure-mode add 'outdated source' --key O"))
+@options.command("judgeboard failure-mode add 'outdated source' --key O", group=failure_mode_command)
 @click.argument("name")
 @click.option("--description", help="One sentence that tells reviewers when to choose it.")
 @click.option("--key", help="Letter that chooses it on the review screen together with Shift (not C or R).")
-@options.json_and_database
 def add(name: str, description: str | None, key: str | None) -> None:
     """Add a failure mode, or change the one called NAME."""
     from judgeboard.reviews.failure_modes import save_mode
@@ -36,9 +33,8 @@ def add(name: str, description: str | None, key: str | None) -> None:
     options.show(mode, [f"{mode.name} is in the list. Next: tag answers with it on the review screen."])
 
 
-@failure_mode_command.command("retire", epilog=options.example("judgeboard failure-mode retire 'outdated source'"))
+@options.command("judgeboard failure-mode retire 'outdated source'", group=failure_mode_command)
 @click.argument("name")
-@options.json_and_database
 def retire(name: str) -> None:
     """Retire the failure mode NAME: it is not offered, and its tags are kept. `add` restores it."""
     from judgeboard.reviews.failure_modes import retire_mode
@@ -47,8 +43,7 @@ def retire(name: str) -> None:
     options.show(mode, [f"{mode.name} is retired. Its tags are kept."])
 
 
-@failure_mode_command.command("list", epilog=options.example("judgeboard failure-mode list"))
-@options.json_and_database
+@options.command("judgeboard failure-mode list", group=failure_mode_command)
 def list_() -> None:
     """List all failure modes, and the words that are frequent in notes without one."""
     from judgeboard.reports.output import Column, Table, text_lines
@@ -65,15 +60,13 @@ def list_() -> None:
     options.show({"failure_modes": modes, "suggestions": suggestions}, lines)
 
 
-@failure_mode_command.command("counts", epilog=options.example("judgeboard failure-mode counts --by week --json"))
-@click.option(
+@options.command("judgeboard failure-mode counts --by week --json", group=failure_mode_command)
+@options.with_default(
     "--by",
     type=click.Choice(["query_type", "judge_version", "week"]),
     default="query_type",
-    show_default=True,
     help="Groups in which the tagged answers are counted.",
 )
-@options.json_and_database
 def counts(by: "Group") -> None:
     """Count the tagged answers per group, and their share among the reviewed answers of the group."""
     from judgeboard.reports.output import Column, Table, text_lines

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from judgeboard.health.report import HealthReport
 
 
-@click.command(
-    epilog=options.example("judgeboard health --judge-version rag", "judgeboard health --judge-version 'rag v3' --json")
-)
+@options.command("judgeboard health --judge-version rag", "judgeboard health --judge-version 'rag v3' --json")
 @click.option(
     "--judge-version",
     required=True,
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     help="Your own models in TOML: families, sizes, and ladders (from small to large; default: JUDGEBOARD_FAMILIES).",
 )
 @click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
-@options.json_and_database
 def health_command(judge_version: str, families: Path | None, gate: bool) -> int:
     """Check a judge for typical faults, from stored judgments only.
 
@@ -67,13 +64,11 @@ _kinds = click.option(
 )
 
 
-@click.group(
+@options.group(
+    "judgeboard control-answers make",
+    "judgeboard control-answers judge --judge rag --model gpt-4o-mini",
+    "judgeboard health --judge-version rag",
     no_args_is_help=True,
-    epilog=options.example(
-        "judgeboard control-answers make",
-        "judgeboard control-answers judge --judge rag --model gpt-4o-mini",
-        "judgeboard health --judge-version rag",
-    ),
 )
 def control_answers_command() -> None:
     """Make and judge control answers: changed copies of logged answers, known to be worse or equally good.
@@ -82,16 +77,13 @@ def control_answers_command() -> None:
     """
 
 
-@control_answers_command.command(
-    epilog=options.example("judgeboard control-answers make --kinds truncated,hedges_removed --n 100")
+@options.command(
+    "judgeboard control-answers make --kinds truncated,hedges_removed --n 100", group=control_answers_command
 )
 @_kinds
-@click.option("--n", type=click.IntRange(1), default=50, show_default=True, help="Number of control answers per kind.")
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed of the selection. Another seed selects other answers."
-)
+@options.with_default("--n", type=click.IntRange(1), default=50, help="Number of control answers per kind.")
+@options.with_default("--seed", type=int, default=0, help="Seed of the selection. Another seed selects other answers.")
 @options.where
-@options.json_and_database
 def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     """Make control answers from logged answers. Running it twice adds nothing."""
     from judgeboard.methods.control_answers import make_control_answers
@@ -108,13 +100,10 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     options.show({"made": sum(each.made for each in made), "kinds": made}, lines)
 
 
-@control_answers_command.command(
-    epilog=options.example("judgeboard control-answers judge --judge rag --model gpt-4o-mini")
-)
+@options.command("judgeboard control-answers judge --judge rag --model gpt-4o-mini", group=control_answers_command)
 @_kinds
 @click.option("--judge", "kind", required=True, metavar="KIND", help="Kind of judge: rag, lexical, …")
 @stored_judge_options
-@options.json_and_database
 def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -> int:
     """Judge the control answers, and their originals if this judge has not judged them yet.
 

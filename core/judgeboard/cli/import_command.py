@@ -30,7 +30,12 @@ def kind_lines() -> str:
     return "\n".join(f"{name:{width}} {kind.help}" for name, kind in KINDS.items())
 
 
-@click.command(
+@options.command(
+    "judgeboard import may-log.jsonl.gz",
+    "judgeboard import log.csv --map Frage=query --map Antwort=answer --source shop",
+    "judgeboard import --kind grades grades.jsonl",
+    "judgeboard import --kind pairs arena.jsonl.gz",
+    json=False,
     help=f"""Import files into the database. Files may be gzipped; - is standard input. Kinds of files:
 
 \b
@@ -39,29 +44,10 @@ def kind_lines() -> str:
 Importing the same file again changes nothing. Exit code 0: all rows are stored; 1: some rows were rejected; 2: no row
 could be used, or a file could not be read to its end.
 """,
-    epilog=options.example(
-        "judgeboard import may-log.jsonl.gz",
-        "judgeboard import log.csv --map Frage=query --map Antwort=answer --source shop",
-        "judgeboard import --kind grades grades.jsonl",
-        "judgeboard import --kind pairs arena.jsonl.gz",
-    ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--kind",
-    type=click.Choice([*KINDS]),
-    default="responses",
-    show_default=True,
-    help="Kind of file; see above.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice([AUTO, *FORMATS]),
-    default=AUTO,
-    show_default=True,
-    help="File format.",
-)
+@options.with_default("--kind", type=click.Choice([*KINDS]), default="responses", help="Kind of file; see above.")
+@options.with_default("--format", "format_", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @click.option(
     "--map",
     "mapping",
@@ -82,7 +68,6 @@ could be used, or a file could not be read to its end.
     type=options.FILE,
     help="File for rejected rows (default: FILE.rejected.jsonl in the same folder).",
 )
-@options.database
 def import_command(
     files: tuple[str, ...],
     kind: str,
@@ -134,10 +119,10 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
                 **choices,
             )
     except BadInput as error:  # the other files are still imported
-        click.echo(f"judgeboard: {error}", err=True)
+        options.echo(f"judgeboard: {error}", err=True)
         return NOTHING_USABLE
     for line in summary_lines(summary):
-        click.echo(line)
+        options.echo(line)
     return exit_code(summary)
 
 

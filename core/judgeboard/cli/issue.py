@@ -16,11 +16,9 @@ _owner = click.option("--owner", metavar="NAME", help="Person who is responsible
 _number = click.argument("number", type=options.ROW_ID)
 
 
-@click.group(
-    epilog=options.example(
-        "judgeboard issue create 'Fees from last year' --where failure_mode='outdated source' --owner Mara",
-        "judgeboard issue set 1 --fixed-on 2026-03-12",
-    )
+@options.group(
+    "judgeboard issue create 'Fees from last year' --where failure_mode='outdated source' --owner Mara",
+    "judgeboard issue set 1 --fixed-on 2026-03-12",
 )
 def issue_command() -> None:
     """Keep issues: systemic problems, each with a title, an owner, a state and a filter of answers.
@@ -29,12 +27,11 @@ def issue_command() -> None:
     """
 
 
-@issue_command.command("create", epilog=options.example("judgeboard issue create 'Wrong fees' --where source=billing"))
+@options.command("judgeboard issue create 'Wrong fees' --where source=billing", group=issue_command)
 @click.argument("title")
 @options.where
 @_description
 @_owner
-@options.json_and_database
 def create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
@@ -49,9 +46,8 @@ def create(title: str, where: RowFilter, description: str | None, owner: str | N
     options.suggest("issue", "show", str(issue.number))
 
 
-@issue_command.command("list", epilog=options.example("judgeboard issue list"))
+@options.command("judgeboard issue list", group=issue_command)
 @click.option("--closed", is_flag=True, help="List closed issues too.")
-@options.json_and_database
 def list_(closed: bool) -> None:
     """List the issues with their figures, the newest first."""
     from judgeboard.reviews.issues import issue_sentence, measure_issue
@@ -66,9 +62,8 @@ def list_(closed: bool) -> None:
     options.show({"issues": rows}, lines or ["There are no issues."])
 
 
-@issue_command.command("show", epilog=options.example("judgeboard issue show 1 --json"))
+@options.command("judgeboard issue show 1 --json", group=issue_command)
 @_number
-@options.json_and_database
 def show(number: int) -> None:
     """Show an issue, its flags, and the share of answers with the problem before and after the fix."""
     from judgeboard.reviews.issues import issue_sentence, measure_issue
@@ -88,7 +83,7 @@ def show(number: int) -> None:
     options.show({"issue": issue, "figures": figures}, [*lines, *([issue.description] if issue.description else [])])
 
 
-@issue_command.command("set", epilog=options.example("judgeboard issue set 1 --fixed-on 2026-03-12"))
+@options.command("judgeboard issue set 1 --fixed-on 2026-03-12", group=issue_command)
 @_number
 @click.option("--title", help="Title.")
 @_description
@@ -100,7 +95,6 @@ def show(number: int) -> None:
     type=click.DateTime(["%Y-%m-%d"]),
     help="First day (UTC) with the fix, for example 2026-03-12 (default: today). The state becomes fixed.",
 )
-@options.json_and_database
 def set_(number: int, state: str | None, fixed_on: datetime | None, **changes: Any) -> None:
     """Change an issue. Options that are not given keep their values."""
     from judgeboard.reviews.issues import save_issue

@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from judgeboard.store.engine import Store
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard judge --judge lexical",
-        "judgeboard judge --judge rag --model llama-3.1-8b-instruct --base-url http://localhost:8000/v1",
-        "judgeboard judge --judge rag --model gpt-4o-mini --where query_type=complex --rejudge all --max-cost 5",
-        "judgeboard judge --judge rubric --rubric house.yaml --model gpt-4o-mini",
-    )
+@options.command(
+    "judgeboard judge --judge lexical",
+    "judgeboard judge --judge rag --model llama-3.1-8b-instruct --base-url http://localhost:8000/v1",
+    "judgeboard judge --judge rag --model gpt-4o-mini --where query_type=complex --rejudge all --max-cost 5",
+    "judgeboard judge --judge rubric --rubric house.yaml --model gpt-4o-mini",
 )
 @click.option(
     "--judge",
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
     type=click.IntRange(2, 1000),
     help="Judge each answer this many times, to measure how stable the judge is.",
 )
-@options.json_and_database
 def judge_command(
     kind: str | None,
     where: RowFilter,
@@ -137,7 +134,7 @@ def _judge_by_jury(
     def echo(lines: Iterable[str]) -> None:
         if not options.as_json():
             for line in lines:
-                click.echo(line)
+                options.echo(line)
 
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)

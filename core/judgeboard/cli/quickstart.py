@@ -7,11 +7,10 @@ from judgeboard.cli.import_command import NOTHING_USABLE, import_one
 from judgeboard.cli.judge import summary_lines
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard quickstart answers.jsonl",
-        "judgeboard quickstart log.csv --map Frage=query --map Antwort=answer --db shop.db --no-serve",
-    )
+@options.command(
+    "judgeboard quickstart answers.jsonl",
+    "judgeboard quickstart log.csv --map Frage=query --map Antwort=answer --db shop.db --no-serve",
+    json=False,
 )
 @click.argument("file", metavar="FILE")
 @click.option(
@@ -25,7 +24,6 @@ from judgeboard.cli.judge import summary_lines
 @click.option("--no-serve", is_flag=True, help="Do not serve the pages at the end.")
 @options.host
 @options.port
-@options.database
 def quickstart_command(
     file: str, mapping: tuple[str, ...], source: str | None, no_serve: bool, host: str, port: int
 ) -> int:
@@ -47,7 +45,7 @@ def quickstart_command(
     if code == NOTHING_USABLE:
         return code
     for line in summary_lines(judge_pending(store, make_judge("lexical"), actor=actor)):  # judging raises the flags
-        click.echo(line)
+        options.echo(line)
     with store.reading() as connection:
         click.echo(f"open flags: {count_open_flags(connection):,}")
     if no_serve:

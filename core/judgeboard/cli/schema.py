@@ -7,11 +7,8 @@ import click
 from judgeboard.cli import options
 
 
-@click.group(
-    epilog=options.example(
-        "judgeboard schema add support.yaml",
-        "judgeboard queue create audit --schema support --order random --blind-judge",
-    )
+@options.group(
+    "judgeboard schema add support.yaml", "judgeboard queue create audit --schema support --order random --blind-judge"
 )
 def schema_command() -> None:
     """Store, list and print label schemas. A stored version never changes; reviews keep the version they were given in.
@@ -21,9 +18,8 @@ def schema_command() -> None:
     """
 
 
-@schema_command.command("add", epilog=options.example("judgeboard schema add support.yaml"))
+@options.command("judgeboard schema add support.yaml", group=schema_command)
 @click.argument("file", type=options.FILE)
-@options.json_and_database
 def add(file: Path) -> None:
     """Store the schema of FILE. Another content under the same name gets the next version number.
 
@@ -37,8 +33,7 @@ def add(file: Path) -> None:
     options.show({"schema": stored.title}, [f"{stored.title}: {len(stored.schema.fields)} fields. Next: {next_step}"])
 
 
-@schema_command.command("list", epilog=options.example("judgeboard schema list"))
-@options.json_and_database
+@options.command("judgeboard schema list", group=schema_command)
 def list_() -> None:
     """List all versions by name."""
     from judgeboard.store.label_schemas import list_schemas
@@ -52,9 +47,8 @@ def list_() -> None:
     )
 
 
-@schema_command.command("show", epilog=options.example("judgeboard schema show 'support v2'"))
+@options.command("judgeboard schema show 'support v2'", group=schema_command)
 @click.argument("name")
-@options.json_and_database
 def show(name: str) -> None:
     """Print a schema as YAML: NAME is a title ("support v2"), or a name for its newest version."""
     from judgeboard.formats.label_schema import as_yaml

@@ -7,8 +7,7 @@ import click
 from judgeboard.cli import options
 
 
-@click.command(epilog=options.example("judgeboard worker --db postgresql://judge@db/judgeboard"))
-@options.database
+@options.command("judgeboard worker --db postgresql://judge@db/judgeboard", json=False)
 def worker_command() -> None:
     """Run the jobs of the pages until Ctrl-C.
 
@@ -32,9 +31,7 @@ def worker_command() -> None:
         worker.stop()
 
 
-@click.command(
-    epilog=options.example("judgeboard serve", "judgeboard serve --port 8600 --db postgresql://judge@db/judgeboard")
-)
+@options.command("judgeboard serve", "judgeboard serve --port 8600 --db postgresql://judge@db/judgeboard", json=False)
 @options.host
 @options.port
 @click.option(
@@ -44,7 +41,6 @@ def worker_command() -> None:
     help="Another host name under which browsers reach this server, for example the name of a proxy. Repeat for more "
     "names.",
 )
-@options.database
 def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     """Serve the pages until Ctrl-C. Creates the database if it is missing."""
     from judgeboard_dashboard.server import check_free, serve

@@ -68,25 +68,22 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
         yield f"  {each.category}: gate {gate}, {percent_words(each.accuracy)} on {each.n:,} items{optimistic}"
 
 
-@click.group(
+@options.group(
+    "judgeboard ssr make-pairs --questions mmlu.jsonl -o pairs.jsonl",
+    "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini",
+    "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini --conditions C --tau 0.8",
+    "judgeboard ssr --recorded --judge-version ssr --sweep --tau-by category",
     invoke_without_command=True,
-    epilog=options.example(
-        "judgeboard ssr make-pairs --questions mmlu.jsonl -o pairs.jsonl",
-        "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini",
-        "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini --conditions C --tau 0.8",
-        "judgeboard ssr --recorded --judge-version ssr --sweep --tau-by category",
-    ),
 )
 @click.option("--pairs", type=options.FILE, help="Import this file of pairs and judge them.")
 @click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
 @click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge version.")
 @click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
 @click.option("--k", type=click.IntRange(1), help="Samples per question (default: 5). Only the first K count.")
-@click.option(
+@options.with_default(
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
     default=0.8,
-    show_default=True,
     help="Minimum share of agreeing samples that turns the gate on (above 0, at most 1).",
 )
 @click.option(
@@ -94,11 +91,8 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     type=options.FiniteRange(0, 2),
     help="Temperature of the samples (default: 0.7); comparisons use 0.",
 )
-@click.option(
-    "--conditions",
-    default="A,B,C",
-    show_default=True,
-    help="A: without its own answer. B: always with it. C: with it if the gate is on.",
+@options.with_default(
+    "--conditions", default="A,B,C", help="A: without its own answer. B: always with it. C: with it if the gate is on."
 )
 @click.option("--sweep", is_flag=True, help="Also show all other thresholds, without further calls.")
 @click.option("--tau-by", type=click.Choice(["category"]), help="Also tune a threshold per category.")
@@ -109,7 +103,6 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @options.judge_name("Name of the judge (default: ssr).")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @model_options
-@options.json_and_database
 @click.pass_context
 def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int | None:
     """Compare pairs with selective self-reference (SSR-Judge).
@@ -151,7 +144,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     metavar="FILE",
     help="File with the columns id, question, options, reference and category.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same pairs.")
+@options.with_default("--seed", type=int, default=0, help="The same seed makes the same pairs.")
 @click.option("-o", "--output", type=options.FILE, help="Output file (default: standard output).")
 def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
     """Make pairs from multiple-choice questions: the correct option and a random wrong one."""

@@ -7,25 +7,21 @@ import click
 from judgeboard.cli import options
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard trends",
-        "judgeboard trends --measure flagged_share --period day --last 30",
-        "judgeboard trends --by metadata.tenant --json",
-    )
+@options.command(
+    "judgeboard trends",
+    "judgeboard trends --measure flagged_share --period day --last 30",
+    "judgeboard trends --by metadata.tenant --json",
 )
-@click.option(
+@options.with_default(
     "--measure",
     type=click.Choice(["groundedness", "quality", "low_share", "flagged_share"]),
     default="groundedness",
-    show_default=True,
     help="Mean groundedness, mean quality, share of low groundedness, or share of flagged answers.",
 )
-@click.option("--period", type=click.Choice(["week", "day"]), default="week", show_default=True, help="UTC periods.")
-@click.option(
+@options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="UTC periods.")
+@options.with_default(
     "--by",
     default="query_type",
-    show_default=True,
     metavar="query_type|metadata.KEY",
     help="One line per query type, or per frequent value of a metadata field.",
 )
@@ -36,7 +32,6 @@ from judgeboard.cli import options
     help="Judge version: name (newest version), 'name v3' or fingerprint (default: current verdicts of the primary "
     "judge).",
 )
-@options.json_and_database
 def trends_command(judge_version: str | None, **chosen: Any) -> None:
     """Show whether answers become better or worse over time.
 

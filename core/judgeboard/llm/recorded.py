@@ -42,23 +42,28 @@ class RecordedChat:
 
 
 def read_replies(path: Path) -> dict[str, list[str]]:
-    """Read recorded replies: a JSON object a line with ``response_id`` and ``raw``, several lines of an id in order."""
+    """Read recorded replies: a JSON object a line with ``response_id`` and ``raw``, several lines of an id in order.
+
+    Raises BadInput, which names the line, or says that the file cannot be read or contains no reply.
+    """
     replies: dict[str, list[str]] = {}
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     response_id, raw = _read_line(line, f"{path}, line {number}")
                     replies.setdefault(response_id, []).append(raw)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"the replies in {path} cannot be read: {error}") from error
+    if not replies:  # else each answer would be stored as a failed call
+        raise BadInput(f"{path} contains no reply")
     return replies
 
 
 def _read_line(line: str, where: str) -> tuple[str, str]:
     try:
         row: Any = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{where}: not JSON ({error})") from error
     response_id, raw = (row.get("response_id"), row.get("raw")) if isinstance(row, dict) else (None, None)
     if not isinstance(response_id, str | int) or isinstance(response_id, bool) or not isinstance(raw, str | dict):

@@ -233,7 +233,7 @@ def _origin(line: str, number: int, where: str) -> Origin:
         return _prompt(str(number), line.strip(), None, None)
     try:
         row: Any = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{where}: not JSON ({error})") from error
     prompt_id, prompt, passages = row.get("id", number), row.get("prompt"), row.get("passages")
     if isinstance(prompt_id, bool) or not isinstance(prompt_id, str | int):

@@ -15,7 +15,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.raw_calls import attempt_texts, message_texts
+from judgeboard_dashboard.review.judgments import attempt_texts, message_texts
 from judgeboard_dashboard.session import problem, seen
 from judgeboard_dashboard.widgets.texts import caption, count, heading, short
 
