@@ -85,12 +85,11 @@ class TimePoint:
 class AgreementPage:
     """One judge version on one grade; ``version`` and ``result`` are None without rating pairs.
 
-    ``versions`` are those with rating pairs, the default one first. The slices of ``result`` have the headline
-    statistic only; ``choice`` measures all. ``differing`` counts the reasons of people for differing from the judge.
+    The slices of ``result`` have the headline statistic only; ``choice`` measures all. ``differing`` counts the reasons
+    of people for differing from the judge.
     """
 
     grade: GradeName
-    versions: tuple[StoredVersion, ...]
     version: StoredVersion | None
     choice: AgreementChoice
     result: AgreementResult | None
@@ -116,12 +115,12 @@ def agreement_page(
 ) -> AgreementPage:
     """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs).
 
-    With ``reviewer_id`` only this person's grades count. ``source`` is `PairSource.open` for this reviewer and
+    With ``reviewer_id`` only this person's grades count. ``source`` is the `PairSource` for this reviewer and
     ``human``, if loaded already.
     """
-    source = source or PairSource.open(connection, reviewer_id, human)
-    ratings = AnswerRatings(connection, grade, source=source)
-    versions = tuple(ratings.versions)
+    source = source or PairSource(connection, reviewer_id, human)
+    ratings = AnswerRatings(source, grade)
+    versions = ratings.versions
     chosen = next((version for version in versions if version_id in {None, version.id}), None)
     choice = AgreementChoice(
         judge_versions=() if chosen is None else (chosen.id,),
@@ -134,13 +133,12 @@ def agreement_page(
     if chosen is None:
         notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
         same = same_answers(ratings, versions)
-        return AgreementPage(grade, versions, None, choice, None, EMPTY, notes, same, ratings.flags)
+        return AgreementPage(grade, None, choice, None, EMPTY, notes, same, ratings.flags)
     result = agreement_of(connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
     pairs = source.pairs(chosen.id, grade)
     timed = pairs.at(pairs.days >= 0)
     return AgreementPage(
         grade,
-        versions,
         chosen,
         choice,
         result,

@@ -131,7 +131,7 @@ class AgreementFigures:
                 version_id=self.version.id,
                 grade="groundedness",
                 limit=0,
-                source=PairSource.open(
+                source=PairSource(
                     connection,
                     self.whose.reviewer_id,
                     self.whose.human,

@@ -14,7 +14,7 @@ from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
 from judgeboard.agreement.measure import agreement_of, measure_agreement
 from judgeboard.agreement.page import AgreementPage, agreement_page
-from judgeboard.agreement.ratings import AnswerRatings, grouping_of
+from judgeboard.agreement.ratings import AnswerRatings, PairSource, grouping_of
 from judgeboard.agreement.result import (
     AgreementResult,
     headline_name,
@@ -116,7 +116,7 @@ def test_the_figures_of_published_pairs_are_those_of_the_command(
 def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(demo: Store) -> None:
     """Kappa is 0.75 on the 79 answers of both judges. With people it is 0.62 on 146 answers, but 0.71 on these 79."""
     with demo.reading() as connection:
-        ratings = AnswerRatings(connection, "label")
+        ratings = AnswerRatings(PairSource(connection), "label")
         lexical, climb = (ratings.compared(version).pairs for version in ratings.versions)
     assert (lexical.n, climb.n) == (146, 79)
     both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
