@@ -128,7 +128,6 @@ def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
         (MONDAY + 21, 10, 0.0, 1),
     ]
     assert shown.without_time == 2
-    assert len(page(log, period="day").over_time) == 3
 
 
 def test_groundedness_over_time_is_the_mean_difference(sqlite_log: GradedLog) -> None:

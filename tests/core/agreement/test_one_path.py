@@ -18,10 +18,8 @@ from judgeboard.agreement.ratings import AnswerRatings, PairSource, grouping_of
 from judgeboard.agreement.result import (
     AgreementResult,
     headline_name,
-    is_share,
     measured,
     shown_statistics,
-    statistic_name,
     with_accuracy,
 )
 from judgeboard.cli.app import run
@@ -32,6 +30,7 @@ from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.engine import Store, open_store
@@ -170,8 +169,8 @@ def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.Cap
     assert run(words) == 0
     lines = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
     for name, each in shown_statistics(result.statistics).items():
-        (figure,) = [line for line in lines if line[0] == statistic_name(name)]
-        expected = percent_words(each) if is_share(name) else number_words(each)
+        (figure,) = [line for line in lines if line[0] == STATISTICS[name].name]
+        expected = percent_words(each) if STATISTICS[name].share else number_words(each)
         assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
 
 
@@ -214,8 +213,8 @@ def the_report_agrees(store: Store, result: AgreementResult) -> None:
     text = unescape(html.replace(data[1], ""))
     for name, each in shown_statistics(result.statistics).items():
         if each.value is not None:
-            shown = percent(each.value) if is_share(name) else two_decimals(each.value)
-            assert f"<td>{statistic_name(name)}</td><td>{shown}</td>" in text
+            shown = percent(each.value) if STATISTICS[name].share else two_decimals(each.value)
+            assert f"<td>{STATISTICS[name].name}</td><td>{shown}</td>" in text
 
 
 def stats_agree(store: Store, result: AgreementResult) -> None:
