@@ -9,7 +9,6 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry
-from judgeboard.llm.asking import JsonReply, read_json_object
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
@@ -79,7 +78,7 @@ class PairwiseJudge(ModelJudge):
 
         Raises ValueError if a text of the pair is missing.
         """
-        asked = await self._ask(self.request(pair, shown, reference), self._parse)
+        asked = await self._ask(self.request(pair, shown, reference), self._form.parse)
         record = asked.record
         if asked.value is None:
             return Comparison(record, {}, None)
@@ -122,10 +121,6 @@ class PairwiseJudge(ModelJudge):
         messages = chat(instructions, fill(sections["Task"], fence=token, material=material))
         subject = f"{pair.external_id}:{shown.value}"
         return self._request(messages, subject, self._form.schema, "comparison")
-
-    def _parse(self, text: str) -> JsonReply:
-        reply = read_json_object(text)
-        return JsonReply(self._form.read(reply.content), reply.replaced)
 
 
 def _letter(place: int) -> str:

@@ -7,11 +7,11 @@ from functools import cache, partial
 
 from judgeboard.domain import PairItem
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge, Replied
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.judges.reply_forms import TEXT, Form, letter_in, letters_of, text_field
-from judgeboard.llm.asking import UnusableReply, read_json_object
+from judgeboard.llm.asking import Replied, UnusableReply
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
@@ -25,7 +25,7 @@ def read_solution(text: str, options: Sequence[str]) -> str:
     Raises UnusableReply with the reason, like "answer must be one of A, B, C, D, not 'Paris'".
     """
     letters = letters_of(options)
-    answer: str = _form(letters).read(read_json_object(text).content)["answer"].strip()
+    answer: str = _form(letters).parse(text).content["answer"].strip()
     if letters:
         letter = letter_in(answer, options)
         if letter is None:

@@ -11,9 +11,10 @@ from judgeboard.domain import AUDIT, JudgeInput, Label, Status, StepRecord, Verd
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
 from judgeboard.flags.rules import differences_of
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge, Replied
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
+from judgeboard.llm.asking import Replied
 from judgeboard.methods.audit_report import AuditReport, AuditSample, audit_report
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge

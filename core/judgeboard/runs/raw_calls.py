@@ -2,18 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput
 from judgeboard.errors import JudgeboardError
-from judgeboard.judges.judge import JudgeOptions, fingerprint
+from judgeboard.judges.judge import JudgeOptions, fingerprint, judge_with_requests
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
-from judgeboard.llm.chat import ChatRequest, Message, NoReply
+from judgeboard.llm.chat import Message
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.recorded import RecordedChat
 from judgeboard.store.items import StoredCall, load_calls
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import judge_inputs
@@ -54,27 +55,9 @@ def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[i
     return raw
 
 
-@dataclass(slots=True)
-class _Unsent:
-    """A chat model that keeps the first request and sends nothing."""
-
-    host: str | None = None
-    request: ChatRequest | None = None
-
-    async def complete(self, request: ChatRequest) -> NoReply:
-        self.request = self.request or request
-        return NoReply("not sent", ())
-
-    async def aclose(self) -> None:
-        """Hold nothing, release nothing."""
-
-
-@dataclass(frozen=True, slots=True)
 class _UnsentOptions(JudgeOptions):
-    chat: _Unsent = field(default_factory=_Unsent)
-
     def endpoint(self, asker: str) -> ModelEndpoint:  # noqa: ARG002 - as `JudgeOptions` has it
-        return ModelEndpoint(self.chat, self.model or "")
+        return ModelEndpoint(RecordedChat({}), self.model or "")  # it answers nothing
 
 
 def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ...]:
@@ -87,11 +70,10 @@ def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ..
     try:
         if "dimensions" in version.params:
             options["rubric"] = Rubric(stored_dimensions(version.params), domain=options.pop("domain", None))
-        chat = _Unsent()
-        judge = JUDGES[version.kind](_UnsentOptions(name=version.name, model=version.model, chat=chat, **options))
+        judge = JUDGES[version.kind](_UnsentOptions(name=version.name, model=version.model, **options))
         if fingerprint(judge.version) != version.fingerprint:
             return ()
-        asyncio.run(judge.judge(item))
+        _, requests = asyncio.run(judge_with_requests(judge, item))
     except (JudgeboardError, LookupError, TypeError, ValueError):  # parameters of another release
         return ()
-    return () if chat.request is None else tuple(chat.request.messages)
+    return tuple(requests[0].messages)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.domain import JudgeInput, Verdict
-from judgeboard.judges.judge import Judge
-from judgeboard.llm.asking import SENT
+from judgeboard.judges.judge import Judge, judge_with_requests
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.people.permissions import Action, Actor, check_allowed
 from judgeboard.runs.blocking import run_blocking
@@ -51,9 +50,7 @@ def try_judge(
 
 async def _try(judge: Judge, items: list[JudgeInput]) -> list[Trial]:
     async def tried(item: JudgeInput) -> Trial:
-        requests: list[ChatRequest] = []
-        SENT.set(requests)  # of this task only
-        verdict = await judge.judge(item)
+        verdict, requests = await judge_with_requests(judge, item)
         return Trial(item, tuple(requests), verdict)
 
     try:
