@@ -90,7 +90,7 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         combine_repeats(outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor)
-        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
+        return JudgingSummary.of_run(outcome)
 
 
 async def judge_repeats_async(

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
@@ -41,6 +41,7 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.runs import PLAIN, StoredRun, run_kind, select_asks, start_or_continue_run
+from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_judgments
 
 
@@ -83,10 +84,10 @@ class JudgingSummary(RunAccount):
     selected: int = 0
 
     @classmethod
-    def of_run(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
-        """Return the summary of a run; of one that had nothing to ask where ``run`` is None."""
-        counts = {each.name: getattr(account, each.name) for each in fields(account) if each.init}
-        return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **counts)
+    def of_run(cls, outcome: RunOutcome) -> "JudgingSummary":
+        """Return the summary of a run."""
+        selected = 0 if outcome.run is None else outcome.run.selected or 0
+        return record_of(cls, outcome.account, judge=outcome.version.title, selected=selected)
 
 
 class Judging(VerdictMethod[JudgingSummary]):
@@ -128,7 +129,7 @@ class Judging(VerdictMethod[JudgingSummary]):
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Return the counts of the run."""
-        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
+        return JudgingSummary.of_run(outcome)
 
 
 async def judge_pending_async(

@@ -23,7 +23,6 @@ from judgeboard.store.runs import (
     StoredRun,
     finish_run,
     get_run,
-    keep_if_selected,
     run_counts,
     start_or_continue_method_run,
 )
@@ -334,10 +333,11 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
             attempt = connection.begin_nested()
             version = ensure_version(connection, method.judge.version)
             run = method.begin(connection, version, actor)
-            if run is None:
+            if run is None or run.selected == 0:
                 attempt.rollback()
+                run = None
             else:
-                run = keep_if_selected(attempt, run)
+                attempt.commit()
         account = RunAccount()
         if run is not None:
             account = await ask_run(Begun(store, version, run), method, **options)

@@ -307,16 +307,12 @@ def _mismatch(url: URL, revision: str) -> str:
     if not _REVISION.fullmatch(revision):
         return f"{place} belongs to another program (its schema revision is {revision!r}): use another database"
     if revision > HEAD:
-        return (
-            f"{place} has schema revision {revision}, but this program supports revisions up to {HEAD}: "
-            "a newer Judgeboard created this database, install that version"
+        what = f"supports revisions up to {HEAD}: a newer Judgeboard created this database, install that version"
+    elif revision >= OLDEST:
+        what = f"needs {HEAD}: make a backup and run `judgeboard migrate --db {place}`"
+    else:
+        what = (
+            f"needs {HEAD}: export it with the version that created it (`judgeboard export all -o FOLDER`) "
+            "and import the files into a new database with this one"
         )
-    if revision >= OLDEST:
-        return (
-            f"{place} has schema revision {revision}, but this program needs {HEAD}: "
-            f"make a backup and run `judgeboard migrate --db {place}`"
-        )
-    return (
-        f"{place} has schema revision {revision}, but this program needs {HEAD}: export it with the version "
-        "that created it (`judgeboard export all -o FOLDER`) and import the files into a new database with this one"
-    )
+    return f"{place} has schema revision {revision}, but this program {what}"

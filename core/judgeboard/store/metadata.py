@@ -268,9 +268,3 @@ def value_text(value: Scalar) -> str:
     shown = shown_value(value) or ""
     quoted = isinstance(value, str) and (shown != shown.strip() or shown in {"", MISSING} or shown[0] == '"')
     return json.dumps(shown, ensure_ascii=False) if quoted else shown
-
-
-def few_with_metadata(connection: Connection, where: RowFilter, most: int) -> tuple[int, ...] | None:
-    """Return the responses whose metadata matches the filter; None if there are more than ``most``."""
-    ids = tuple(row.id for row in connection.execute(with_metadata(connection, where).limit(most + 1)))
-    return None if len(ids) > most else ids

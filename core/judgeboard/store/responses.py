@@ -68,14 +68,10 @@ def content_hash(response: Response) -> str:
     return hashlib.sha256(_canonical(content(response))).hexdigest()
 
 
-def evidence_hash(query: str, passages: Sequence[str] | None) -> str:
-    """Return the SHA-256 (64 hex digits) of a query with its passages; None differs from an empty list."""
-    return hashlib.sha256(_canonical([query, None if passages is None else list(passages)])).hexdigest()
-
-
 def evidence_group(query: str, passages: Sequence[str] | None) -> int:
-    """Return the first 8 bytes of `evidence_hash` as a signed integer, which fits a BIGINT column."""
-    return int.from_bytes(bytes.fromhex(evidence_hash(query, passages)[:16]), "big", signed=True)
+    """Return the first 8 bytes of the SHA-256 of a query with its passages as a signed integer, for a BIGINT column."""
+    evidence = _canonical([query, None if passages is None else list(passages)])  # None differs from an empty list
+    return int.from_bytes(hashlib.sha256(evidence).digest()[:8], "big", signed=True)
 
 
 class PairHash(NamedTuple):

@@ -91,7 +91,6 @@ _LATEST = 1_000
 class CallHistory:
     """Means over the latest judgments (at most 1,000) of a kind of judge with a model; None if unknown."""
 
-    judgments: int
     prompt_tokens: float | None
     completion_tokens: float | None
     latency_ms: float | None
@@ -102,7 +101,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
     versions = select(VERSION.c.id).where(VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model))
     newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()
     if newest is None:
-        return CallHistory(0, None, None, None)
+        return CallHistory(None, None, None)
     latest = (
         select(JUDGMENT.c.prompt_tokens, JUDGMENT.c.completion_tokens, JUDGMENT.c.latency_ms)
         .where(JUDGMENT.c.judge_version_id == newest)
@@ -111,8 +110,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
         .subquery()
     )
     means = [func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")]
-    count, *averages = connection.execute(select(func.count(), *means).select_from(latest)).one()
-    return CallHistory(count, *(None if mean is None else float(mean) for mean in averages))
+    return CallHistory(*(None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()))
 
 
 _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply

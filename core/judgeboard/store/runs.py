@@ -11,7 +11,6 @@ from typing import Any, Self
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    NestedTransaction,
     Select,
     exists,
     func,
@@ -293,15 +292,6 @@ def finish_run(
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(end))
     actor = connection.execute(select(RUN.c.actor).where(RUN.c.id == run_id)).scalar_one()
     record_event(connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now)
-
-
-def keep_if_selected(attempt: NestedTransaction, run: StoredRun) -> StoredRun | None:
-    """Return the run, or None if it selects nothing; then the savepoint is rolled back with its judge version."""
-    if run.selected == 0:
-        attempt.rollback()
-        return None
-    attempt.commit()
-    return run
 
 
 def select_asks(

@@ -124,7 +124,7 @@ def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
 
 
 def _field_names(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls)) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
+    return tuple(field.name for field in fields(cls) if field.init) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
 
 
 def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
