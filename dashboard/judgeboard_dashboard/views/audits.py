@@ -6,19 +6,19 @@ import streamlit as st
 
 from judgeboard.domain import Estimate
 from judgeboard.methods.audit_report import (
+    AuditedAnswer,
     AuditReport,
     DoneAudit,
-    ListedAnswer,
+    audit_report,
     audit_sentence,
     done_audits,
     how_words,
-    listed_answers,
     nothing_usable,
     rates,
-    shown_audit,
     unmeasured_words,
 )
 from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
 from judgeboard_dashboard.widgets.filters import choose, switch
@@ -39,24 +39,25 @@ MEANINGS = {
     "Accused": "The verdict is right according to people, but the supreme judge marked it as wrong.",
 }
 GROUPED = "An evidence group contains all answers to one question with the same passages."
+Line = tuple[AuditedAnswer, JudgedText | None]  # without a text if a newer judgment exists
 # The labels and the id are visible at a width of 800 px; the texts follow.
-COLUMNS: Columns[ListedAnswer] = {
-    Column("Judge", width=105): lambda line: line.answer.judge,
-    Column("People", width=105): lambda line: line.answer.people,
-    Column("Id", width=120): lambda line: line.answer.external_id,
-    Column("Type", width=100): lambda line: line.said and line.said.query_type,
-    Column("Question", width=330): lambda line: one_line(line.said.question if line.said else ""),
-    Column("Answer", width=380): lambda line: one_line(line.said.answer if line.said else ""),
+COLUMNS: Columns[Line] = {
+    Column("Judge", width=105): lambda line: line[0].judge,
+    Column("People", width=105): lambda line: line[0].people,
+    Column("Id", width=120): lambda line: line[0].external_id,
+    Column("Type", width=100): lambda line: line[1] and line[1].query_type,
+    Column("Question", width=330): lambda line: one_line(line[1].question if line[1] else ""),
+    Column("Answer", width=380): lambda line: one_line(line[1].answer if line[1] else ""),
 }
-FILE_COLUMNS: Columns[ListedAnswer] = {
-    Column("source"): lambda line: line.answer.source,
-    Column("external_id"): lambda line: line.answer.external_id,
-    Column("query_type"): lambda line: line.said and line.said.query_type,
-    Column("question"): lambda line: line.said and line.said.question,
-    Column("answer"): lambda line: line.said and line.said.answer,
-    Column("judge"): lambda line: line.answer.judge,
-    Column("people"): lambda line: line.answer.people,
-    Column("reasoning"): lambda line: line.said and line.said.reasoning,
+FILE_COLUMNS: Columns[Line] = {
+    Column("source"): lambda line: line[0].source,
+    Column("external_id"): lambda line: line[0].external_id,
+    Column("query_type"): lambda line: line[1] and line[1].query_type,
+    Column("question"): lambda line: line[1] and line[1].question,
+    Column("answer"): lambda line: line[1] and line[1].answer,
+    Column("judge"): lambda line: line[0].judge,
+    Column("people"): lambda line: line[0].people,
+    Column("reasoning"): lambda line: line[1] and line[1].reasoning,
 }
 RATE_COLUMNS: Columns[tuple[str, Estimate, str]] = {
     Column("Rate", width=100): lambda rate: rate[0],
@@ -77,7 +78,7 @@ def audits() -> None:
             empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,))
             return
         audit, as_table = _filters(done)
-        report = shown_audit(connection, audit)
+        report = audit_report(connection, *audit, reviewed_only=True)
         sentence(audit_sentence(report))
         caption(how_words(connection, audit, report), *report.notes)
         if nothing_usable(report):
@@ -93,7 +94,8 @@ def audits() -> None:
         # No counts in the names: the names are part of the address.
         chosen = switch("Answers", {name: name for name in LISTS}, key="list")
         answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[chosen]
-        listed = listed_answers(connection, audit.audited, answers, limit=MOST)
+        texts = judged_texts(connection, audit.audited.id, [answer.response_id for answer in answers[:MOST]])
+        listed = [(answer, texts.get(answer.response_id)) for answer in answers[:MOST]]
     _list(chosen, listed, total=len(answers))
 
 
@@ -155,7 +157,7 @@ def _rates(report: AuditReport) -> None:
     )
 
 
-def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
+def _list(name: str, listed: Sequence[Line], *, total: int) -> None:
     if not listed:
         caption(f"No answers in this list. {MEANINGS[name]}")
         return
@@ -163,7 +165,7 @@ def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
     shown = f"{first}{count(total, 'answer')}."
     table(
         Table.of(listed, COLUMNS),
-        [item(each.answer.response_id) for each in listed],
+        [item(answer.response_id) for answer, _ in listed],
         key=f"audit_{name.lower()}",
         under=(MEANINGS[name], shown, "Click a row to open the answer."),
         csv=Table.of(listed, FILE_COLUMNS),
