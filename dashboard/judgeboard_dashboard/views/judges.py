@@ -170,11 +170,11 @@ def _answers(health: HealthPage) -> None:
     heading("Answers with these faults")
     rows = Table(
         COLUMNS,
-        tuple((check_title(each.check), each.answer.external_id, each.answer.question) for each in health.answers),
+        tuple((check_title(check), answer.external_id, answer.question) for check, answer in health.answers),
     )
     table(
         rows,
-        [item(each.answer.response_id) for each in health.answers],
+        [item(answer.response_id) for _, answer in health.answers],
         key="judge_answers",
         under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
         most=10,
