@@ -8,8 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, ItemState, Stage
-from judgeboard.store.events import record_event
-from judgeboard.store.notifications import CONFLICT
+from judgeboard.store.events import CONFLICT, record_event
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
     QueueReview,

@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import (
     DEFAULT_DOMAIN,
     DEFAULT_MAX_OUTPUT,
@@ -20,6 +19,7 @@ from judgeboard.judges.judge import (
     JudgeOptions,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from judgeboard.domain import OVERALL, Decision, FlagState, ItemState, QueueState, Stage
 from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, move_leases, seen_since
-from judgeboard.store.reviews import STATE_AFTER, StoredReview, is_current, review_by_id, set_flag_states
+from judgeboard.store.reviews import STATE_AFTER, StoredReview, find_review, is_current, set_flag_states
 from judgeboard.store.row_filter import by_index, with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import (
@@ -411,7 +411,7 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
         is_current(),
     )
     review_id = connection.execute(query).scalar_one_or_none()
-    return None if review_id is None else review_by_id(connection, review_id)
+    return None if review_id is None else find_review(connection, id=review_id)
 
 
 def _scores(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, float]]:

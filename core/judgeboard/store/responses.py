@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
+from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key
 from judgeboard.store.tables import FEEDBACK, RESPONSE
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day

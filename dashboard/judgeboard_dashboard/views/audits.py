@@ -5,19 +5,19 @@ from collections.abc import Sequence
 import streamlit as st
 
 from judgeboard.methods.audit_report import (
+    AuditedAnswer,
     AuditReport,
     DoneAudit,
-    ListedAnswer,
+    audit_report,
     audit_sentence,
     done_audits,
     how_words,
-    listed_answers,
     nothing_usable,
     rates,
-    shown_audit,
     unmeasured_words,
 )
 from judgeboard.reports.output import Column, Table
+from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
 from judgeboard_dashboard.widgets.filters import choose, switch
@@ -55,6 +55,9 @@ RATE_COLUMNS = (
     Column("Meaning", width=220),
 )
 
+# None if a newer judgment exists.
+Line = tuple[AuditedAnswer, JudgedText | None]
+
 
 def audits() -> None:
     """Show one audit: four counts, three rates, the answers of each list."""
@@ -65,7 +68,7 @@ def audits() -> None:
             empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,))
             return
         audit, as_table = _filters(done)
-        report = shown_audit(connection, audit)
+        report = audit_report(connection, *audit, reviewed_only=True)
         sentence(audit_sentence(report))
         caption(how_words(connection, audit, report), *report.notes)
         if nothing_usable(report):
@@ -81,7 +84,8 @@ def audits() -> None:
         # No counts in the names: the names are part of the address.
         chosen = switch("Answers", {name: name for name in LISTS}, key="list")
         answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[chosen]
-        listed = listed_answers(connection, audit.audited, answers, limit=MOST)
+        texts = judged_texts(connection, audit.audited.id, [answer.response_id for answer in answers[:MOST]])
+        listed = [(answer, texts.get(answer.response_id)) for answer in answers[:MOST]]
     _list(chosen, listed, total=len(answers))
 
 
@@ -150,7 +154,7 @@ def _rates(report: AuditReport) -> None:
     )
 
 
-def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
+def _list(name: str, listed: Sequence[Line], *, total: int) -> None:
     if not listed:
         caption(f"No answers in this list. {MEANINGS[name]}")
         return
@@ -158,39 +162,32 @@ def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
     shown = f"{first}{count(total, 'answer')}."
     table(
         _rows(listed),
-        [item(each.answer.response_id) for each in listed],
+        [item(answer.response_id) for answer, _ in listed],
         key=f"audit_{name.lower()}",
         under=(MEANINGS[name], shown, "Click a row to open the answer."),
         csv=_file(listed),
     )
 
 
-def _rows(listed: Sequence[ListedAnswer]) -> Table:
+def _rows(listed: Sequence[Line]) -> Table:
     rows = (
         (
-            line.answer.judge,
-            line.answer.people,
-            line.answer.external_id,
-            line.said.query_type if line.said else None,
-            one_line(line.said.question if line.said else ""),
-            one_line(line.said.answer if line.said else ""),
+            *(answer.judge, answer.people, answer.external_id, text.query_type if text else None),
+            *(one_line(text.question if text else ""), one_line(text.answer if text else "")),
         )
-        for line in listed
+        for answer, text in listed
     )
     return Table(COLUMNS, tuple(rows))
 
 
-def _file(listed: Sequence[ListedAnswer]) -> Table:
+def _file(listed: Sequence[Line]) -> Table:
     rows = (
         (
-            line.answer.source,
-            line.answer.external_id,
-            *((text.query_type, text.question, text.answer) if (text := line.said) else (None, None, None)),
-            line.answer.judge,
-            line.answer.people,
-            text.reasoning if text else None,
+            *(answer.source, answer.external_id),
+            *((text.query_type, text.question, text.answer) if text else (None, None, None)),
+            *(answer.judge, answer.people, text.reasoning if text else None),
         )
-        for line in listed
+        for answer, text in listed
     )
     return Table(tuple(map(Column, FILE_COLUMNS)), tuple(rows))
 

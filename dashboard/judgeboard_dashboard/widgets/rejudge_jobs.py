@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, run_comparison, version_comparison
+from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, comparison_page
 from judgeboard.domain import Status
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, may
@@ -14,7 +14,7 @@ from judgeboard.reports.output import Column, Table
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage
-from judgeboard.store.verdict_pairs import OneVerdict, PairTexts
+from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, pairs_of_run, pairs_of_versions
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, problem, reading, store
@@ -227,8 +227,10 @@ class Compare:
         """Return a part of the comparison."""
         with reading() as connection:
             if self.old == BEFORE:
-                return run_comparison(connection, self.run_id, offset=offset, limit=limit)
-            return version_comparison(connection, self.old, self.version_id, offset=offset, limit=limit)
+                pairs = pairs_of_run(connection, self.run_id)
+            else:
+                pairs = pairs_of_versions(connection, self.old, self.version_id)
+            return comparison_page(connection, pairs, offset=offset, limit=limit)
 
 
 def comparison(run_id: int, version_id: int, usable: int) -> None:
