@@ -111,9 +111,9 @@ class KnownResponse(NamedTuple):
     content_hash: str
 
 
-def key_of(response: Response) -> tuple[str, str]:
-    """Return the unique key of a response: source and external id."""
-    return response.source, response.external_id
+def key_of(stored: Response | Pair) -> tuple[str, str]:
+    """Return the unique key of a response or a pair: source and external id."""
+    return stored.source, stored.external_id
 
 
 def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], KnownResponse]:

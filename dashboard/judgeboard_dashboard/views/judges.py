@@ -9,7 +9,6 @@ from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
     EMPTY,
     HealthPage,
-    ShownAnswer,
     check_title,
     figure_words,
     health_page,
@@ -23,6 +22,7 @@ from judgeboard.methods.repeats import Repeated, RepeatsReport, version_report
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.responses import AnswerStart
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
@@ -35,10 +35,10 @@ from judgeboard_dashboard.widgets.texts import caption, commands, heading, sente
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound", State.NOT_MEASURED: "jb-check"}
-COLUMNS: Columns[ShownAnswer] = {
-    Column("Check", width=140): lambda each: check_title(each.check),
-    Column("Answer", width=170): lambda each: each.answer.external_id,
-    Column("Question", width=260): lambda each: each.answer.question,
+COLUMNS: Columns[tuple[Check, AnswerStart]] = {
+    Column("Check", width=140): lambda line: check_title(line[0]),
+    Column("Answer", width=170): lambda line: line[1].external_id,
+    Column("Question", width=260): lambda line: line[1].question,
 }
 JURY_COLUMNS: Columns[AgreedWithPeople] = {
     Column("Judge", width=150): lambda member: member.judge_version,
@@ -174,7 +174,7 @@ def _answers(health: HealthPage) -> None:
     heading("Answers with these faults")
     table(
         Table.of(health.answers, COLUMNS),
-        [item(each.answer.response_id) for each in health.answers],
+        [item(answer.response_id) for _, answer in health.answers],
         key="judge_answers",
         under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
         most=10,
