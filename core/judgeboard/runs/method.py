@@ -14,8 +14,7 @@ from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.runs.blocking import on_first_ctrl_c
-from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally
+from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally, on_first_ctrl_c
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs import (
@@ -275,13 +274,8 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
     again: bool = False
 
     @abstractmethod
-    def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[K], *, few: bool
-    ) -> Mapping[K, EarlierAsk]:
-        """Return the latest ask of the version about each of these keys, without those that it was not asked about.
-
-        ``few`` tells that the keys are a batch, to be looked up by name; otherwise they are all that the run is about.
-        """
+    def latest(self, connection: Connection, version: StoredVersion, keys: Sequence[K]) -> Mapping[K, EarlierAsk]:
+        """Return the latest ask of the version about each of these keys, without those that it was not asked about."""
 
     @abstractmethod
     def keys(self, begun: Begun) -> Sequence[K]:
@@ -292,16 +286,10 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         """Return the tasks of some keys with the number of each ask, without those that are forgotten meanwhile."""
 
     def open_asks(
-        self,
-        connection: Connection,
-        version: StoredVersion,
-        keys: Sequence[K],
-        run_id: int | None = None,
-        *,
-        few: bool = False,
+        self, connection: Connection, version: StoredVersion, keys: Sequence[K], run_id: int | None = None
     ) -> list[tuple[K, int]]:
         """Return the keys that are still to ask about, each with the number of its next ask (see `Again`)."""
-        latest = self.latest(connection, version, keys, few=few)
+        latest = self.latest(connection, version, keys)
         again = Again(run_id) if self.again else None
         return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
 
@@ -310,7 +298,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         version, run = begun.version, begun.run
 
         def load(connection: Connection, keys: Sequence[K]) -> list[T]:
-            return self.load(connection, self.open_asks(connection, version, keys, run.id, few=True))
+            return self.load(connection, self.open_asks(connection, version, keys, run.id))
 
         with begun.store.reading() as connection:
             asks = self.open_asks(connection, version, self.keys(begun), run.id)

@@ -161,10 +161,7 @@ def index_name(field: str) -> str:
 
 
 def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
-    """Create the index of a metadata field, or drop it; return whether anything changed.
-
-    Raises BadInput if the name is not valid or too long.
-    """
+    """Create or drop the index of a metadata field; return whether anything changed. Raises BadInput for a bad name."""
     field = metadata_field(metadata_path(field))
     if len(field.encode()) > MAX_INDEXED or "%" in field:
         raise BadInput(f"{field!r} cannot have an index: its name may have {MAX_INDEXED} bytes and no %")
@@ -212,10 +209,7 @@ def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
 
 
 def metadata_groups(connection: Connection, field: str, values: Sequence[str]) -> Subquery:
-    """Return the logged answers whose field has one of these values, as columns ``id`` and ``value``.
-
-    ``values`` are written as in a filter, at least one.
-    """
+    """Return the logged answers whose field has one of ``values`` (written as in a filter): ``id`` and ``value``."""
     matches = {
         value: and_(*has_metadata(connection, RowFilter(metadata=(f"{field}={value}",)), RESPONSE)) for value in values
     }

@@ -44,10 +44,7 @@ _OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
 
 @dataclass(slots=True)
 class StoredResponses:
-    """The result of storing responses: ids of the ``new`` ones in order.
-
-    ``differing`` are the indexes of those that are not stored because their id is stored with other content.
-    """
+    """Ids of the ``new`` responses in order; indexes of ``differing`` ones, whose id is stored with other content."""
 
     new: list[int] = field(default_factory=list)
     unchanged: int = 0
