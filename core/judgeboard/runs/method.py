@@ -72,9 +72,8 @@ def key_tasks(
 ) -> Iterator[T]:
     """Yield the tasks of keys in their order; each is read a batch before it is done.
 
-    ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. With
-    ``backwards`` it begins at the other end because another process works on the same run: the two then meet, instead
-    of paying for each answer twice.
+    ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. A run
+    that another process works on is done ``backwards``: the two then meet, instead of paying for each answer twice.
     """
     for batch in batches(keys[::-1] if backwards else keys, LEAST_READ_AHEAD):
         with store.reading() as connection:
@@ -86,8 +85,7 @@ def id_tasks(store: Store, load: Callable[[Connection, int | None, int], tuple[i
     """Yield tasks by id; each is read a batch before it is done.
 
     ``load(connection, after_id, limit)`` returns the last of the next ``limit`` ids after ``after_id`` (None at the
-    start) with their tasks, without what is forgotten meanwhile; None at the end. Of a shared run it goes downwards,
-    as in `key_tasks`.
+    start) with their tasks, without what is forgotten meanwhile; None at the end.
     """
     after_id: int | None = None
     while True:
@@ -225,10 +223,7 @@ class Method(ABC, Generic[T, S, R]):
         raise NotImplementedError
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun | None:
-        """Start or continue the run of what is selected, in the writing transaction ``connection``.
-
-        A method that stores more than the run at its start extends it.
-        """
+        """Start or continue the run of what is selected; a method that stores more at its start extends it."""
         selected = self.select(connection, version)
         if selected is None:
             return None

@@ -35,11 +35,10 @@ NOT_REBUILT = (
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A stored call with its prompt.
+    """A stored call with its prompt, of which only the template ``prompt`` of the judge version is stored.
 
-    The prompt is not stored. ``messages`` are rebuilt from the judge version and the answer by the code that sends
-    them. They are empty if that could give another prompt; ``note`` is the reason. ``prompt`` is the template of the
-    judge version.
+    ``messages`` are rebuilt from version and answer by the code that sends them. They are empty if that could give
+    another prompt; ``note`` is the reason.
     """
 
     call: StoredCall

@@ -69,10 +69,7 @@ Scalar = str | int | float | bool
 
 
 class MetadataCondition(NamedTuple):
-    """A condition on one metadata field; ``values`` are what its value may equal, empty for a missing field.
-
-    With the operator ``>=`` or ``<=`` there is one value, a number.
-    """
+    """A condition on one metadata field; ``values`` are what it may equal (none: missing), or the end of a range."""
 
     field: str
     operator: str

@@ -44,7 +44,7 @@ from judgeboard.store.filters import (
     metadata_path,
 )
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.statements import LOGGED, batches
+from judgeboard.store.statements import LOGGED, rows_with
 from judgeboard.store.tables import RESPONSE
 
 MAX_INDEXED = 50  # bytes of a field's name in the name of its index, which has at most 63 on PostgreSQL
@@ -232,12 +232,8 @@ def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[st
 def metadata_of(connection: Connection, ids: Sequence[int], fields: Sequence[str]) -> dict[int, tuple[Any, ...]]:
     """Return the values of fields of responses, by response; None where it is missing."""
     paths = [metadata_path(field) for field in fields]
-    values: dict[int, tuple[Any, ...]] = {}
-    for batch in batches(list(ids)):
-        query = select(RESPONSE.c.id, RESPONSE.c.extra).where(RESPONSE.c.id.in_(batch))
-        for row in connection.execute(query):
-            values[row.id] = tuple(value_at(row.extra, path) for path in paths)
-    return values
+    rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.extra), RESPONSE.c.id, ids)
+    return {row.id: tuple(value_at(row.extra, path) for path in paths) for row in rows}
 
 
 def value_at(value: Any, path: Sequence[str | int]) -> Any:

@@ -229,7 +229,6 @@ def _insert(
     batch_id: int | None,
     now: datetime,
 ) -> dict[Key, str]:
-    """Insert the new pairs; return the reasons of those that could not be stored."""
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
@@ -271,7 +270,6 @@ def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
 
 
 def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | None:
-    """Return the field in which a pair differs from the stored one of its id, and how."""
     if hash_.question != stored.hash.question:
         return "question", f"{pair.external_id!r} is stored with another question, options or reference"
     if hash_.answers is not None and hash_.answers != stored.hash.answers:

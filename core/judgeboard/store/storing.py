@@ -163,7 +163,6 @@ def _store_batch(
 
 
 def _update_after_change(connection: Connection, responses: Sequence[ShortResponse], now: datetime) -> None:
-    """Update current judgments, flags and queues of responses with new judgments or new feedback."""
     states = read_states(connection, responses)
     update_current_judgments(connection, states)
     update_flags(connection, states, _OTHER_RULES, rules_in_force(connection), now)
