@@ -16,8 +16,8 @@ from judgeboard.llm.chat import Chat, call, earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
 from judgeboard.methods import generation
-from judgeboard.runs.blocking import run_blocking
 from judgeboard.runs.judging import make_judge
+from judgeboard.runs.runner import run_blocking
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import Origin
 from judgeboard.text import storable
