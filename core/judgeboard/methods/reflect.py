@@ -12,16 +12,14 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, Verdict, checked_quality
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.llm.asking import Generator, Replied
-from judgeboard.llm.chat import Chat
+from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_tasks, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

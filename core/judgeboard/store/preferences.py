@@ -10,8 +10,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, Subquery, and_, case, exists, func, literal, select
 
 from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Grade, Preference, Shown, Stage
-from judgeboard.judges.pairwise import PAIRWISE
-from judgeboard.judges.self_reference import SELF_REFERENCE
+from judgeboard.judges.pairwise import PAIRWISE, SELF_REFERENCE
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
 from judgeboard.stats.repeats import NONE, OrderVerdicts
 from judgeboard.store.comparisons import BothOrders

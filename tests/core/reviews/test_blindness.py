@@ -20,7 +20,7 @@ from judgeboard.domain import Grade, QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.methods.audit_report import done_audits, listed_answers, shown_audit
+from judgeboard.methods.audit_report import audit_report, done_audits
 from judgeboard.methods.pair_report import ComparedPairs, pair_screen
 from judgeboard.reports.stats import measure, stats
 from judgeboard.reviews.decisions import grade
@@ -45,7 +45,7 @@ from judgeboard.store.reviews import comments_on
 from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
 from judgeboard.store.tables import FLAG, JUDGMENT, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
-from judgeboard.store.verdict_pairs import pairs_of_run, pairs_of_versions
+from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard.trends import trend
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
@@ -146,9 +146,9 @@ def _flag(response_id: int) -> dict[str, Any]:
 
 
 def audited(connection: Connection) -> list[Any]:
-    reports = [(audit, shown_audit(connection, audit)) for audit in done_audits(connection)]
-    lists = [(audit.audited, [*each.caught, *each.missed, *each.accused]) for audit, each in reports]
-    return [reports, *(listed_answers(connection, version, answers, limit=9) for version, answers in lists)]
+    reports = [(audit, audit_report(connection, *audit, reviewed_only=True)) for audit in done_audits(connection)]
+    lists = [(audit.audited.id, [*each.caught, *each.missed, *each.accused]) for audit, each in reports]
+    return [reports, *(judged_texts(connection, id_, [each.response_id for each in answers]) for id_, answers in lists)]
 
 
 def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
