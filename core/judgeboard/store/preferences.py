@@ -18,7 +18,7 @@ from judgeboard.store.comparisons import BothOrders
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import NewReview, insert_reviews, is_current
-from judgeboard.store.statements import TextColumn, batches, columns_of, read_columns, record_of, rows_with
+from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
     CURRENT,
@@ -140,8 +140,7 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
 
 def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -> bool:
     """Whether a comparison is one of this pair."""
-    query = select(COMPARISON.c.id).where(COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
-    return connection.execute(query).first() is not None
+    return any_row(connection, COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
 
 
 def _store_batch(

@@ -25,7 +25,7 @@ from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, move_leases, seen_since
 from judgeboard.store.reviews import STATE_AFTER, StoredReview, find_review, is_current, set_flag_states
 from judgeboard.store.row_filter import by_index, with_hidden_rows
-from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.statements import any_row, batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import (
     FLAG,
     LEASE,
@@ -380,16 +380,15 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
         .order_by(REVIEW.c.id)
     )
     rows = connection.execute(query).all()
-    scores = _scores(connection, [row.id for row in rows])
+    scores: dict[int, dict[str, float]] = {row.id: {} for row in rows}
+    scored = select(REVIEW_SCORE).where(REVIEW_SCORE.c.value.is_not(None))
+    for score in rows_with(connection, scored, REVIEW_SCORE.c.review_id, scores):
+        scores[score.review_id][score.dimension] = score.value
     reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
     for row in rows:
-        reviews[row.queue_item_id].append(_review(row, scores.get(row.id, {})))
+        fields = {"choices": row.choices or {}, "texts": row.texts or {}, "spans": row.spans or ()}
+        reviews[row.queue_item_id].append(record_of(QueueReview, row, scores=scores[row.id], **fields))
     return reviews
-
-
-def _review(row: Any, scores: dict[str, float]) -> QueueReview:
-    fields = {"choices": row.choices or {}, "texts": row.texts or {}, "spans": row.spans or ()}
-    return record_of(QueueReview, row, scores=scores, **fields)
 
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
@@ -412,15 +411,6 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
     )
     review_id = connection.execute(query).scalar_one_or_none()
     return None if review_id is None else find_review(connection, id=review_id)
-
-
-def _scores(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, float]]:
-    scores: dict[int, dict[str, float]] = {}
-    query = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value)
-    query = query.where(REVIEW_SCORE.c.value.is_not(None))
-    for review_id, dimension, value in rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids):
-        scores.setdefault(review_id, {})[dimension] = value
-    return scores
 
 
 _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
@@ -457,12 +447,8 @@ def leased_where_visible(
         .where(QUEUE_ITEM.c.response_id == item.response_id, QUEUE_ITEM.c.id != item.id, _HIDES[what].is_(False))
     )
     # Reads the few items of this answer, not all that the reviewer ever leased.
-    elsewhere = select(LEASE.c.id).where(
-        LEASE.c.queue_item_id.in_(in_sight),
-        LEASE.c.reviewer_id == reviewer_id,
-        LEASE.c.taken_at <= (joined or taken_at),
-    )
-    return connection.execute(elsewhere.limit(1)).first() is not None
+    elsewhere = LEASE.c.queue_item_id.in_(in_sight), LEASE.c.taken_at <= (joined or taken_at)
+    return any_row(connection, LEASE.c.reviewer_id == reviewer_id, *elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
