@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
@@ -82,14 +82,9 @@ def latest_events(
     return _events(connection, *_conditions(connection, where), *older, limit=limit)
 
 
-def event_kinds(connection: Connection) -> tuple[str, ...]:
-    """Return the kinds that occur, sorted."""
-    return occurring_values(connection, EVENT.c.kind)
-
-
-def event_actors(connection: Connection) -> tuple[str, ...]:
-    """Return the actors, sorted, at most 200."""
-    return occurring_values(connection, EVENT.c.actor)
+def event_values(connection: Connection, column: Literal["kind", "actor"]) -> tuple[str, ...]:
+    """Return the kinds or the actors that occur, sorted, at most 200."""
+    return occurring_values(connection, EVENT.c[column])
 
 
 def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElement[bool]]:
@@ -110,7 +105,7 @@ def _actor(connection: Connection, name: str) -> str:
     """Return an actor as stored: an exact match first, then a name that differs only by case."""
     if any_row(connection, EVENT.c.actor == name):
         return name
-    stored = (*event_actors(connection), *connection.execute(select(REVIEWER.c.name)).scalars())
+    stored = (*event_values(connection, "actor"), *connection.execute(select(REVIEWER.c.name)).scalars())
     return next((each for each in stored if each.casefold() == name.casefold()), name)
 
 
