@@ -72,11 +72,9 @@ def audited_judgments(connection: Connection, version_id: int, where: RowFilter)
 
 def measures_given(connection: Connection, version_id: int) -> frozenset[str]:
     """Return which of groundedness, quality and label any usable verdict of a version has."""
-    names = ("groundedness", "quality", "label")
-    counts = select(*(func.count(JUDGMENT.c[name]).label(name) for name in names))
-    of_version = JUDGMENT.c.judge_version_id == version_id
-    row = connection.execute(counts.where(of_version, JUDGMENT.c.status == Status.OK.value)).one()
-    return frozenset(name for name in names if getattr(row, name))
+    counts = select(*(func.count(JUDGMENT.c[name]).label(name) for name in ("groundedness", "quality", "label")))
+    usable = counts.where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.status == Status.OK.value)
+    return frozenset(name for name, n in connection.execute(usable).one()._asdict().items() if n)
 
 
 def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) -> list[AuditedJudgment]:

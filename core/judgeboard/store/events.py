@@ -53,16 +53,8 @@ def record_event(
     now: datetime | None = None,
 ) -> int:
     """Store an event and return its id; ``details`` contains ids and numbers, never texts of a log."""
-    inserted = connection.execute(
-        insert(EVENT).returning(EVENT.c.id),
-        {
-            "kind": kind,
-            "actor": actor,
-            "at": now or datetime.now(UTC),
-            "response_id": response_id,
-            "details": details or {},
-        },
-    )
+    row = {"kind": kind, "actor": actor, "response_id": response_id, "details": details or {}}
+    inserted = connection.execute(insert(EVENT).returning(EVENT.c.id), row | {"at": now or datetime.now(UTC)})
     return int(inserted.scalar_one())
 
 

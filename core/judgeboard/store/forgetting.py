@@ -8,13 +8,12 @@ from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, e
 
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
 from judgeboard.store.triggers import FORGETTABLE
 
 _NAMES = {

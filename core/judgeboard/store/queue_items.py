@@ -77,6 +77,7 @@ class NewItem:
 
 
 _COLUMNS = columns_of(QueueItem, QUEUE_ITEM)
+_FLAGS_OF_ITEMS = select(QUEUE_ITEM_FLAG.c.flag_id).join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
 _NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 
 
@@ -142,13 +143,9 @@ def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
     """Return the flags of unfinished items whose answer has a decision elsewhere, by answer, the order of locks."""
     decided = exists().where(REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None))
-    query = (
-        select(QUEUE_ITEM_FLAG.c.flag_id)
-        .join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
-        .where(QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), decided)
-        .order_by(QUEUE_ITEM.c.response_id, QUEUE_ITEM_FLAG.c.flag_id)
-    )
-    return list(connection.execute(query).scalars())
+    query = _FLAGS_OF_ITEMS.where(QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), decided)
+    in_order = query.order_by(QUEUE_ITEM.c.response_id, QUEUE_ITEM_FLAG.c.flag_id)
+    return list(connection.execute(in_order).scalars())
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
@@ -184,14 +181,10 @@ def unfinished_items_on(connection: Connection, subject: ColumnElement[bool]) ->
 
 def finished_flags(connection: Connection, queue_id: int, response_ids: Collection[int]) -> set[int]:
     """Return the flags of finished items of these answers in a queue."""
-    done = (
-        select(QUEUE_ITEM_FLAG.c.flag_id)
-        .join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
-        .where(
-            QUEUE_ITEM.c.queue_id == queue_id,
-            QUEUE_ITEM.c.response_id.in_(response_ids),
-            QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
-        )
+    done = _FLAGS_OF_ITEMS.where(
+        QUEUE_ITEM.c.queue_id == queue_id,
+        QUEUE_ITEM.c.response_id.in_(response_ids),
+        QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
     )
     query = by_index(done, QUEUE_ITEM, "ix_queue_item_of_response")  # else SQLite reads all finished items
     return set(connection.execute(query).scalars())
@@ -286,12 +279,8 @@ def reviewed_in_queues(connection: Connection, response_ids: Collection[int], re
 
 def held_flags(connection: Connection, flag_ids: Collection[int]) -> set[int]:
     """Return those of these flags that an unfinished item of an open queue keeps open."""
-    query = (
-        select(QUEUE_ITEM_FLAG.c.flag_id)
-        .join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
-        .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
-        .where(QUEUE.c.state == QueueState.OPEN.value, QUEUE_ITEM.c.state.in_(UNFINISHED))
-    )
+    query = _FLAGS_OF_ITEMS.join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
+    query = query.where(QUEUE.c.state == QueueState.OPEN.value, QUEUE_ITEM.c.state.in_(UNFINISHED))
     return {row.flag_id for row in rows_with(connection, query, QUEUE_ITEM_FLAG.c.flag_id, flag_ids)}
 
 
