@@ -95,20 +95,12 @@ class HealthReport(AskCounts):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownAnswer:
-    """An answer that shows a fault, and the check."""
-
-    check: Check
-    answer: AnswerStart
-
-
-@dataclass(frozen=True, slots=True)
 class HealthPage:
-    """The report on one judge version, its data, and ``answers`` that show the faults."""
+    """The report on one judge version, its data, and ``answers`` that show the faults, each with its check."""
 
     report: HealthReport
     record: JudgeRecord
-    answers: tuple[ShownAnswer, ...] = ()
+    answers: tuple[tuple[Check, AnswerStart], ...] = ()
 
     @property
     def levels(self) -> Mapping[str, LevelCounts]:
@@ -151,7 +143,7 @@ def judges_in_use(connection: Connection) -> tuple[StoredVersion, ...]:
     primary = primary_judge(connection)
     newest = sorted(versions_in_use(connection), key=lambda version: -version.id)
     first = next((version for version in newest if version.name == primary), None)
-    return tuple(newest) if first is None else (first, *(version for version in newest if version is not first))
+    return tuple(sorted(newest, key=lambda version: version is not first))
 
 
 def health_page(connection: Connection, version: StoredVersion, records: KeptRecords | None = None) -> HealthPage:
@@ -162,7 +154,7 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
     report = report_on(record, not_reached(connection, version.id))
     picked = [(check, id_) for check in report.in_state(State.WARNING) for id_ in check.response_ids[:MOST_SHOWN]]
     known = answer_starts(connection, {id_ for _, id_ in picked})
-    return HealthPage(report, record, tuple(ShownAnswer(check, known[id_]) for check, id_ in picked if id_ in known))
+    return HealthPage(report, record, tuple((check, known[id_]) for check, id_ in picked if id_ in known))
 
 
 def needing_control_answers(checks: Sequence[Check]) -> tuple[Check, ...]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
 
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, load_prompt, read_prompt, repair_of
+from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, fill, load_prompt, read_prompt
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
@@ -147,7 +147,8 @@ class ModelJudge:
         )
 
     async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Replied[T]:
-        return await ask(self._endpoint, request, parse, repair=repair_of(self._prompt))
+        repair = self._prompt.sections["Repair"]
+        return await ask(self._endpoint, request, parse, repair=lambda error: fill(repair, error=error))
 
 
 def prompt_hash(prompt: str) -> str:

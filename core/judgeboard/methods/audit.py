@@ -1,6 +1,5 @@
 """Audits: a supreme judge reviews another judge's verdicts, scores the answers itself, or is read from the store."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Unpack
@@ -15,7 +14,7 @@ from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
-from judgeboard.methods.audit_report import AuditReport, AuditSample, audit_report
+from judgeboard.methods.audit_report import AuditReport, AuditSample, account_of_audit, audit_report
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
 from judgeboard.runs.method import (
@@ -134,26 +133,20 @@ def compare_versions(
     """Store as marks where two versions' verdicts agree, and report; arguments as `audit_recorded`."""
     # Reading comes before writing, so that other writers wait for one batch of marks at most.
     with store.reading() as connection:
-        comparison = _compare(connection, supreme, audited, sample, by)
-    for chunk in batches(comparison.marks):
+        marks, not_comparable, recorded_account = _compare(connection, supreme, audited, sample, by)
+    for chunk in batches(marks):
         with store.writing() as connection:
             audits.store_judgment_reviews(connection, supreme.id, None, chunk)
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
-        account = account or comparison.account
-        return audit_report(connection, audited, supreme, sample, account, not_comparable=comparison.not_comparable)
-
-
-class _Comparison(NamedTuple):
-    marks: list[audits.NewJudgmentReview]
-    not_comparable: int
-    account: RunAccount
+        account = account or recorded_account
+        return audit_report(connection, audited, supreme, sample, account, not_comparable=not_comparable)
 
 
 def _compare(
     connection: Connection, supreme: StoredVersion, audited: StoredVersion, sample: AuditSample, by: By
-) -> _Comparison:
+) -> tuple[list[audits.NewJudgmentReview], int, RunAccount]:
     limits = thresholds(connection)
     drawn = sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
     theirs = {
@@ -172,7 +165,11 @@ def _compare(
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
                 marks.append(audits.NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
-    return _Comparison(marks, not_comparable, _account(drawn, theirs, latest_asks(connection, supreme.id)))
+    # Without a usable verdict, the status of the latest ask counts.
+    statuses = {id_: ask.status for id_, ask in latest_asks(connection, supreme.id).items()}
+    statuses |= dict.fromkeys(theirs, Status.OK)
+    of_judgments = {each.judgment_id: statuses[each.response_id] for each in drawn if each.response_id in statuses}
+    return marks, not_comparable, account_of_audit(drawn, of_judgments)
 
 
 def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds) -> bool | None:
@@ -196,16 +193,6 @@ def _signal(verdict: Verdict) -> JudgeSignal:
     return JudgeSignal(0, "", "", "", "", verdict.groundedness, verdict.quality, verdict.label)
 
 
-def _account(drawn: list[audits.AuditedJudgment], usable: dict[int, int], asked: dict[int, LatestAsk]) -> RunAccount:
-    """Status of the supreme judge's usable verdict on each drawn answer, else of its latest one."""
-    statuses = Counter(
-        Status.OK if each.response_id in usable else asked[each.response_id].status
-        for each in drawn
-        if each.response_id in usable or each.response_id in asked
-    )
-    return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
-
-
 class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
     kind = AUDIT
 
@@ -218,8 +205,6 @@ class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         self._audited = get_version(connection, self._audited_name)
         self._drawn = self._sample.drawn(audits.audited_judgments(connection, self._audited.id, self._sample.where))
-        if self._drawn:
-            self.check(connection, self._audited)
         question = {
             "audited": self._audited.fingerprint,
             "again": self.again,
@@ -227,9 +212,6 @@ class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
             "up_to": last_logged_id(connection),
         }
         return Selected(question, len(self.open_asks(connection, version, self._drawn)))
-
-    def check(self, connection: Connection, audited: StoredVersion) -> None:
-        """Refuse an audit that cannot give anything."""
 
     def keys(self, begun: Begun) -> list[audits.AuditedJudgment]:
         return [each for each in self._drawn if each.response_id <= begun.run.question["up_to"]]
@@ -286,14 +268,15 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
 
     judge: IndependentSupreme
 
-    def check(self, connection: Connection, audited: StoredVersion) -> None:
-        audited_measures = audits.measures_given(connection, audited.id)
-        if audited_measures & self.judge.measures:
-            return
+    def select(self, connection: Connection, version: StoredVersion) -> Selected:
+        selected = super().select(connection, version)
+        audited_measures = audits.measures_given(connection, self._audited.id)
+        if not self._drawn or audited_measures & self.judge.measures:
+            return selected
         none = "no groundedness, quality or label"
         theirs, own = (" and ".join(sorted(measures)) or none for measures in (audited_measures, self.judge.measures))
         raise BadInput(
-            f"{audited.title} gives {theirs}, the supreme judge gives {own}. There is nothing to compare. "
+            f"{self._audited.title} gives {theirs}, the supreme judge gives {own}. There is nothing to compare. "
             "Choose another kind with --judge, or let the supreme judge review the verdicts: --approach 1."
         )
 

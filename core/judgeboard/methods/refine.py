@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.rating import KIND, Rating, RatingJudge
 from judgeboard.llm.asking import Replied
-from judgeboard.llm.chat import Chat, call
+from judgeboard.llm.chat import Chat, call, earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
 from judgeboard.methods import generation

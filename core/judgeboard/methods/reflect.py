@@ -12,11 +12,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, Verdict, checked_quality
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.llm.asking import Generator, Replied
-from judgeboard.llm.chat import Chat
+from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import PairItem, Shown, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.self_reference import SELF_REFERENCE, SelfReferenceJudge
+from judgeboard.judges.pairwise import SELF_REFERENCE, SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.prices import Price
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed

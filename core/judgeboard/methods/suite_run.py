@@ -181,8 +181,8 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             spec=spec,
             spec_hash=address,
             candidate=candidate.name,
-            version_id=version.id,
-            now=datetime.now(UTC),
+            judge_version_id=version.id,
+            created_at=datetime.now(UTC),
         )
         self._suite_run_id = stored.id
         if candidate.source is not None:

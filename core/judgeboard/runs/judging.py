@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import (
     DEFAULT_DOMAIN,
     DEFAULT_MAX_OUTPUT,
@@ -20,6 +19,7 @@ from judgeboard.judges.judge import (
     JudgeOptions,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (
@@ -40,7 +40,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import judge_inputs
-from judgeboard.store.runs import PLAIN, StoredRun, run_kind, select_asks, start_or_continue_run
+from judgeboard.store.runs import PLAIN, StoredRun, select_asks, start_or_continue_run
 from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_judgments
 
@@ -90,27 +90,24 @@ class JudgingSummary(RunAccount):
         return record_of(cls, outcome.account, judge=outcome.version.title, selected=selected)
 
 
+@dataclass(eq=False, kw_only=True)
 class Judging(VerdictMethod[JudgingSummary]):
     """Plain judging: every selected response is asked about once."""
 
-    def __init__(
-        self, judge: Judge, *, where: RowFilter | None = None, mode: str = PLAIN, limit: int | None = None
-    ) -> None:
-        self.judge = judge
-        self.kind = run_kind(mode)
-        self._where = where
-        self._mode = mode
-        self._limit = limit
+    judge: Judge
+    where: RowFilter | None = None
+    mode: str = PLAIN
+    limit: int | None = None
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         """Start or continue the run of this selection."""
-        check_limit(self._limit)
+        check_limit(self.limit)
         return start_or_continue_run(
             connection,
             version,
-            mode=self._mode,
-            where=self._where,
-            limit=self._limit,
+            mode=self.mode,
+            where=self.where,
+            limit=self.limit,
             actor=actor,
             endpoint_host=self.endpoint_host,
         )
@@ -121,9 +118,9 @@ class Judging(VerdictMethod[JudgingSummary]):
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
             asks = select_asks(connection, run, after_id=after_id, downwards=run.shared, limit=limit)
-            inputs = judge_inputs(connection, [each.response_id for each in asks])
-            tasks = [Ask(inputs[each.response_id], each.ask) for each in asks if each.response_id in inputs]
-            return (asks[-1].response_id, tasks) if asks else None
+            inputs = judge_inputs(connection, [id_ for id_, _ in asks])
+            tasks = [Ask(inputs[id_], number) for id_, number in asks if id_ in inputs]
+            return (asks[-1][0], tasks) if asks else None
 
         return id_tasks(begun.store, load)
 
@@ -146,7 +143,7 @@ async def judge_pending_async(
     An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
     any judgment of this version), ``failed`` (whose latest is not ok) or ``all``. The judge is closed at the end.
     """
-    return await run_method(store, Judging(judge, where=where, mode=mode, limit=limit), **options)
+    return await run_method(store, Judging(judge=judge, where=where, mode=mode, limit=limit), **options)
 
 
 judge_pending = blocking(judge_pending_async)

@@ -100,7 +100,7 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
         if key is None and job.filter.get(OWN_KEY):
             raise BadInput(KEY_LOST)
         judge = make_judge(**judge_with_key(job.judge, key), concurrency=job.filter["concurrency"])
-        method = Judging(judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
+        method = Judging(judge=judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
         begun = _begun(store, job, method)
     except JudgeboardError as error:
         with store.writing() as connection:

@@ -206,15 +206,14 @@ def _store_batch(
     hashes = [pair_hash(pair) for pair in pairs]
     first: dict[Key, int] = {}
     for index, pair in enumerate(pairs):
-        first.setdefault(_key(pair), index)
+        first.setdefault(key_of(pair), index)
     known = _find(connection, first.keys())
     new = {key: index for key, index in first.items() if key not in known}
     refused = _insert(connection, pairs, hashes, new, batch_id, now)
     inserted = {key for key in new if key not in refused}
     known |= _find(connection, new.keys())
-    came_in: set[Key] = set()
     for index, pair in enumerate(pairs):
-        key = _key(pair)
+        key = key_of(pair)
         stored = known.get(key)
         clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
         if clash is not None or stored is None:
@@ -222,8 +221,7 @@ def _store_batch(
             result.conflicts.append(DifferingPair(start + index, *(clash or ("id", "not stored"))))
             continue
         result.ids.append(stored.id)
-        if key in inserted and key not in came_in:
-            came_in.add(key)
+        if key in inserted and index == new[key]:
             result.new.append(stored.id)
         else:
             result.unchanged += 1
@@ -288,7 +286,3 @@ def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | Non
         how = "without a gold" if stored.gold is None else f"with the gold {stored.gold.value!r}"
         return "gold", f"{pair.external_id!r} is stored {how}"
     return None
-
-
-def _key(pair: Pair) -> Key:
-    return pair.source, pair.external_id

@@ -10,10 +10,9 @@ import numpy as np
 from sqlalchemy import Connection, Subquery, and_, case, exists, func, literal, select
 
 from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Grade, Preference, Shown, Stage
-from judgeboard.judges.pairwise import PAIRWISE
-from judgeboard.judges.self_reference import SELF_REFERENCE
+from judgeboard.judges.pairwise import PAIRWISE, SELF_REFERENCE
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
-from judgeboard.stats.both_orders import NONE, OrderVerdicts
+from judgeboard.stats.repeats import NONE, OrderVerdicts
 from judgeboard.store.comparisons import BothOrders
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
+from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key
 from judgeboard.store.tables import FEEDBACK, RESPONSE
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
@@ -111,9 +111,9 @@ class KnownResponse(NamedTuple):
     content_hash: str
 
 
-def key_of(response: Response) -> tuple[str, str]:
-    """Return the unique key of a response: source and external id."""
-    return response.source, response.external_id
+def key_of(stored: Response | Pair) -> tuple[str, str]:
+    """Return the unique key of a response or a pair: source and external id."""
+    return stored.source, stored.external_id
 
 
 def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], KnownResponse]:
