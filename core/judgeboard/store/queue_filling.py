@@ -251,18 +251,18 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
 
 
 def values_without_rows(
-    connection: Connection, name: str, values: Collection[str], *, of_pairs: bool = False
+    connection: Connection, column: str, values: Collection[str], *, of_pairs: bool = False
 ) -> list[str]:
     """Return the values that occur nowhere yet.
 
-    ``name`` is rule (of flags), dimension (scored by a judge or a person), or a column of logged answers or of pairs.
+    ``column`` is rule (of flags), dimension (scored by a judge or a person), or a column of logged answers or of pairs.
     """
     columns = {
         "rule": (FLAG.c.rule,),
         "dimension": (JUDGMENT_SCORE.c.dimension, REVIEW_SCORE.c.dimension),
-    }.get(name) or ((PAIR if of_pairs else RESPONSE).c[name],)
+    }.get(column) or ((PAIR if of_pairs else RESPONSE).c[column],)
     kept = (LOGGED,) if columns[0].table is RESPONSE else ()
-    return [value for value in values if not any(any_row(connection, column == value, *kept) for column in columns)]
+    return [value for value in values if not any(any_row(connection, each == value, *kept) for each in columns)]
 
 
 def any_pairs(connection: Connection) -> bool:
