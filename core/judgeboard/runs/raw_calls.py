@@ -12,9 +12,8 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.judges.judge import JudgeOptions, fingerprint, judge_with_requests
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
-from judgeboard.llm.chat import Message
+from judgeboard.llm.chat import Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.recorded import RecordedChat
 from judgeboard.store.items import StoredCall, load_calls
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import judge_inputs
