@@ -21,10 +21,9 @@ from judgeboard.methods.self_reference_report import (
     checked_conditions,
     measure_self_reference,
 )
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, key_tasks, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store.comparisons import (
     FAILED,
     PLAIN,

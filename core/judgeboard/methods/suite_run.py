@@ -22,10 +22,9 @@ from judgeboard.llm.endpoint import ModelEndpoint, Price
 from judgeboard.methods.generation import joined_hosts, rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import suites
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
@@ -180,8 +179,8 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             spec=spec,
             spec_hash=address,
             candidate=candidate.name,
-            version_id=version.id,
-            now=datetime.now(UTC),
+            judge_version_id=version.id,
+            created_at=datetime.now(UTC),
         )
         self._suite_run_id = stored.id
         if candidate.source is not None:
