@@ -180,7 +180,7 @@ def jury_report(
     not_reached: int,
 ) -> JuryReport:
     """Return the agreement of a jury and its members on the answers that all of them judged, by response id."""
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cut)
     groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
