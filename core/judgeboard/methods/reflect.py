@@ -17,10 +17,9 @@ from judgeboard.judges.material import load_prompt
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_tasks, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -66,11 +65,6 @@ class ReflectRule:
         if len(item.answer) < self.min_chars or item.query_type not in self.query_types:
             return False
         return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
-
-
-def is_same(original: str, new: str) -> bool:
-    """Whether two answers are equal but for white space at their ends."""
-    return original.strip() == new.strip()
 
 
 def outcome_of(before: float | None, after: float | None) -> Outcome:
@@ -260,7 +254,7 @@ class _Task:
 
     def changed(self, generated: Replied[str]) -> str | None:
         text = generated.value
-        return None if text is None or is_same(self.origin.item.answer, text) else text
+        return None if text is None or text.strip() == self.origin.item.answer.strip() else text
 
 
 class _Second(NamedTuple):

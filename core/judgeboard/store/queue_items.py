@@ -158,14 +158,15 @@ def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> Q
 
 
 def unfinished_items(connection: Connection, queue_id: int, response_ids: Collection[int]) -> dict[int, QueueItem]:
-    """Return the unfinished items of these answers in a queue, else the ones that left last, by answer."""
+    """Return the unfinished items of these answers in a queue, else the unreviewed ones that left last, by answer."""
+    reviewed = exists().where(LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.done.is_(True))
     items = (
         select(*_COLUMNS)
         .where(
             QUEUE_ITEM.c.queue_id == queue_id,
             QUEUE_ITEM.c.response_id.in_(response_ids),
             QUEUE_ITEM.c.repeat_for.is_(None),
-            QUEUE_ITEM.c.state.in_((*UNFINISHED, ItemState.LEFT.value)),
+            QUEUE_ITEM.c.state.in_(UNFINISHED) | ((QUEUE_ITEM.c.state == ItemState.LEFT.value) & ~reviewed),
         )
         .order_by(QUEUE_ITEM.c.state.in_(UNFINISHED), QUEUE_ITEM.c.id)
     )
