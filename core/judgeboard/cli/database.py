@@ -1,4 +1,4 @@
-"""The commands that work on the whole database: migrate, index, flag, stats, export, forget, config, doctor."""
+"""The commands that work on the whole database: migrate, index, flag, export, forget, config, doctor."""
 
 import sys
 from pathlib import Path
@@ -196,19 +196,5 @@ def flag_command() -> None:
         f"{summary.logged:,} answers of the log{more}: "
         f"{summary.raised:,} flags raised, {summary.superseded:,} superseded"
     )
-    options.suggest("queue", "create", "flagged", "--where", "state=open")
-
-
-@options.command("judgeboard stats", "judgeboard stats --json | jq .agreement")
-def stats_command() -> None:
-    """Show counts, and how far each judge agrees with people.
-
-    Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
-    """
-    from judgeboard.reports.output import text_lines
-    from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
-
-    stats = measure(options.seen(options.open_store()))
-    tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
-    lines = [f"{stats.responses:,} responses, {stats.reviews:,} reviews"]
-    options.show(stats, [*lines, *(line for table in tables if table.rows for line in ("", *text_lines(table)))])
+    queue = ("queue", "create", "flagged", "--where", "state=open")
+    options.suggest(*(queue if summary.responses else options.FIRST_STEP))

@@ -5,7 +5,7 @@ import math
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -58,9 +58,11 @@ def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 CONTINUE = "To continue, run the same command again."
+FIRST_STEP = ("import", "FILE")  # the next command for a database without answers
 ROW_ID = click.IntRange(1, 2**63 - 1)  # what both engines can store
 FILE = click.Path(path_type=Path)
 with_default = partial(click.option, show_default=True)
+judge_version = partial(click.option, "--judge-version", metavar="NAME|FINGERPRINT")
 
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
@@ -200,20 +202,21 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def show_json(result: object) -> None:
-    """Print a result as JSON."""
-    from judgeboard.reports.output import to_json
+def echo(lines: Iterable[str]) -> None:
+    """Print lines; nothing with ``--json``."""
+    if not as_json():
+        for line in lines:
+            click.echo(line)
 
-    click.echo(to_json(result))
 
+def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None = None) -> None:
+    """Print a result and the keys of ``more`` as JSON with ``--json``, else print the lines."""
+    from judgeboard.reports.output import to_json, to_plain
 
-def show(result: object, lines: Iterable[str]) -> None:
-    """Print a result as JSON with ``--json``, else as lines."""
     if as_json():
-        show_json(result)
-        return
-    for line in lines:
-        click.echo(line)
+        click.echo(to_json(to_plain(result) | more if more else result))
+    else:
+        echo(lines)
 
 
 @contextmanager

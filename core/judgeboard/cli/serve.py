@@ -1,10 +1,13 @@
-"""The commands `serve` and `worker`."""
+"""The commands `serve`, `worker` and `quickstart`."""
 
 import signal
+from typing import Any
 
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.import_command import NOTHING_USABLE, import_one, mapping_option, open_target
+from judgeboard.cli.judge import summary_lines
 
 
 @options.command("judgeboard worker --db postgresql://judge@db/judgeboard", json=False)
@@ -48,3 +51,44 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     check_free(host, port)  # before a database is made
     options.open_store(create=True).close()
     serve(options.chosen_database(), host=host, port=port, allowed_hosts=allow_host)
+
+
+@options.command(
+    "judgeboard quickstart answers.jsonl",
+    "judgeboard quickstart log.csv --map Frage=query --map Antwort=answer --db shop.db --no-serve",
+    json=False,
+)
+@click.argument("file", metavar="FILE")
+@mapping_option("Name the field that a column of the file contains, for example Frage=query. Repeat for more columns.")
+@click.option("--source", help="Name of the log (default: default).")
+@click.option("--no-serve", is_flag=True, help="Do not serve the pages at the end.")
+@options.host
+@options.port
+def quickstart_command(file: str, no_serve: bool, host: str, port: int, **choices: Any) -> int:
+    """Import a log, judge it offline, raise flags and serve the pages.
+
+    Needs no key and no network. A second run changes nothing. Exit code 2: no row of the file could be used.
+    """
+    from judgeboard.runs.judging import judge_pending, make_judge
+    from judgeboard.store.overview import count_open_flags
+
+    if not no_serve:
+        from judgeboard_dashboard.server import check_free
+
+        check_free(host, port)
+    store = open_target([file], choices)
+    code = import_one(store, file, choices)
+    if code == NOTHING_USABLE:
+        return code
+    # Judging raises the flags.
+    options.echo(summary_lines(judge_pending(store, make_judge("lexical"), actor=options.actor())))
+    with store.reading() as connection:
+        click.echo(f"open flags: {count_open_flags(connection):,}")
+    if no_serve:
+        options.suggest("serve")
+        return code
+    from judgeboard_dashboard.server import serve
+
+    store.close()
+    serve(options.chosen_database(), host=host, port=port)
+    return code
