@@ -13,7 +13,7 @@ from judgeboard.errors import JudgeboardError
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
 COMMANDS: dict[str, str] = {
-    "demo": "demo",
+    "demo": "serve",
     "quickstart": "serve",
     "import": "import_command",
     "judge": "judge",
@@ -27,7 +27,7 @@ COMMANDS: dict[str, str] = {
     "reflect": "refine",
     "refine": "refine",
     "suite": "suite",
-    "flag": "database",
+    "flag": "administration",
     "queue": "queue",
     "schema": "labels",
     "failure-mode": "labels",
@@ -41,12 +41,12 @@ COMMANDS: dict[str, str] = {
     "people": "administration",
     "events": "administration",
     "versions": "administration",
-    "export": "database",
-    "forget": "database",
-    "migrate": "database",
-    "index": "database",
-    "config": "database",
-    "doctor": "database",
+    "export": "administration",
+    "forget": "administration",
+    "migrate": "administration",
+    "index": "administration",
+    "config": "administration",
+    "doctor": "administration",
 }
 
 

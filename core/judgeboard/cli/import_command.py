@@ -173,6 +173,8 @@ def _counts(summary: "ImportSummary") -> str:
 
 def _columns(summary: "ImportSummary") -> list[str]:
     """Return which column was read as which field, and which columns were ignored."""
+    from judgeboard.imports.importing import OfAnotherKind
+
     if not summary.names:  # without a readable row, the columns are unknown
         return []
     taken: dict[str, list[str]] = {}
@@ -181,16 +183,15 @@ def _columns(summary: "ImportSummary") -> list[str]:
             taken.setdefault(use.ours, []).append(use.theirs)
     read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
     lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
-    if not _of_another_kind(summary):
+    if not any(isinstance(row, OfAnotherKind) for row in summary.first_rejected):  # those need no other names
         lines += _unread(summary)
     if summary.id_from_content and summary.new and summary.not_read:
         lines.append("  no id column: ids are derived from the content, so another --map would import these rows again")
-    return [*lines, *(_unsure(use.theirs, use.how) for use in summary.columns if not use.sure)]
-
-
-def _unsure(column: str | None, how: str) -> str:
-    choices = " or ".join(f"--map {f'{column}={scale}'!r}" for scale in ("thumbs", "stars"))
-    return f"  not sure: {column!r}: {how} Use {choices}"
+    for use in summary.columns:
+        if not use.sure:
+            choices = " or ".join(f"--map {f'{use.theirs}={scale}'!r}" for scale in ("thumbs", "stars"))
+            lines.append(f"  not sure: {use.theirs!r}: {use.how} Use {choices}")
+    return lines
 
 
 def _unread(summary: "ImportSummary") -> list[str]:
@@ -203,13 +204,6 @@ def _unread(summary: "ImportSummary") -> list[str]:
         fate = kind_class(summary.kind).left_over
         return [f"  not read: {_named(summary, summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
     return []
-
-
-def _of_another_kind(summary: "ImportSummary") -> bool:
-    """Whether rows have the columns of another kind: they need that kind, not other names."""
-    from judgeboard.imports.importing import OfAnotherKind
-
-    return any(isinstance(row, OfAnotherKind) for row in summary.first_rejected)
 
 
 def _differing(summary: "ImportSummary") -> list[str]:
