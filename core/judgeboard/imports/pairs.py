@@ -10,17 +10,9 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports import known_names
 from judgeboard.imports.fields import (
-    ERROR,
-    JUDGE,
-    JUDGE_VERSION,
     MAX_ID,
-    METADATA,
-    QUERY_TYPE_OF_PAIR,
-    QUESTION,
-    RAW,
-    REASONING,
-    REFERENCE,
     Cells,
     ColumnNames,
     Unusable,
@@ -134,18 +126,18 @@ _RAWS = {"raw_ab": Shown.AB, "raw_ba": Shown.BA}
 PAIR_COLUMNS: ColumnNames = {
     "external_id": ("external_id", "pair_id", "id", "item_id", "question_id", "record_id", "sample_id", "uuid"),
     "source": ("source",),
-    "question": QUESTION,
+    "question": known_names.QUESTION,
     "options": ("options", "choices"),
     "answer_a": ("answer_a", "answer_1", "output_a", "output_1", "completion_a", "candidate_a", "text_a"),
     "answer_b": ("answer_b", "answer_2", "output_b", "output_2", "completion_b", "candidate_b", "text_b"),
-    "query_type": QUERY_TYPE_OF_PAIR,
-    "reference": REFERENCE,
+    "query_type": known_names.QUERY_TYPE_OF_PAIR,
+    "reference": known_names.REFERENCE,
     "model_a": ("model_a", "model_1", "generator_a"),
     "model_b": ("model_b", "model_2", "generator_b"),
     "response_a": ("response_a", "response_id_a", "response_a_id"),
     "response_b": ("response_b", "response_id_b", "response_b_id"),
     "gold": ("gold", "gold_label", "gold_preference"),
-    "metadata": METADATA,
+    "metadata": known_names.METADATA,
 }
 
 
@@ -185,10 +177,10 @@ class PairImport(RecordedImport[ImportedPair]):
 
     columns: ClassVar[ColumnNames] = {
         **PAIR_COLUMNS,
-        "judge": JUDGE,
+        "judge": known_names.JUDGE,
         "verdict_order_ab": ("verdict_order_ab", "verdict_ab"),
         "verdict_order_ba": ("verdict_order_ba", "verdict_ba"),
-        "raw": RAW,
+        "raw": known_names.RAW,
         "raw_ab": ("raw_ab",),
         "raw_ba": ("raw_ba",),
         "human": ("human", "human_preference", "annotations"),
@@ -349,7 +341,7 @@ class Condition(StrEnum):
     """What a judge was shown beside the pair: nothing, or an answer as the correct one."""
 
     PLAIN = "plain"
-    REFERENCE = "reference"
+    known_names.REFERENCE = "reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,17 +364,17 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
     columns: ClassVar[ColumnNames] = {
         "external_id": ("pair_id", "external_id", "id"),
         "source": ("source",),
-        "judge": JUDGE,
-        "judge_version": JUDGE_VERSION,
+        "judge": known_names.JUDGE,
+        "judge_version": known_names.JUDGE_VERSION,
         "order": ("order", "shown", "order_shown"),
         "verdict": ("verdict", "preference", "winner"),
         "aspect": ("aspect", "criterion", "dimension"),
         "condition": ("condition",),
-        "reference": REFERENCE,
-        "reasoning": REASONING,
-        "raw": RAW,
+        "reference": known_names.REFERENCE,
+        "reasoning": known_names.REASONING,
+        "raw": known_names.RAW,
         "status": ("status",),
-        "error": ERROR,
+        "error": known_names.ERROR,
         "ask": ("ask",),
     }
     needed = ("external_id", "judge", "order")

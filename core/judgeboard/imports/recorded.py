@@ -18,19 +18,8 @@ from judgeboard.domain import (
     checked_groundedness,
     checked_quality,
 )
-from judgeboard.imports.fields import (
-    ERROR,
-    JUDGE,
-    MAX_ID,
-    RAW,
-    REASONING,
-    RESPONSE_ID,
-    Cells,
-    ColumnNames,
-    Unusable,
-    checked,
-    raw_text,
-)
+from judgeboard.imports import known_names
+from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked, raw_text
 from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes, Stored
 from judgeboard.imports.scales import own_scale, scores_in
 from judgeboard.judges.judge import replay_version
@@ -157,19 +146,19 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
     """
 
     columns: ClassVar[ColumnNames] = {
-        "external_id": RESPONSE_ID,
+        "external_id": known_names.RESPONSE_ID,
         "source": ("source",),
-        "judge": JUDGE,
+        "judge": known_names.JUDGE,
         "label": ("label", "verdict", "prediction", "predicted_label"),
         "groundedness": ("groundedness", "faithfulness", "groundedness_score", "faithfulness_score"),
         "quality": ("quality", "quality_score"),
         "scores": ("scores", "dimensions"),
         "scale": ("scale",),
-        "reasoning": REASONING,
+        "reasoning": known_names.REASONING,
         "claims": ("claims",),
-        "raw": RAW,
+        "raw": known_names.RAW,
         "status": ("status",),
-        "error": ERROR,
+        "error": known_names.ERROR,
     }
     needed = ("external_id", "judge")
 

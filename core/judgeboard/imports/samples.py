@@ -22,22 +22,8 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.fields import (
-    ANSWER,
-    JUDGE_VERSION,
-    MAX_ID,
-    METADATA,
-    MODEL_AS_JUDGE,
-    QUERY_TYPE_OF_PAIR,
-    QUESTION,
-    RAW,
-    REFERENCE,
-    Cells,
-    ColumnNames,
-    Unusable,
-    metadata_in,
-    raw_text,
-)
+from judgeboard.imports import known_names
+from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, metadata_in, raw_text
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
@@ -93,12 +79,12 @@ class SampleImport(RecordedImport[ImportedSamples]):
 
     columns: ClassVar[ColumnNames] = {
         **PAIR_COLUMNS,
-        "judge": MODEL_AS_JUDGE,
-        "judge_version": JUDGE_VERSION,
+        "judge": known_names.MODEL_AS_JUDGE,
+        "judge_version": known_names.JUDGE_VERSION,
         "samples": ("samples", "sampled_answers"),
         "models": ("models",),
         "statuses": ("statuses",),
-        "raw": RAW,
+        "raw": known_names.RAW,
         "verdicts": ("verdicts",),
     }
     needed = ("external_id", "question", "samples")
@@ -238,17 +224,17 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
     columns: ClassVar[ColumnNames] = {
         "external_id": ("external_id", "id", "response_id", "record_id", "sample_id", "uuid"),
         "source": ("source",),
-        "question": QUESTION,
-        "answer": ANSWER,
-        "reference": REFERENCE,
-        "query_type": QUERY_TYPE_OF_PAIR,
+        "question": known_names.QUESTION,
+        "answer": known_names.ANSWER,
+        "reference": known_names.REFERENCE,
+        "query_type": known_names.QUERY_TYPE_OF_PAIR,
         "generator_model": ("generator_model", "answer_model", "generator"),
-        "judge": MODEL_AS_JUDGE,
+        "judge": known_names.MODEL_AS_JUDGE,
         "rubric": ("rubric", "score_rubric", "criteria"),
         "scale": ("scale",),
         "samples": ("samples", "scores"),
-        "raw": (*RAW, "feedbacks"),
-        "metadata": METADATA,
+        "raw": (*known_names.RAW, "feedbacks"),
+        "metadata": known_names.METADATA,
     }
     needed = ("external_id", "question", "answer", "judge", "rubric", "scale", "samples")
     left_over = "kept in metadata"
