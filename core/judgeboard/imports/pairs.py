@@ -341,7 +341,7 @@ class Condition(StrEnum):
     """What a judge was shown beside the pair: nothing, or an answer as the correct one."""
 
     PLAIN = "plain"
-    known_names.REFERENCE = "reference"
+    REFERENCE = "reference"
 
 
 @dataclass(frozen=True, slots=True)

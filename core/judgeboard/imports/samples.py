@@ -1,7 +1,7 @@
 """Several tries at a question: the answers that a model gave, or the scores that a judge gave an answer."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
 
@@ -13,7 +13,6 @@ from judgeboard.domain import (
     DimensionScore,
     JudgeVersion,
     Pair,
-    Preference,
     Response,
     ResponseKind,
     Shown,
@@ -47,26 +46,13 @@ NO_NAME = "recorded samples"
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
-    """One recorded try at a question; ``answer`` None could not be read."""
-
-    answer: str | None
-    model: str | None = None
-    raw: str | None = None
-    status: Status = Status.OK
-
-
-@dataclass(frozen=True, slots=True)
 class ImportedSamples:
-    """The tries of a model at a question, and its verdicts on the two answers by condition and order.
-
-    A verdict None was asked without a usable reply.
-    """
+    """The tries of a model at a question, and its comparisons of the two answers; the ``pair_id`` in each is 0."""
 
     pair: Pair
     judge: RecordedJudge
-    tries: tuple[Try, ...]
-    verdicts: Mapping[str, Mapping[Shown, Preference | None]] = field(default_factory=dict)
+    samples: tuple[NewSample, ...]
+    comparisons: tuple[NewComparison, ...] = ()
 
 
 class SampleImport(RecordedImport[ImportedSamples]):
@@ -94,7 +80,9 @@ class SampleImport(RecordedImport[ImportedSamples]):
     def build(self, cells: Cells) -> ImportedSamples:
         """Return the question and the tries of a row."""
         judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
-        return ImportedSamples(pair_in(cells, self.source or "", answers=False), judge, _tries(cells), _verdicts(cells))
+        return ImportedSamples(
+            pair_in(cells, self.source or "", answers=False), judge, _samples(cells), _comparisons(cells)
+        )
 
     def store(self, connection: Connection, records: Sequence[ImportedSamples], now: datetime) -> Stored:
         """Store what is new; another answer of a model in the same sample is rejected."""
@@ -109,19 +97,21 @@ class SampleImport(RecordedImport[ImportedSamples]):
             known = stored_samples(connection, version.id, pair_ids.values())
             new: list[NewSample] = []
             for index, pair_id in pair_ids.items():
-                for number, sample in enumerate(records[index].tries):
-                    key = SampleKey(pair_id, number)
+                for sample in records[index].samples:
+                    key = SampleKey(pair_id, sample.number)
                     if key not in known:
-                        known[key] = StoredSample(sample.answer, sample.status.value)
-                        step = StepRecord(sample.status, raw=sample.raw, model_reported=sample.model)
-                        new.append(NewSample(pair_id, number, sample.answer, step))
+                        known[key] = StoredSample(sample.answer, sample.record.status.value)
+                        new.append(replace(sample, pair_id=pair_id))
                         rows.new.add(index)
                     elif not _equals(known[key], sample):
-                        reason = f"{version.name} has another answer in sample {number + 1} of this question"
+                        reason = f"{version.name} has another answer in sample {sample.number + 1} of this question"
                         rows.refuse(index, "samples", reason, differs=True)
             if new:
                 store_samples(connection, version, self.run(connection, version, now), new, now)
-            comparisons = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}
+            comparisons = {
+                index: [replace(each, pair_id=pair_id) for each in records[index].comparisons]
+                for index, pair_id in pair_ids.items()
+            }
             store_recorded(connection, version, self, comparisons, rows, now)
         return rows.stored()
 
@@ -138,7 +128,7 @@ def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int |
     return [read(item) for item in value]
 
 
-def _tries(cells: Cells) -> tuple[Try, ...]:
+def _samples(cells: Cells) -> tuple[NewSample, ...]:
     answers = listed(cells, "samples", _answer)
     if not answers:
         raise Unusable("samples", "no samples: give a list of answers, null for one that could not be read")
@@ -149,7 +139,10 @@ def _tries(cells: Cells) -> tuple[Try, ...]:
     statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
     if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
         raise Unusable("statuses", "only a sample with the status ok has an answer")
-    return tuple(Try(*one) for one in zip(answers, models, raws, statuses, strict=True))
+    return tuple(
+        NewSample(0, number, answer, StepRecord(status, raw=raw, model_reported=model))
+        for number, (answer, model, raw, status) in enumerate(zip(answers, models, raws, statuses, strict=True))
+    )
 
 
 def _answer(value: Any) -> str | None:
@@ -166,41 +159,29 @@ def _status(value: Any) -> Status:
     return Status(value)
 
 
-def _verdicts(cells: Cells) -> dict[str, dict[Shown, Preference | None]]:
+def _comparisons(cells: Cells) -> tuple[NewComparison, ...]:
     by_condition = cells.json("verdicts")
     if by_condition is None:
-        return {}
+        return ()
     if not isinstance(by_condition, dict) or not by_condition.keys() <= _CONDITIONS.keys():
         raise Unusable("verdicts", "not an object with the conditions A and B")
-    verdicts = {}
+    comparisons = []
     for name, orders in by_condition.items():
         if orders is None:
             continue
         if not isinstance(orders, dict) or not orders.keys() <= set(Shown):
             raise Unusable("verdicts", f"{name} is not an object with the orders ab and ba")
-        verdicts[_CONDITIONS[name]] = {
-            shown: None if orders.get(shown) is None else preference_word("verdicts", orders[shown]) for shown in Shown
-        }
-    return verdicts
+        for shown in Shown:
+            verdict = orders.get(shown)
+            preferences = {} if verdict is None else {OVERALL: preference_word("verdicts", verdict)}
+            step = StepRecord(Status.OK if preferences else Status.UNPARSABLE)
+            comparisons.append(NewComparison(0, shown, step, preferences, condition=_CONDITIONS[name]))
+    return tuple(comparisons)
 
 
-def _equals(stored: StoredSample, sample: Try) -> bool:
+def _equals(stored: StoredSample, sample: NewSample) -> bool:
     forgotten = stored.answer is None and stored.status == Status.OK
-    return stored.status == sample.status and (forgotten or stored.answer == sample.answer)
-
-
-def _comparisons(record: ImportedSamples, pair_id: int) -> list[NewComparison]:
-    return [
-        NewComparison(
-            pair_id,
-            shown,
-            StepRecord(Status.UNPARSABLE if preference is None else Status.OK),
-            {} if preference is None else {OVERALL: preference},
-            condition=condition,
-        )
-        for condition, orders in record.verdicts.items()
-        for shown, preference in orders.items()
-    ]
+    return stored.status == sample.record.status and (forgotten or stored.answer == sample.answer)
 
 
 @dataclass(frozen=True, slots=True)
