@@ -8,9 +8,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, sliced_by, slices_of
+from judgeboard.agreement.choice import By, check_known, sliced_by, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
-from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import TIE, AnyArray, IntArray
 from judgeboard.stats.confusion import category_codes
 from judgeboard.stats.detection import TENTHS, tenths
@@ -59,18 +58,12 @@ class Cell:
     implied_labels: bool = True
 
     def __post_init__(self) -> None:
-        if self.grade not in GRADES:
-            raise BadInput(f"grade must be one of {', '.join(GRADES)}, not {self.grade!r}")
-        names = cell_names(self.grade)
-        for field, value, known in (
-            ("raters", self.raters, get_args(Raters)),
-            ("human", self.human, HUMANS),
-            (f"people's {self.grade}", self.people, names),
-            (f"the judge's {self.grade}", self.judge, names),
-            ("score", self.score, _TENTHS),
-        ):
-            if value is not None and value not in known:
-                raise BadInput(f"{field} must be one of {', '.join(known)}, not {value!r}")
+        check_known("grade", self.grade, GRADES)
+        check_known("raters", self.raters, get_args(Raters))
+        check_known("human", self.human, HUMANS)
+        check_known(f"people's {self.grade}", self.people, cell_names(self.grade))
+        check_known(f"the judge's {self.grade}", self.judge, cell_names(self.grade))
+        check_known("score", self.score, _TENTHS)
         if self.by is not None:
             sliced_by(self.by)
 

@@ -36,6 +36,9 @@ class Picture:
 Direction = Literal["too_kind", "too_harsh"]
 Value = str | float | int
 
+NO_VERSION = 0
+"""The id of no judge version."""
+
 FEW = 30
 """Below this many pairs a scatter plot is clearer than counts by tenths."""
 
@@ -69,8 +72,8 @@ class DisagreementPage:
     """The filtered answers, and one page of their rows.
 
     ``versions`` are those with rating pairs of this grade, the default one first. ``pairs`` answers have both grades;
-    ``apart`` of them differ by ``gap`` or more (labels: at all), as ``too_kind`` and ``too_harsh`` count. ``total``
-    rows are listed: those that differ, or all of the chosen cell.
+    ``too_kind`` and ``too_harsh`` count those that differ by ``gap`` or more (labels: at all). ``total`` rows are
+    listed: those that differ, or all of the chosen cell.
     """
 
     sentence: str
@@ -79,7 +82,6 @@ class DisagreementPage:
     grade: GradeName
     gap: float
     pairs: int
-    apart: int
     too_kind: int
     too_harsh: int
     picture: Picture
@@ -131,9 +133,7 @@ def disagreement_page(
     )
     versions = source.paired(list_versions(connection), grade, rules.primary_judge)
     version = next((each for each in versions if version_id in {None, each.id}), None)
-    if version is None:
-        return DisagreementPage(EMPTY, None, versions, grade, gap, 0, 0, 0, 0, picture_of(grade), (), (), 0)
-    pairs = source.pairs(version.id, grade)
+    pairs = source.pairs(NO_VERSION if version is None else version.id, grade)
     if query_types:
         codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
         pairs = pairs.at(np.isin(pairs.query_types, codes))
@@ -160,12 +160,11 @@ def disagreement_page(
         grade,
         gap,
         pairs.n,
-        int(apart.sum()),
         kind,
         harsh,
-        picture_of(grade, pairs, apart),
+        _picture(grade, pairs, apart),
         tuple(map(Scattered, pairs.response_ids.tolist(), pairs.people.tolist(), pairs.judge.tolist())) if few else (),
-        _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
+        () if version is None else _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
         len(order),
     )
 
@@ -205,13 +204,9 @@ def _rows(
     )
 
 
-def picture_of(grade: GradeName, pairs: AnswerPairs | None = None, apart: BoolArray | None = None) -> Picture:
-    """Return the counts of these pairs; ``apart`` marks those that differ enough to be listed."""
+def _picture(grade: GradeName, pairs: AnswerPairs, apart: BoolArray) -> Picture:
     axis = cell_names(grade)
     k = len(axis)
-    if pairs is None or apart is None:
-        zeros = ((0,) * k,) * k
-        return Picture(axis, zeros, zeros)
     cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)
     counts, far = (np.bincount(inside, minlength=k * k).reshape(k, k).tolist() for inside in (cells, cells[apart]))
     return Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far)))

@@ -42,14 +42,14 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.anchoring import anchoring
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.both_orders import UnusableAs
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import PairStatistics
+from judgeboard.stats.proportions import anchoring
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
 from judgeboard.stats.ratings import Human
+from judgeboard.stats.repeats import UnusableAs
 from judgeboard.store.engine import Readable
 from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import before_and_after

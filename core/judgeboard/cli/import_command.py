@@ -110,9 +110,9 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
                 **choices,
             )
     except BadInput as error:  # the other files are still imported
-        click.echo(f"judgeboard: {error}", err=True)
+        options.echo(f"judgeboard: {error}", err=True)
         return NOTHING_USABLE
-    options.echo(summary_lines(summary))
+    options.show_lines(summary_lines(summary))
     if summary.unreadable or not summary.usable:
         return NOTHING_USABLE
     return SOME_REJECTED if summary.rejected else ALL_IN

@@ -142,7 +142,7 @@ def _judge_by_jury(
         summary = ask(judge, None if max_cost is None else max_cost - spent / 1_000_000)
         summaries.append(summary)
         code = max(code, summary.exit_code)
-        options.echo(summary_lines(summary))
+        options.show_lines(summary_lines(summary))
         if code >= STOPPED:
             break
         if summary.run_id is not None:  # the limit is for this command: an earlier one may have begun the run
@@ -153,7 +153,7 @@ def _judge_by_jury(
         known = {version.fingerprint for version in list_versions(connection)}
     if code < STOPPED and known.issuperset(members):  # without answers no version is stored
         report = judge_by_jury(store, members, name=name, where=where, actor=options.actor())
-        options.echo(jury_lines(report))
+        options.show_lines(jury_lines(report))
     options.show({"members": summaries, "jury": report} | warnings, ())
     return code
 

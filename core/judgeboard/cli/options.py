@@ -2,6 +2,7 @@
 
 import getpass
 import math
+import re
 import shlex
 import sys
 import textwrap
@@ -57,6 +58,8 @@ def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+# Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 CONTINUE = "To continue, run the same command again."
 FIRST_STEP = ("import", "FILE")  # the next command for a database without answers
 ROW_ID = click.IntRange(1, 2**63 - 1)  # what both engines can store
@@ -202,11 +205,16 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def echo(lines: Iterable[str]) -> None:
+def echo(line: str, *, err: bool = False) -> None:
+    """Print a line, with U+FFFD for each character that would steer a terminal."""
+    click.echo(_STEERING.sub("\N{REPLACEMENT CHARACTER}", line), err=err)
+
+
+def show_lines(lines: Iterable[str]) -> None:
     """Print lines; nothing with ``--json``."""
     if not as_json():
         for line in lines:
-            click.echo(line)
+            echo(line)
 
 
 def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None = None) -> None:
@@ -216,7 +224,7 @@ def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None
     if as_json():
         click.echo(to_json(to_plain(result) | more if more else result))
     else:
-        echo(lines)
+        show_lines(lines)
 
 
 @contextmanager
@@ -233,7 +241,7 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         *(TextColumn(column) for column in columns),

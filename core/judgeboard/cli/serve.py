@@ -93,7 +93,7 @@ def quickstart_command(file: str, no_serve: bool, host: str, port: int, **choice
     if code == NOTHING_USABLE:
         return code
     # Judging raises the flags.
-    options.echo(summary_lines(judge_pending(store, make_judge("lexical"), actor=options.actor())))
+    options.show_lines(summary_lines(judge_pending(store, make_judge("lexical"), actor=options.actor())))
     with store.reading() as connection:
         click.echo(f"open flags: {count_open_flags(connection):,}")
     if no_serve:

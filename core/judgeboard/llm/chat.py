@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypedDict
 
-from judgeboard.domain import Attempt
+from judgeboard.domain import Attempt, Turn
 from judgeboard.text import storable
 
 REPLACED = "characters that cannot be stored became U+FFFD"
@@ -28,6 +28,35 @@ class Message(TypedDict):
 
     role: str
     content: str
+
+
+_ROLES = ("user", "assistant")
+
+
+def earlier_turns(messages: Sequence[Mapping[str, Any]] | None) -> tuple[Turn, ...]:
+    """Return the texts of user and assistant before the user's last message.
+
+    Instructions (role system) and results of tools are left out: they are no turns of the dialogue.
+    """
+    place = last_of_user(messages or ())
+    before = [message for message in (messages or ())[: place or 0] if isinstance(message, Mapping)]
+    turns = [
+        Turn(message["role"], text_of(message.get("content"))) for message in before if message.get("role") in _ROLES
+    ]
+    return tuple(turn for turn in turns if turn.text.strip())
+
+
+def last_of_user(messages: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the index of the user's last message."""
+    places = [place for place, each in enumerate(messages) if isinstance(each, Mapping) and each.get("role") == "user"]
+    return places[-1] if places else None
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message's content, or of its text parts."""
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict)).strip()
+    return content if isinstance(content, str) else ""
 
 
 class ReplyFormat(StrEnum):
@@ -65,15 +94,18 @@ class ChatRequest:
 class Reply:
     """A model's reply; ``attempts`` are the calls, the successful one last.
 
-    ``text`` and ``refusal`` are storable. ``dropped_parameters`` were left out or renamed. ``tokens`` is None unless
-    they were requested and the endpoint returned them.
+    ``text`` and ``refusal`` are storable. ``finish_reason`` is "length" where the reply was cut off, "content_filter"
+    where a filter stopped it. ``dropped_parameters`` were left out or renamed. ``tokens`` is None unless they were
+    requested and the endpoint returned them.
     """
 
     text: str
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[Attempt, ...] = ()
     refusal: str | None = None
     finish_reason: str | None = None
     model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     reply_format: str | None = None
     dropped_parameters: tuple[str, ...] = ()
     tokens: tuple[TokenChance, ...] | None = None

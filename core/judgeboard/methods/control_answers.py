@@ -13,9 +13,9 @@ from sqlalchemy import Connection
 from judgeboard.domain import Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import JudgingSummary, judge_pending_async
 from judgeboard.runs.method import RunOptions
+from judgeboard.runs.runner import blocking
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event

@@ -11,11 +11,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, ResponseKind, RunState, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns, last_of_user, text_of
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
-from judgeboard.llm.chat import CallableChat, Chat
+from judgeboard.llm.chat import CallableChat, Chat, earlier_turns, last_of_user, text_of
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Begun, Method, R

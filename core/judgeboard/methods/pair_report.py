@@ -12,8 +12,8 @@ from judgeboard.domain import OVERALL, Estimate, Preference, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.reviews.shown import order_for, shown_side
 from judgeboard.runs.method import RunAccount
-from judgeboard.stats.both_orders import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
 from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.repeats import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
 from judgeboard.store import comparisons, preferences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version

@@ -15,10 +15,9 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file, read_records
 from judgeboard.imports.pairs import ImportedPair
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -162,7 +161,7 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compa
         return self._orders
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[_Order], **_few: bool
+        self, connection: Connection, version: StoredVersion, keys: Sequence[_Order]
     ) -> Mapping[_Order, comparisons.LatestInOrder]:
         pair_ids = list(dict.fromkeys(key.pair_id for key in keys))
         return {_Order(*key): ask for key, ask in comparisons.latest_asks(connection, version.id, pair_ids).items()}

@@ -17,9 +17,9 @@ from judgeboard.stats.estimates import percent
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.gold_items import add_training_items, count_gold
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.leases import own_progress
+from judgeboard.store.next_items import add_training_items, count_gold
 from judgeboard.store.queue_filling import (
     CreatedQueue,
     any_pairs,
@@ -37,9 +37,7 @@ from judgeboard.store.queues import (
     assign,
     assignees,
     count_items,
-    count_leased_items,
     count_leases,
-    count_reviews,
     count_skipped,
     count_work,
     insert_queue,
@@ -382,7 +380,7 @@ def queue_progress(
         queue = queue_named(connection, queue)
     items = count_items(connection, queue.id)
     states = {state: sum(each.items for each in items if each.state is state) for state in ItemState}
-    leased = count_leased_items(connection, queue.id, at)
+    leased, reviews = count_leases(connection, queue.id, at)
     sampled, short = count_sampled(connection, queue) if queue.sampling_rate else (0, 0)
     several = [each for each in items if each.several and each.state is not ItemState.LEFT]
     assigned_to = tuple(assignees(connection, queue.id))
@@ -397,7 +395,7 @@ def queue_progress(
         conflict=states[ItemState.CONFLICT],
         adjudicated=states[ItemState.ADJUDICATED],
         left=states[ItemState.LEFT],
-        reviews=count_reviews(connection, queue.id),
+        reviews=reviews,
         reviews_needed=sum(each.reviews_needed for each in items if each.state is not ItemState.LEFT),
         several=sum(each.items for each in several),
         several_finished=sum(each.items for each in several if each.state in finished),
@@ -527,17 +525,15 @@ def _check_share(name: str, value: float, *, whole: bool = False) -> None:
 def _people(
     connection: Connection, queue_id: int, assigned_to: tuple[Reviewer, ...], now: datetime
 ) -> tuple[PersonProgress, ...]:
-    work = count_work(connection, queue_id)
+    work = count_work(connection, queue_id, now)
     seconds = median_seconds(connection, queue_id)
     skipped = count_skipped(connection, queue_id)
-    leases = count_leases(connection, queue_id, now)
-    ids = {*work, *skipped, *leases, *(person.id for person in assigned_to)}
+    ids = {*work, *skipped, *(person.id for person in assigned_to)}
     people = (
         PersonProgress(
             person,
             **work.get(person.id, {}),
             skipped=skipped.get(person.id, 0),
-            leases=leases.get(person.id, 0),
             median_seconds=seconds.get(person.id),
         )
         for person in reviewers_by_id(connection, ids)

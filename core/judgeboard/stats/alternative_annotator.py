@@ -8,7 +8,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, same_length
-from judgeboard.stats.estimates import leaving_out, measured, t_lower_tail, unmeasured
+from judgeboard.stats.estimates import leaving_out, measured, unmeasured
 from judgeboard.stats.intervals import share_estimate
 from judgeboard.stats.proportions import benjamini_yekutieli, wilcoxon_below
 from judgeboard.stats.ratings import Ratings
@@ -184,10 +184,12 @@ def _test(part: Comparison, person: int, epsilon: float, small: Small) -> Person
 
 def _t_test(differences: FloatArray, epsilon: float) -> float:
     """Return the p-value of a mean below ``epsilon``; if all differences are equal, there is nothing to test."""
+    from scipy.special import stdtr
+
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     if np.ptp(differences) == 0:
         return 0.0 if mean < epsilon else 1.0
-    return t_lower_tail((mean - epsilon) / (spread / len(differences) ** 0.5), len(differences) - 1)
+    return float(stdtr(len(differences) - 1, (mean - epsilon) / (spread / len(differences) ** 0.5)))
 
 
 def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, tests: int) -> AlternativeAnnotatorTest:

@@ -75,24 +75,8 @@ def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
     """Return the 97.5 % quantile of Student's t for each number of degrees of freedom (any shape, each >= 1)."""
     from scipy.special import stdtrit
 
-    quantile: FloatArray = stdtrit(_degrees(df), 0.975)
+    quantile: FloatArray = stdtrit(df, 0.975)
     return quantile
-
-
-def t_lower_tail(t: float, df: int) -> float:
-    """Return the probability that Student's t with ``df`` >= 1 degrees of freedom is below ``t``."""
-    from scipy.special import stdtr
-
-    return float(stdtr(_degrees(df), t))
-
-
-def _degrees(df: "npt.ArrayLike") -> "FloatArray":
-    import numpy as np
-
-    degrees = np.asarray(df, dtype=np.float64)
-    if (degrees < 1).any():
-        raise ValueError("Student's t needs at least one degree of freedom")
-    return degrees
 
 
 WIDER = NormalDist().inv_cdf(0.995) / NormalDist().inv_cdf(0.975)

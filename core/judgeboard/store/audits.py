@@ -105,9 +105,8 @@ def latest_reviews(
         .where(JUDGMENT_REVIEW.c.judge_version_id == supreme_id, JUDGMENT.c.judge_version_id == audited_id)
         .order_by(JUDGMENT_REVIEW.c.id)
     )
-    if judgment_ids is not None:
-        query = query.where(JUDGMENT_REVIEW.c.judgment_id.in_(judgment_ids))
-    return {row.judgment_id: LatestReview._make(row) for row in connection.execute(query)}
+    rows = rows_with(connection, query, JUDGMENT_REVIEW.c.judgment_id, judgment_ids)
+    return {row.judgment_id: LatestReview._make(row) for row in rows}
 
 
 def audits_done(connection: Connection) -> list[tuple[int, int]]:

@@ -1,10 +1,23 @@
 """Column types and constraints that the tables share."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Enum, Integer, MetaData, text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Enum,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    text,
+)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -66,16 +79,35 @@ def one_of(choices: type[StrEnum], name: str) -> Enum:
     )
 
 
-def groundedness_range() -> CheckConstraint:
-    """A groundedness from 0 to 1."""
-    return CheckConstraint("groundedness >= 0 AND groundedness <= 1", name="groundedness")
-
-
-def quality_range() -> CheckConstraint:
-    """A quality from 1 to 4."""
-    return CheckConstraint("quality >= 1 AND quality <= 4", name="quality")
+def score_ranges() -> list[CheckConstraint]:
+    """A groundedness from 0 to 1, a quality from 1 to 4."""
+    return [
+        CheckConstraint("groundedness >= 0 AND groundedness <= 1", name="groundedness"),
+        CheckConstraint("quality >= 1 AND quality <= 4", name="quality"),
+    ]
 
 
 def partial(condition: str) -> dict[str, Any]:
     """A partial index on both engines."""
     return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
+
+def required(type_: Any, *names: str, default: object = None) -> list[Column[Any]]:
+    """Columns of one type that are never NULL."""
+    return [Column(name, type_, nullable=False, default=default) for name in names]
+
+
+def optional(type_: Any, *names: str) -> list[Column[Any]]:
+    """Columns of one type that may be NULL."""
+    return [Column(name, type_) for name in names]
+
+
+def references(*names: str, nullable: bool = False, primary_key: bool = False) -> list[Column[Any]]:
+    """Columns that refer to a row of another table: ``response_id`` to one of ``response``."""
+    keys = {name: ForeignKey(f"{name.removesuffix('_id')}.id") for name in names}
+    return [Column(name, BigId, key, nullable=nullable, primary_key=primary_key) for name, key in keys.items()]
+
+
+def covering_index(name: str, searched: Sequence[Any], read: Sequence[str], **options: Any) -> Index:
+    """An index that is searched by some columns; its queries read the others from it too, without the table."""
+    return Index(name, *searched, *read, **options)

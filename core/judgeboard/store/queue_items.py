@@ -23,7 +23,7 @@ from sqlalchemy import (
 from judgeboard.domain import OVERALL, Decision, FlagState, ItemState, QueueState, Stage
 from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, move_leases, seen_since
-from judgeboard.store.reviews import STATE_AFTER, StoredReview, is_current, review_by_id, set_flag_states
+from judgeboard.store.reviews import STATE_AFTER, StoredReview, find_review, is_current, set_flag_states
 from judgeboard.store.row_filter import by_index, with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import (
@@ -161,14 +161,15 @@ def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> Q
 
 
 def unfinished_items(connection: Connection, queue_id: int, response_ids: Collection[int]) -> dict[int, QueueItem]:
-    """Return the unfinished items of these answers in a queue, else the ones that left last, by answer."""
+    """Return the unfinished items of these answers in a queue, else the unreviewed ones that left last, by answer."""
+    reviewed = exists().where(LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.done.is_(True))
     items = (
         select(*_COLUMNS)
         .where(
             QUEUE_ITEM.c.queue_id == queue_id,
             QUEUE_ITEM.c.response_id.in_(response_ids),
             QUEUE_ITEM.c.repeat_for.is_(None),
-            QUEUE_ITEM.c.state.in_((*UNFINISHED, ItemState.LEFT.value)),
+            QUEUE_ITEM.c.state.in_(UNFINISHED) | ((QUEUE_ITEM.c.state == ItemState.LEFT.value) & ~reviewed),
         )
         .order_by(QUEUE_ITEM.c.state.in_(UNFINISHED), QUEUE_ITEM.c.id)
     )
@@ -411,7 +412,7 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
         is_current(),
     )
     review_id = connection.execute(query).scalar_one_or_none()
-    return None if review_id is None else review_by_id(connection, review_id)
+    return None if review_id is None else find_review(connection, id=review_id)
 
 
 def _scores(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, float]]:

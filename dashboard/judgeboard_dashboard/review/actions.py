@@ -23,7 +23,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
+from judgeboard_dashboard.review.claims import Subject, subject_of
 from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
 from judgeboard_dashboard.session import as_query, numbered
@@ -343,7 +343,8 @@ class QueueActions(Actions):
         if decision in {Decision.CONFIRM, Decision.DISMISS}:
             missing += draft.missing()
         if missing:
-            self.session.say(f"Not saved: this queue requires {missing_words(missing)}.", refused=True)
+            words = missing_words(list(dict.fromkeys(missing)))
+            self.session.say(f"Not saved: this queue requires {words}.", refused=True)
             return
         reveals: list[tuple[int, Decision]] = []
 
@@ -531,7 +532,7 @@ class MarkActions(DraftActions):
     not drawn yet.
     """
 
-    statements: tuple[Statement, ...]
+    statements: tuple[ClaimMark, ...]
     saved: tuple[ClaimMark, ...] = ()
 
     @property
@@ -554,39 +555,10 @@ class MarkActions(DraftActions):
         """Mark the current statement, or the first where none was chosen; the same mark again removes it."""
         if not self.statements:
             return
-        at = self.at or 0
-        draft, statement = self.draft, self.statements[at]
-        draft.at = at
-        before = draft.marks.get(statement.subject)
+        draft, mark = self.draft, replace(self.statements[self.at or 0], status=status)
+        draft.at, subject = self.at or 0, subject_of(mark)
+        before = draft.marks.get(subject)
         if before is not None and before.status is status:
-            del draft.marks[statement.subject]
+            del draft.marks[subject]
         else:
-            draft.marks[statement.subject] = statement.marked(status)
-
-
-@dataclass(frozen=True, slots=True)
-class RubricActions(DraftActions):
-    """The keys that grade the dimensions of a rubric; there is at least one dimension.
-
-    Which dimension is meant is read when a key press is processed: two levels in quick succession go to two
-    dimensions, although the second was not drawn yet.
-    """
-
-    @property
-    def at(self) -> int:
-        """The index of the dimension that the keys grade."""
-        return self.draft.dimension_at % len(self.draft.dimensions)
-
-    def next(self) -> None:
-        """Go to the next dimension; after the last comes the first."""
-        self.draft.dimension_at = (self.at + 1) % len(self.draft.dimensions)
-
-    def give(self, level: int) -> None:
-        """Give a level, 1 to 5, and go to the next dimension, if any; the same level again removes it."""
-        draft, at = self.draft, self.at
-        name = draft.dimensions[at]
-        if draft.scores.get(name) == level:
-            del draft.scores[name]
-            return
-        draft.scores[name] = level
-        draft.dimension_at = min(at + 1, len(draft.dimensions) - 1)
+            draft.marks[subject] = mark

@@ -22,6 +22,7 @@ from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
 from judgeboard_dashboard.review.fields import queue_grades
+from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     appear,
@@ -185,7 +186,8 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     )
     if item is not None and rubric is not None:
         if is_open:
-            actions.draft.schema = schema_of_item(store(), item_id)
+            schema = schema_of_item(store(), item_id) or rubric_schema(conflict.queue, required=False)
+            actions.draft.schema = schema
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
             reasons, signals = signals_pane(item, claims, threshold, rubric)

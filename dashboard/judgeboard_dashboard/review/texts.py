@@ -26,12 +26,12 @@ from judgeboard_dashboard.review.claims import (
     passage_spans,
     shown_claims,
     statements_of,
+    subject_of,
 )
 from judgeboard_dashboard.review.context import context_block, passage_facts
-from judgeboard_dashboard.review.correction import correction
-from judgeboard_dashboard.review.failure_modes import side_fields
-from judgeboard_dashboard.review.judgments import judgments_pane
-from judgeboard_dashboard.review.raw_calls import raw_calls_pane
+from judgeboard_dashboard.review.fields import correction
+from judgeboard_dashboard.review.judgments import judgments_pane, raw_calls_pane
+from judgeboard_dashboard.review.schema_form import side_fields
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
@@ -445,7 +445,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
     reason = actions.draft.why
     noun = "claim" if any(statement.judgment_id is not None for statement in marks.statements) else "sentence"
     statement = None if marks.at is None else marks.statements[marks.at]
-    mark = None if statement is None else marks.shown.get(statement.subject)
+    mark = None if statement is None else marks.shown.get(subject_of(statement))
     disabled = not marks.statements
     with st.container(key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(_statement_line(marks, noun, None if mark is None else mark.status))

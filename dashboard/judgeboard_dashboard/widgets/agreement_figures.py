@@ -43,7 +43,6 @@ from judgeboard.text import day_words
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
-from judgeboard_dashboard.widgets.disagreement import TENTHS, picture_table
 from judgeboard_dashboard.widgets.filters import as_date, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
@@ -144,7 +143,7 @@ class AgreementFigures:
         figure(
             lambda: grid.heat_chart(differing.picture, differing.gap),
             340,
-            picture_table(differing, places),
+            grid.picture_table(differing, places),
             [cell_rows(self.cell(names[people], names[judge])) for people, judge in places],
             key="heat_agreement",
             says=f"{self.result.n} answers by tenths of groundedness, people across, the judge upwards",
@@ -154,7 +153,7 @@ class AgreementFigures:
                 grid.outlined_words(differing.picture, differing.gap),
                 "Click a cell to open its answers.",
             ),
-            listed=(TENTHS, *LISTED),
+            listed=(grid.TENTHS, *LISTED),
         )
 
     def slices(self) -> None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.store.notifications import CONFLICT, MENTION, Notification, mark_read, notifications
+from judgeboard.store.events import CONFLICT, MENTION, Notification, mark_read, notifications
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label

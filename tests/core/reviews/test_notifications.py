@@ -2,8 +2,8 @@
 
 from judgeboard.reviews.changes import comment
 from judgeboard.reviews.queues import assign_queue
+from judgeboard.store.events import Notification, mark_read, mentioned, notifications
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.notifications import Notification, mark_read, mentioned, notifications
 from judgeboard.store.reviewers import Reviewer
 from queue_case import CONFIRM, DISMISS, QueueCase
 
