@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry, letter_in, letters_of, text_field
 from judgeboard.llm.asking import Replied, UnusableReply
@@ -187,14 +187,10 @@ class SelfReferenceJudge(ModelJudge):
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")
-        if not 0 <= temperature <= 2:
-            raise BadInput(f"--temperature must lie from 0 to 2, not {temperature:g}")
-        super().__init__(endpoint)
+        super().__init__(endpoint, max_output=solve_output, asking=Asking(temperature))
         self.k = k
         self.price = endpoint.price
-        self._temperature = temperature
         self._domain = domain
-        self._solve_output = solve_output
         self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output)
         verdicts = self.pairwise.version
         sampling = {"samples": k, "sample_temperature": temperature, "sample_max_output": solve_output}
@@ -223,11 +219,7 @@ class SelfReferenceJudge(ModelJudge):
             fill(sections["Options"], letters=", ".join(letters)) if letters else sections["Free"],
             fill(sections["Reply"], example=example),
         )
-        return ChatRequest(
-            messages=chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts))),
-            schema=_solution_form(letters).schema,
-            schema_name="solution",
-            max_output=self._solve_output,
-            parameters={"temperature": self._temperature},
-            subject=f"{item.external_id}:sample:{number}",
+        messages = chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts)))
+        return self._request(
+            messages, f"{item.external_id}:sample:{number}", _solution_form(letters).schema, "solution"
         )

@@ -9,8 +9,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from judgeboard.domain import Status, StepRecord
 from judgeboard.llm.chat import REPLACED, ChatRequest, Message, NoReply, Reply, TokenChance
-from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.prices import Price
+from judgeboard.llm.endpoint import ModelEndpoint, Price
 from judgeboard.text import storable_json
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import SELF_REFERENCE, SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
-from judgeboard.llm.prices import Price
+from judgeboard.llm.endpoint import Price
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
 from judgeboard.methods.pairwise import pairs_question
 from judgeboard.methods.self_reference_report import (

@@ -26,7 +26,7 @@ from judgeboard.people.roster import (
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.settings import config_values, load_settings
 from judgeboard.store.engine import Store
-from judgeboard.store.events import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events
+from judgeboard.store.events import EventFilter, StoredEvent, event_page, event_values, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.reviewers import Reviewer
@@ -389,7 +389,7 @@ def events() -> None:
     demand(Action.READ_EVENTS)
     now = datetime.now(UTC)
     with reading() as connection:
-        chosen, query = _filters(event_kinds(connection), event_actors(connection), now)
+        chosen, query = _filters(event_values(connection, "kind"), event_values(connection, "actor"), now)
         turned = current_page(PAGE, query)
         page = event_page(connection, chosen, after=turned.after, before=turned.before, limit=PAGE_SIZE)
     if not page.lines:
