@@ -287,13 +287,13 @@ class AnswerRatings:
 
 
 def _scale_of(connection: Connection, dimension: str) -> Scale:
-    scales = scales_of_dimension(connection, dimension)
-    if not scales.written:
+    scales, whole = scales_of_dimension(connection, dimension)
+    if not scales:
         known = ", ".join((*GRADES, *dimensions_scored(connection)))
         raise NotFound(f"there is no grade {dimension!r}; known grades: {known}")
-    if len(scales.written) > 1:
-        raise BadInput(f"{dimension} has scores on different scales: {' and '.join(scales.written)}")
-    levels = _levels(scales.written[0]) if scales.whole else None
+    if len(scales) > 1:
+        raise BadInput(f"{dimension} has scores on different scales: {' and '.join(scales)}")
+    levels = _levels(scales[0]) if whole else None
     return Scale(dimension) if levels is None else Scale(dimension, levels, weights="quadratic")
 
 
