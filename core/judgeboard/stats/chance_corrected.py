@@ -118,18 +118,18 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     apart = agreement_weights(k, weights)
     alike = np.where(usable, agreement_by_item(votes, apart), 0.0)
     sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
-    of_sums = partial(_gwet_of_sums, chance=_chance(apart))
+    chance = _chance(apart)
+
+    def of_sums(summed: FloatArray) -> FloatArray:
+        observed, used = ratio(summed[..., 1], summed[..., 0]), ratio(summed[..., 3:], summed[..., 2, None])
+        return _corrected(observed, chance * (used * (1 - used)).sum(axis=-1))
+
     estimate = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike=_RATERS_AGREE)
     return leaving_out(
         estimate,
         (f"{FEW_RATINGS}: used only for the agreement by chance", items - n),
         (NO_RATING, len(ratings.values) - items),
     )
-
-
-def _gwet_of_sums(sums: FloatArray, chance: float) -> FloatArray:
-    observed, used = ratio(sums[..., 1], sums[..., 0]), ratio(sums[..., 3:], sums[..., 2, None])
-    return _corrected(observed, chance * (used * (1 - used)).sum(axis=-1))
 
 
 def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:

@@ -30,10 +30,10 @@ from judgeboard.stats.confusion import (
     macro_recall,
     matthews,
 )
-from judgeboard.stats.correlation import bias, kendall, limits_of_agreement, mean_absolute_difference, pearson, spearman
+from judgeboard.stats.correlation import kendall, limit_of_agreement, pearson, spearman
 from judgeboard.stats.detection import auprc, auroc, expected_calibration_error
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
-from judgeboard.stats.intervals import RESAMPLES
+from judgeboard.stats.intervals import RESAMPLES, mean_estimate
 from judgeboard.stats.ratings import Ratings, Scale, positions
 
 
@@ -234,10 +234,6 @@ def _of_values(compute: Callable[[FloatArray, FloatArray, Grouping], Estimate]) 
     return lambda pairs: compute(pairs.judge, pairs.people, pairs.groups)
 
 
-def _limit(upper: bool) -> Callable[[Pairs], Estimate]:
-    return _of_values(lambda judge, people, groups: limits_of_agreement(judge, people, groups)[upper])
-
-
 _NEVER_GAVE = "never gave a category that the other side gave"
 
 STATISTICS: Mapping[str, Statistic] = {
@@ -307,11 +303,16 @@ STATISTICS: Mapping[str, Statistic] = {
     "spearman": Statistic("Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True),
     "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True),
     "mean_absolute_difference": Statistic(
-        "Mean absolute difference", _ranked, _of_values(mean_absolute_difference), symmetric=True
+        "Mean absolute difference",
+        _ranked,
+        lambda pairs: mean_estimate(np.abs(pairs.judge - pairs.people), pairs.groups),
+        symmetric=True,
     ),
-    "bias": Statistic("Mean of judge minus people", _ranked, _of_values(bias)),
-    "lower_limit": Statistic("Lower limit of agreement", _ranked, _limit(upper=False)),
-    "upper_limit": Statistic("Upper limit of agreement", _ranked, _limit(upper=True)),
+    "bias": Statistic(
+        "Mean of judge minus people", _ranked, lambda pairs: mean_estimate(pairs.judge - pairs.people, pairs.groups)
+    ),
+    "lower_limit": Statistic("Lower limit of agreement", _ranked, _of_values(partial(limit_of_agreement, upper=False))),
+    "upper_limit": Statistic("Upper limit of agreement", _ranked, _of_values(partial(limit_of_agreement, upper=True))),
     "first_position": Statistic("Prefers the answer shown first", share=True),
     "spread": Statistic("Spread of repeats"),
     "set_alpha": Statistic("Alpha of sets (MASI)", leads=True),

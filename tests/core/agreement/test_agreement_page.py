@@ -13,9 +13,9 @@ from judgeboard.store.judge_versions import StoredVersion
 MONDAY = 20_458  # 5 January 2026
 
 
-def page(log: GradedLog, **asked: Any) -> AgreementPage:
+def page(log: GradedLog, reviewer_id: int | None = None, **asked: Any) -> AgreementPage:
     with log.store.reading() as connection:
-        return agreement_page(connection, **asked)
+        return agreement_page(PairSource(connection, reviewer_id), **asked)
 
 
 def codes(shown: AgreementPage) -> list[str]:
@@ -79,7 +79,7 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
     log.review_all(ids[12:], "lead", label=GOOD, stage="adjudication")
     with log.store.reading() as connection:
         source = PairSource(connection, human="majority")
-        shown = agreement_page(connection, source=source)
+        shown = agreement_page(source)
     result = measure_agreement(log.store, human="majority")
     assert shown.result is not None
     assert shown.result.left_out == result.left_out == {"only_gold": 2}

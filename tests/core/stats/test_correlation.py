@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.correlation import bias, mean_absolute_difference, pearson, spearman
+from judgeboard.stats.correlation import pearson, spearman
+from judgeboard.stats.pair_statistics import pair_statistics
+from judgeboard.stats.ratings import GROUNDEDNESS
 
 scores = st.floats(0, 1).map(lambda value: round(value, 2))
 
@@ -34,6 +36,15 @@ def test_point_figures_equal_scipy(rows):
     assert all(
         -1 <= estimate.low <= estimate.value <= estimate.high <= 1 for estimate in got if estimate.low is not None
     )
+
+
+def bias(judge, people, groups):
+    return pair_statistics(judge, people, GROUNDEDNESS, groups, only=("bias",)).bias
+
+
+def mean_absolute_difference(judge, people, groups):
+    name = "mean_absolute_difference"
+    return pair_statistics(judge, people, GROUNDEDNESS, groups, only=(name,)).estimates[name]
 
 
 def plain_pearson(judge, people):
