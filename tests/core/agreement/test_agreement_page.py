@@ -150,7 +150,6 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
     assert (worth.rule, worth.confirmed.n, worth.confirmed.value) == ("low_groundedness", 12, 0.75)
     assert worth.confirmed.method == "Wilson"
     assert worth.minutes == pytest.approx(35.5 / 60, abs=1e-6)
-    assert worth.timed == 12
     assert shown.flags.random_bad.value is None
 
 
