@@ -104,8 +104,8 @@ def reopen_lease(connection: Connection, review_id: int, until: datetime) -> Non
     """Lease an item again to the author of a review that is being withdrawn."""
     # A review from a bundle is given again on the page, so the lease no longer belongs to the bundle.
     token = func.replace(LEASE.c.token, OFFLINE, "undone-")
-    free = {"done": False, "review_id": None, "until": until, "token": token}
-    connection.execute(update(LEASE).where(LEASE.c.review_id == review_id).values(**free))
+    again = update(LEASE).values(done=False, review_id=None, until=until, token=token)
+    connection.execute(again.where(LEASE.c.review_id == review_id))
 
 
 def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None:
@@ -132,20 +132,9 @@ def note_reveal(connection: Connection, lease_id: int, now: datetime) -> None:
     connection.execute(update(LEASE).where(first).values(revealed_at=now))
 
 
-def move_leases(connection: Connection, item_id: int, position: float) -> None:
-    """Set the position of an item's leases in the queue."""
-    connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item_id).values(position=position))
-
-
 def _new_lease(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
-    return {
-        "queue_id": item["queue_id"],
-        "queue_item_id": item["id"],
-        "slot": slot,
-        "position": item["position"],
-        "repeat_for": item["repeat_for"],
-        "done": False,
-    }
+    of_item = {name: item[name] for name in ("queue_id", "position", "repeat_for")}
+    return of_item | {"queue_item_id": item["id"], "slot": slot}
 
 
 def assign_lease(
