@@ -28,7 +28,7 @@ from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import reading, store
 from judgeboard_dashboard.widgets.charts import intervals
-from judgeboard_dashboard.widgets.charts.intervals import Level, Part, conditions_chart, share_levels_chart
+from judgeboard_dashboard.widgets.charts.intervals import Level, conditions_chart, share_levels_chart
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead
@@ -206,9 +206,6 @@ def _verdict(verdict: LatestComparison) -> Html:
     return _line(f"{SHOWN[verdict.shown]}: {prefers}.", shortened(verdict.reasoning or UNKNOWN, LONGEST_SAMPLE))
 
 
-PARTS = {"all pairs": None, "gate on": True, "gate off": False}
-
-
 @dataclass(frozen=True, slots=True)
 class SelfReferenceFigures:
     """The charts of one report."""
@@ -245,16 +242,11 @@ class SelfReferenceFigures:
             shown = rows.without({"Unmeasured"})  # no room: the text under the table has it
             table(shown, [None] * len(scores), key="conditions_table", under=under, csv=rows)
             return
-        marks = [
-            Part(CONDITION_WORDS[name], part, share, _tip(f"{CONDITION_WORDS[name]}, {part}", share, "pairs"))
-            for name, condition in scores.items()
-            for part, share in zip(PARTS, (condition.accuracy, condition.on, condition.off), strict=True)
-        ]
         figure(
-            lambda: conditions_chart(marks),
+            lambda: conditions_chart({CONDITION_WORDS[name]: condition for name, condition in scores.items()}),
             intervals.HEIGHT,
             rows,
-            [self._at(listed=listed_words(PARTS[mark.part])) for mark in marks],
+            [self._at(listed=listed) for _ in scores for listed in (ALL, "Gate on", "Gate off")],
             key="conditions",
             says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
             as_table=False,
@@ -271,7 +263,8 @@ class SelfReferenceFigures:
                 str(level.agree),
                 level.share,
                 f"{level.n:,}",
-                _tip(f"{level.agree} of {report.k} agree: own answer right", level.share, "questions"),
+                f"{level.agree} of {report.k} agree: own answer right {percent_words(level.share)} "
+                f"on {level.share.n:,} questions",
                 grounded=level.agree >= report.needed,
             )
             for level in reversed(report.calibration)
@@ -346,7 +339,3 @@ def _conditions_words(report: SelfReferenceReport) -> tuple[str | None, ...]:
 
 def _by_name(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in numbers.items())
-
-
-def _tip(what: str, share: Estimate, unit: str) -> str:
-    return f"{what} {percent_words(share)} on {share.n:,} {unit}"
