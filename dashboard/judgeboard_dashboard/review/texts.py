@@ -414,7 +414,7 @@ def answer_panes(
                     key_button(label, actions.whole, key=f"whole_{name}")
                 if name == "answer" and (folds(item) or any(formatted(text or "") for text in item_texts(item)[1:])):
                     label = "Formatted and folded texts" if stored else "Texts as stored, whole"
-                    key_button(label, actions.as_stored, key="stored", shortcut="F4", quiet=True)
+                    key_button(label, partial(actions.switch, "as_stored"), key="stored", shortcut="F4", quiet=True)
                 if name == "answer" and correctable:
                     correction(actions, item)
         with side_column, _pane("judge"):
@@ -482,7 +482,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             )
         key_button(
             "Whole texts" if actions.session.by_sentence else "By sentence",
-            actions.by_sentence,
+            partial(actions.switch, "by_sentence"),
             key="switch",
             shortcut="I",
             quiet=True,
