@@ -33,6 +33,7 @@ from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviewers import Reviewer, people_to_mention
 from judgeboard.store.reviews import (
     STATE_AFTER,
+    Comment,
     LockedResponse,
     StoredReview,
     comment_by_id,
@@ -321,7 +322,7 @@ def _replace_comment(
         lock_response(connection, earlier.response_id)
         if earlier.reviewer_id != reviewer.id:
             raise DecisionRefused(f"This is {earlier.reviewer}'s comment: only {earlier.reviewer} can edit it.")
-        return _write(connection, kind, earlier.response_id, reviewer, text, comment_id, key, now)
+        return _write(connection, kind, earlier.response_id, reviewer, text, earlier, key, now)
 
 
 def _write(
@@ -330,29 +331,21 @@ def _write(
     response_id: int,
     reviewer: Reviewer,
     text: str | None,
-    replaces: int | None,
+    earlier: Comment | None,
     key: str,
     now: datetime | None,
 ) -> int:
+    replaces = None if earlier is None else earlier.id
     stored = comment_by_key(connection, key)
     if stored is not None:
         if (stored.response_id, stored.reviewer_id, stored.replaces) != (response_id, reviewer.id, replaces):
             raise BadInput("this request key belongs to another comment: every request needs its own")
         return stored.id
-    if replaces is not None:
-        earlier = comment_by_id(connection, replaces)
-        if (earlier and earlier.text is None) or replacement_of_comment(connection, replaces) is not None:
-            raise DecisionRefused("This comment has already been edited or withdrawn.")
+    if earlier is not None and (earlier.text is None or replacement_of_comment(connection, earlier.id) is not None):
+        raise DecisionRefused("This comment has already been edited or withdrawn.")
     at = now or datetime.now(UTC)
-    comment_id = insert_comment(
-        connection,
-        response_id=response_id,
-        reviewer_id=reviewer.id,
-        text=text,
-        replaces=replaces,
-        request_key=key,
-        at=at,
-    )
+    columns = {"response_id": response_id, "reviewer_id": reviewer.id, "text": text, "replaces": replaces}
+    comment_id = insert_comment(connection, **columns, request_key=key, at=at)
     details: dict[str, Any] = {"comment": comment_id} | ({} if replaces is None else {"replaces": replaces})
     record_event(connection, kind, reviewer.name, response_id=response_id, details=details, now=at)
     names = people_to_mention(connection) if "@" in (text or "") else {}
