@@ -178,7 +178,7 @@ def safely(
 def undone(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
     """Undo a review; the head line shows the result, or why it was refused."""
     try:
-        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key).message)
+        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key))
     except DecisionRefused as refused:
         session.say(str(refused), refused=True)
     session.used_keys.add(request_key)
@@ -251,7 +251,7 @@ class ItemActions(Actions):
             "request_key": self.request_key,
         }
         if self.edits is not None:
-            review_id = edit(self.store, review_id=self.edits, decision=decision, **common).review_id
+            review_id = edit(self.store, review_id=self.edits, decision=decision, **common)
             message = f"Saved: your review of {self.name} is changed"
         elif decision is not None and self.flag_id is not None:
             decided = decide(self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common)
