@@ -92,7 +92,7 @@ async def ask_student(models: Models, runs: int) -> list[str]:
         made = await asyncio.gather(*(student.generate([{"role": "user", "content": QUESTION}]) for _ in range(runs)))
     finally:
         await models.student.aclose()
-    return [one.text for one in made if one.text is not None]
+    return [answer.value for answer in made if answer.value is not None]
 
 
 def play(models: Models, runs: int, folder: Path) -> AuditReport:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -56,31 +56,23 @@ def start_of(day: DayOrDays, period: Period) -> DayOrDays:
     return day - (day + _MONDAY) % 7 if period == "week" else day
 
 
-@dataclass(frozen=True, slots=True)
-class PeriodSums:
-    """Sums by period, oldest first, as tuples of one length; ``starts`` are days since 1970-01-01."""
+class PeriodSums(NamedTuple):
+    """Sums of the periods with values, oldest first, as tuples of one length; ``starts`` are days since 1970-01-01."""
 
     starts: tuple[int, ...] = ()
     n: tuple[int, ...] = ()
     total: tuple[float, ...] = ()
     squares: tuple[float, ...] = ()
 
-    def filled(self, period: Period) -> "PeriodSums":
-        """Return the sums with zeros for empty periods between the first and the last."""
-        if not self.starts:
-            return self
-        step = PERIOD_DAYS[period]
-        known = {row[0]: row for row in zip(self.starts, self.n, self.total, self.squares, strict=True)}
-        every = range(self.starts[0], self.starts[-1] + step, step)
-        return _columns([known.get(start, (start, 0, 0.0, 0.0)) for start in every])
-
-    def segments(self, period: Period) -> tuple[int, ...]:
+    def segments(self, period: Period) -> list[int]:
         """Return the number of gaps before each period: lines connect points of one segment only."""
-        step = PERIOD_DAYS[period]
-        numbers = [0]
-        for before, after in pairwise(self.starts):
-            numbers.append(numbers[-1] + (after - before > step))
-        return tuple(numbers[: len(self.starts)])
+        gaps = (after - before > PERIOD_DAYS[period] for before, after in pairwise(self.starts))
+        return list(accumulate(gaps, initial=0))[: len(self.starts)]
+
+    def empty(self, period: Period) -> list[int]:
+        """Return the starts of the periods without values between the first and the last."""
+        every = range(min(self.starts, default=0), max(self.starts, default=0), PERIOD_DAYS[period])
+        return sorted({*every} - {*self.starts})
 
 
 def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> PeriodSums:
@@ -90,22 +82,7 @@ def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> Period
         if row.day is not None and row.n and (start := start_of(row.day, period)) >= kept_from:
             n, total, squares = by_start[start]
             by_start[start] = n + row.n, total + row.total, squares + row.squares
-    return _columns([(start, *sums) for start, sums in sorted(by_start.items())])
-
-
-def leading_versions(rows: Iterable[DaySums], period: Period, kept_from: int) -> list[tuple[int, int]]:
-    """Return (start, version id) of each period in which the version with most verdicts (or the newer) changes."""
-    counts = defaultdict[int, Counter[int]](Counter)
-    for row in rows:
-        if row.day is not None and row.version_id is not None and row.n:
-            counts[start_of(row.day, period)][row.version_id] += row.n
-    leads = [(start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0]) for start in sorted(counts)]
-    changes = [after for before, after in pairwise(leads) if after[1] != before[1]]
-    return [change for change in changes if change[0] >= kept_from]
-
-
-def _columns(rows: list[tuple[int, int, float, float]]) -> PeriodSums:
-    return PeriodSums(*zip(*rows, strict=True)) if rows else PeriodSums()
+    return PeriodSums(*zip(*((start, *sums) for start, sums in sorted(by_start.items())), strict=True))
 
 
 MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
@@ -144,11 +121,11 @@ class Measure:
             return share_intervals([round(hits) for hits in sums.total], sums.n)
         return mean_interval(sums.n, sums.total, sums.squares, bounds=self.bounds)
 
-    def move(self, filled: PeriodSums) -> Move | None:
-        """Return where the measure changed beyond its intervals; ``filled`` has every period."""
+    def move(self, sums: PeriodSums) -> Move | None:
+        """Return where the measure changed beyond its intervals."""
         if self.bounds is None:
-            return share_moved(filled.total, filled.n)
-        return moved(filled.n, filled.total, filled.squares, bounds=self.bounds)
+            return share_moved(sums.total, sums.n)
+        return moved(sums.n, sums.total, sums.squares, bounds=self.bounds)
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
         """Return the filter of the answers that the measure counts."""
@@ -292,11 +269,6 @@ class Trend:
     marks: tuple[VersionMark, ...]
     left_out: tuple[LeftOut, ...]
 
-    @property
-    def without_time(self) -> int:
-        """The number of answers without a time."""
-        return sum(panel.without_time for panel in self.panels)
-
 
 def trend(
     connection: Connection,
@@ -379,8 +351,7 @@ def _panel(
     if by != QUERY_TYPE:
         of_group = {"metadata": (f"{by.removeprefix(METADATA)}={group}",)}
     sums = by_period(rows, period, kept_from)
-    filled = sums.filled(period)
-    move = measure.move(filled)
+    move = measure.move(sums)
     last_day = PERIOD_DAYS[period] - 1
     points = (
         Point(
@@ -395,10 +366,10 @@ def _panel(
     return Panel(
         NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
         tuple(points),
-        tuple(start for start, n in zip(filled.starts, filled.n, strict=True) if not n),
+        tuple(sums.empty(period)),
         sum(row.n for row in rows if row.day is None),
         move,
-        None if move is None else filled.starts[move.period],
+        None if move is None else sums.starts[move.period],
     )
 
 
@@ -413,12 +384,20 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
 
 
 def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int) -> tuple[VersionMark, ...]:
+    """Return each period in which the version with most verdicts (or the newer) changes."""
     if not isinstance(asked.judge, str):
         return ()
-    rows = judged_counts(asked.connection, asked.judge) if sums is None else sums
+    counts = defaultdict[int, Counter[int]](Counter)
+    for row in judged_counts(asked.connection, asked.judge) if sums is None else sums:
+        if row.day is not None and row.version_id is not None and row.n:
+            counts[start_of(row.day, period)][row.version_id] += row.n
+    leads = [(start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0]) for start in sorted(counts)]
     titles = {version.id: version.title for version in list_versions(asked.connection)}
-    changes = leading_versions(rows, period, kept_from)
-    return tuple(VersionMark(start, version_id, titles[version_id]) for start, version_id in changes)
+    return tuple(
+        VersionMark(start, version_id, titles[version_id])
+        for (_, before), (start, version_id) in pairwise(leads)
+        if version_id != before and start >= kept_from
+    )
 
 
 _COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -433,7 +412,12 @@ def trend_sentence(trend: Trend) -> str:
     """Return what changed beyond its interval, from what to what and when, or that nothing did."""
     drawn = [panel for panel in trend.panels if panel.points]
     if not drawn:
-        return _nothing_drawn(trend)
+        timeless = sum(panel.without_time for panel in trend.panels)
+        if timeless:
+            return f"None of these {timeless:,} answers has a time. Import it with `--map YOURS=asked_at`"
+        if trend.judge is None:
+            return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
+        return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
     moved = [panel for panel in drawn if panel.move is not None]
     if not moved:
         return f"Nothing changed beyond its interval in {_span(drawn, trend.period)}."
@@ -462,15 +446,6 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
     if len(panel.empty) == 1:
         return f"{caption} {none} {_in(panel.empty[0], trend.period, year=year)}."
     return f"{caption} {none} in {len(panel.empty)} {trend.period}s between."
-
-
-def _nothing_drawn(trend: Trend) -> str:
-    n = trend.without_time
-    if n:
-        return f"None of these {n:,} answers has a time. Import it with `--map YOURS=asked_at`"
-    if trend.judge is None:
-        return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
-    return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
 
 
 def _moved_words(panel: Panel, trend: Trend) -> str:

@@ -110,16 +110,6 @@ def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:
     return f"Left out: {parts}." if parts else None
 
 
-def statistic_name(name: str) -> str:
-    """Return the title of a statistic."""
-    return STATISTICS[name].name
-
-
-def is_share(name: str) -> bool:
-    """Return whether a statistic is a share, shown in percent."""
-    return STATISTICS[name].share
-
-
 def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
     """Return the statistics to show, in their order: misses and false alarms replace their complements.
 

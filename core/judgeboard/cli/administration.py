@@ -50,7 +50,7 @@ def versions_retire(version: str) -> None:
     from judgeboard.people.roster import retire_version
 
     retired = retire_version(options.open_store(), version, options.actor())
-    click.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
+    options.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
 
 
 @options.command('judgeboard versions restore "rag v1"', group=versions_command, json=False)
@@ -60,7 +60,7 @@ def versions_restore(version: str) -> None:
     from judgeboard.people.roster import restore_version
 
     restored = restore_version(options.open_store(), version, options.actor())
-    click.echo(f"{restored.title} is restored: it can judge again")
+    options.echo(f"{restored.title} is restored: it can judge again")
 
 
 _ROLE = click.Choice([role.value for role in ROLES])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from judgeboard.cli.options import example
+from judgeboard.cli.options import echo, example
 from judgeboard.errors import JudgeboardError
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
@@ -126,5 +126,5 @@ def _failed(error: Exception, *, debug: bool) -> int:
     else:
         text = " ".join(_words(error).split()) or type(error).__name__
         hint = "" if expected else f" ({type(error).__name__}; --debug shows where)"
-        click.echo(f"judgeboard: {text}{hint}", err=True)
+        echo(f"judgeboard: {text}{hint}", err=True)
     return error.exit_code if isinstance(error, JudgeboardError) else 2

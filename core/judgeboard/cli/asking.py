@@ -15,6 +15,7 @@ from judgeboard.cli.options import (
     FiniteRange,
     actor,
     decorator,
+    echo,
     judge_name,
     open_store,
     progress,
@@ -172,7 +173,7 @@ def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
     """Print warnings to stderr, before the first call; return them for the JSON output."""
     known = [warning for warning in warnings if warning]
     for warning in known:
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     return {"warnings": known}
 
 

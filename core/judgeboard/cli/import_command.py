@@ -119,10 +119,10 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
                 **choices,
             )
     except BadInput as error:  # the other files are still imported
-        click.echo(f"judgeboard: {error}", err=True)
+        options.echo(f"judgeboard: {error}", err=True)
         return NOTHING_USABLE
     for line in summary_lines(summary):
-        click.echo(line)
+        options.echo(line)
     return exit_code(summary)
 
 

@@ -134,7 +134,7 @@ def _judge_by_jury(
     def echo(lines: Iterable[str]) -> None:
         if not options.as_json():
             for line in lines:
-                click.echo(line)
+                options.echo(line)
 
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)

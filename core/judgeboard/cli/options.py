@@ -2,6 +2,7 @@
 
 import getpass
 import math
+import re
 import shlex
 import sys
 import textwrap
@@ -57,6 +58,8 @@ def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+# Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 CONTINUE = "To continue, run the same command again."
 ROW_ID = click.IntRange(1, 2**63 - 1)  # what both engines can store
 FILE = click.Path(path_type=Path)
@@ -207,13 +210,18 @@ def show_json(result: object) -> None:
     click.echo(to_json(result))
 
 
+def echo(line: str, *, err: bool = False) -> None:
+    """Print a line, with U+FFFD for each character that would steer a terminal."""
+    click.echo(_STEERING.sub("\N{REPLACEMENT CHARACTER}", line), err=err)
+
+
 def show(result: object, lines: Iterable[str]) -> None:
     """Print a result as JSON with ``--json``, else as lines."""
     if as_json():
         show_json(result)
         return
     for line in lines:
-        click.echo(line)
+        echo(line)
 
 
 @contextmanager
@@ -230,7 +238,7 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         *(TextColumn(column) for column in columns),

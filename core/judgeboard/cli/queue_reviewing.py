@@ -1,6 +1,5 @@
 """The group ``judgeboard queue``, and its commands that review: one item at a time, or all answers of a filter."""
 
-import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     Judges = tuple[Sequence[ItemFlag], Sequence[ItemJudgment]]
 
 
-# Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 NO_PASSAGES = "(the log has no passages for this answer)"
 MISSING = "(not available: forgotten or never recorded)"
 ANSWER_DECISIONS = ("confirm", "dismiss", "unsure")
@@ -156,12 +153,12 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     """
     from judgeboard.reviews.queue_decisions import answer_reveal
     from judgeboard.store.label_schemas import schema_by_id
-    from judgeboard.store.reviews import review_by_id
+    from judgeboard.store.reviews import find_review
 
     store = options.open_store()
     who = options.reviewer(store)
     with store.reading() as connection:
-        blind = review_by_id(connection, review_id)
+        blind = find_review(connection, id=review_id)
         schema_id = None if blind is None else blind.label_schema_id
         schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
     opinion = _review(review, schema)
@@ -198,19 +195,14 @@ def release(token: str) -> None:
     options.show({"released": done}, ["Released." if done else _NOT_LEASED])
 
 
-def readable(text: str | None) -> str:
-    """Return a logged text without the characters that would steer a terminal."""
-    return MISSING if text is None else _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def _reveal(store: "Store", who: "Reviewer", review_id: int) -> "Judges":
     from judgeboard.reviews.queue_decisions import reveal as reveal_blind
     from judgeboard.reviews.shown import judges_on
-    from judgeboard.store.reviews import review_by_id
+    from judgeboard.store.reviews import find_review
 
     reveal_blind(store, review_id, reviewer=who)
     with store.reading() as connection:
-        review = review_by_id(connection, review_id)
+        review = find_review(connection, id=review_id)
         return judges_on(connection, (review and review.response_id) or 0, who.id)
 
 
@@ -225,7 +217,7 @@ def _item_lines(
     """Yield an item with its guidelines, and the command that decides it."""
     from judgeboard.reviews.shown import PairText
 
-    head = f"{item.queue.name}: item {item.item_id}, {readable(text.query_type)}"
+    head = f"{item.queue.name}: item {item.item_id}, {text.query_type}"
     yield f"{head}, leased to you until {item.until:%H:%M} UTC"
     parts: list[tuple[str, str | None]] = [("GUIDELINES", item.queue.guidelines)] if item.queue.guidelines else []
     parts.append(("QUESTION", text.question))
@@ -238,13 +230,13 @@ def _item_lines(
     else:
         if text.passages is None:
             parts.append(("", NO_PASSAGES))
-        parts.append((f"ANSWER {readable(text.external_id)}", text.answer))
+        parts.append((f"ANSWER {text.external_id}", text.answer))
         required = (_usage(grade) for grade in item.queue.grades)
         optional = (f"[{_usage(grade)}]" for grade in item.queue.optional_grades)
         fields = () if schema is None else (_field_usage(field) for field in schema.own)
         usage = " ".join(("confirm|dismiss|unsure", *required, *optional, *fields))
     for title, part in parts:
-        yield from ("", title, readable(part)) if title else ("", NO_PASSAGES)
+        yield from ("", title, MISSING if part is None else part) if title else ("", NO_PASSAGES)
     judge_lines = [] if judges is None else _judge_lines(judges)
     yield from ("", *judge_lines, "") if judge_lines else ("",)
     yield f"judgeboard queue decide {item.token} {usage}"
@@ -266,13 +258,13 @@ def _field_usage(field: "SchemaField") -> str:
 def _judge_lines(judges: "Judges") -> list[str]:
     """Return why an answer is flagged, and the judges' current judgments of it."""
     flags, judgments = judges
-    lines = [readable(flag.why) for flag in flags]
+    lines = [flag.why for flag in flags]
     for judgment in judgments:
         groundedness = None if judgment.groundedness is None else f"groundedness {two_decimals(judgment.groundedness)}"
         quality = None if judgment.quality is None else f"quality {judgment.quality}"
         scores = ", ".join(score for score in (judgment.label, groundedness, quality) if score is not None)
         lines += [f"{judgment.version_title} (judgment {judgment.id}): {scores or 'no score'}"]
-        lines += [f"  {readable(judgment.reasoning)}"] if judgment.reasoning else []
+        lines += [f"  {judgment.reasoning}"] if judgment.reasoning else []
     return lines
 
 

@@ -45,7 +45,7 @@ def quickstart_command(
     if code == NOTHING_USABLE:
         return code
     for line in summary_lines(judge_pending(store, make_judge("lexical"), actor=actor)):  # judging raises the flags
-        click.echo(line)
+        options.echo(line)
     with store.reading() as connection:
         click.echo(f"open flags: {count_open_flags(connection):,}")
     if no_serve:

@@ -7,10 +7,10 @@ from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applic
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.pairwise import PAIRWISE
 from judgeboard.runs.judging import judge_options
-from judgeboard.stats.both_orders import ONE_ORDER
 from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.proportions import ratio_of_totals, share
+from judgeboard.stats.repeats import ONE_ORDER
 from judgeboard.store.judge_versions import StoredVersion
 
 _ENOUGH = 12  # digits of a fingerprint, as the pages show them

@@ -16,9 +16,9 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
 from judgeboard.health.models import ModelTable, shipped_models
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, no_ints
-from judgeboard.stats.both_orders import OrderVerdicts
 from judgeboard.stats.estimates import interval, number_words, unmeasured
 from judgeboard.stats.proportions import RatioSums
+from judgeboard.stats.repeats import OrderVerdicts
 from judgeboard.store import health
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
 from judgeboard.store.grades import LABELS
@@ -203,10 +203,7 @@ def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
 
 
 def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
-    """Return whose repeats count: the version's own.
-
-    Recorded repeats have a version per rubric but are one judge; combined repeats name their member.
-    """
+    # Recorded repeats have a version per rubric but are one judge; combined repeats name their member.
     if version.kind == RECORDED:
         pooled = (each for each in list_versions(connection) if (each.name, each.kind) == (version.name, RECORDED))
         return [each.id for each in pooled]
@@ -240,7 +237,7 @@ def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -
 
 
 def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]:
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     graded: dict[str, GradedAnswers] = {}
     for grade in GRADES:
         pairs = source.pairs(version_id, grade)

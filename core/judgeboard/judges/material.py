@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
@@ -44,11 +44,6 @@ def read_prompt(text: str) -> Prompt:
 def fill(section: str, **values: str) -> str:
     """Replace ``{name}`` by its value, in one pass: braces inside a value stay."""
     return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), section)
-
-
-def repair_of(prompt: Prompt) -> Callable[[str], str]:
-    """Return what makes the repair request of a prompt file from the error of a reply."""
-    return lambda error: fill(prompt.sections["Repair"], error=error)
 
 
 def chat(instructions: Iterable[str], task: str) -> list[Message]:

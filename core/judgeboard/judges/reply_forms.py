@@ -21,7 +21,7 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 
 from judgeboard.domain import DimensionScore, checked_groundedness, checked_quality
 from judgeboard.judges.rubric_file import EXPECTED
-from judgeboard.llm.asking import UnusableReply
+from judgeboard.llm.asking import JsonReply, UnusableReply, read_json_object
 from judgeboard.llm.chat import TokenChance
 
 _CLOSED = ConfigDict(extra="forbid")
@@ -123,11 +123,16 @@ class Form:
         plain: dict[str, Any] = _plain(schema, schema.get("$defs", {}))
         return plain
 
-    def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Validate the object of a reply; one bad field makes the whole of it unusable.
+    def parse(self, text: str) -> JsonReply:
+        """Read and validate the JSON object of a reply; one bad field makes the whole reply unusable.
 
         Raises UnusableReply with the reason, like "the field 'quality' is missing".
         """
+        reply = read_json_object(text)
+        return JsonReply(self.read(reply.content), reply.replaced)
+
+    def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Validate an object; raises UnusableReply."""
         try:
             return self._adapter.validate_python(content)
         except ValidationError as error:

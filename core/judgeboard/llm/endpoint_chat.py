@@ -20,7 +20,6 @@ from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import (
     NO_KEY,
     RETRIES,
-    Completion,
     Provider,
     Rejected,
     RetryPolicy,
@@ -125,17 +124,13 @@ class EndpointChat:
             outcome, replaced = self._outcome(called)
             attempts.append(_attempt(called, outcome, why, replaced=replaced))
             self._heard = self._heard or called.failure is None
-            if isinstance(outcome, Completion):
+            if isinstance(outcome, Reply):
                 self.shape = self.shape.joined(shape)
-                return Reply(
-                    outcome.text,
-                    tuple(attempts),
-                    refusal=outcome.refusal,
-                    finish_reason=outcome.finish_reason,
-                    model=outcome.model,
+                return replace(
+                    outcome,
+                    attempts=tuple(attempts),
                     reply_format=shape.reply_format.value,
                     dropped_parameters=shape.given_up(request),
-                    tokens=outcome.tokens,
                 )
             reason, retries = outcome.reason, outcome.retries
             if outcome.rejected is not None and (other := shape.after(outcome.rejected)) is not None:
@@ -176,8 +171,8 @@ class EndpointChat:
             text = text.replace(self._key, "***")
         return Called(latency_ms, response.status_code, text, response.headers)
 
-    def _outcome(self, called: Called) -> tuple[Completion | Failed, bool]:
-        """Return the completion, and whether it has characters in place of others that cannot be stored."""
+    def _outcome(self, called: Called) -> tuple[Reply | Failed, bool]:
+        """Return the reply, and whether it has characters in place of others that cannot be stored."""
         if not 200 <= called.status < 300:
             return self._failed(called), False
         try:
@@ -234,9 +229,9 @@ def _shown(message: str) -> str:
     return plain if len(plain) <= _SHOWN_CHARACTERS else f"{plain[:_SHOWN_CHARACTERS]}…"
 
 
-def _attempt(called: Called, outcome: Completion | Failed, why: str, *, replaced: bool) -> Attempt:
+def _attempt(called: Called, outcome: Reply | Failed, why: str, *, replaced: bool) -> Attempt:
     """Record a call for the judgment: the model's text in full, the body of an error up to 10,000 characters."""
-    if isinstance(outcome, Completion):
+    if isinstance(outcome, Reply):
         return Attempt(
             why=why,
             status="ok",

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from judgeboard.llm.chat import ChatRequest, ReplyFormat, TokenChance
-from judgeboard.llm.provider import Completion, Provider, RequestShape, text_or_none, token_count, usage_in
+from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat, TokenChance
+from judgeboard.llm.provider import Provider, RequestShape, text_or_none, token_count, usage_in
 
 MOST_ALTERNATIVES = 10
 """How many tokens are asked for at each place; servers that allow fewer than 20 still allow this many, mostly."""
@@ -26,10 +26,10 @@ def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any
     return content
 
 
-def read(content: Any) -> Completion:
+def read(content: Any) -> Reply:
     """Read a chat completion."""
     choice, usage = content["choices"][0], usage_in(content)
-    return Completion(
+    return Reply(
         text=_content_text(choice["message"].get("content")),
         refusal=text_or_none(choice["message"].get("refusal")) or None,
         finish_reason=text_or_none(choice.get("finish_reason")),

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from judgeboard.llm.chat import ChatRequest, ReplyFormat, TokenChance
+from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat
 
 NO_KEY = "none"
 """The key that is sent where there is none; local servers accept it."""
@@ -74,22 +74,6 @@ class RequestShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
-    """A reply of a model.
-
-    ``finish_reason`` is "length" where the reply was cut off, "content_filter" where a filter stopped it.
-    """
-
-    text: str
-    refusal: str | None
-    finish_reason: str | None
-    model: str | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    tokens: tuple[TokenChance, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Provider:
     """One kind of endpoint; requests go to ``path`` below ``base_url``.
 
@@ -102,7 +86,7 @@ class Provider:
     base_url: str
     path: str
     body: Callable[[str, ChatRequest, RequestShape], dict[str, Any]]
-    read: Callable[[Any], Completion]
+    read: Callable[[Any], Reply]
     headers: Callable[[str], Mapping[str, str]] | None = None
     shape: RequestShape = RequestShape()
     models: tuple[str, ...] = ()

@@ -13,9 +13,9 @@ from sqlalchemy import Connection
 from judgeboard.domain import Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import JudgingSummary, judge_pending_async
 from judgeboard.runs.method import RunOptions
+from judgeboard.runs.runner import blocking
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -213,12 +213,9 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
         for original, donor in _with_donors(connection, ids[:_MOST_TRIED]):
             if taken == n:
                 break
-            if original[0] in known:
-                taken += 1
-                continue
-            changed = kind.change(original[1], donor[1])
+            changed = None if original[0] in known else kind.change(original[1], donor[1])
+            taken += original[0] in known or changed is not None
             if changed is not None:
-                taken += 1
                 new.append(_control(original, donor, changed, kind, seed))
     if not new:
         return MadeControlAnswers(kind.name, kind.effect, 0, taken)

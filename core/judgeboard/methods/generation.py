@@ -11,11 +11,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, ResponseKind, RunState, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns, last_of_user, text_of
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
-from judgeboard.llm.chat import CallableChat, Chat
+from judgeboard.llm.chat import CallableChat, Chat, earlier_turns, last_of_user, text_of
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Begun, Method, R
@@ -144,12 +143,9 @@ def store_verdicts(
 
 def total_cost(costs: Iterable[int | None]) -> int | None:
     """Return the sum of costs in millionths; None if any of them is unknown."""
-    total = 0
-    for cost in costs:
-        if cost is None:
-            return None
-        total += cost
-    return total
+    listed = list(costs)
+    known = [cost for cost in listed if cost is not None]
+    return sum(known) if len(known) == len(listed) else None
 
 
 def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:

@@ -10,14 +10,13 @@ from typing import Any, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import Response, Status
-from judgeboard.judges.judge import Replied, prompt_hash
+from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.judges.rating import Rating, RatingJudge, rating_verdict
-from judgeboard.llm.asking import Generated, Generator
+from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
 from judgeboard.methods.refine import Refinement, RefineRule, attempt_id, attempt_until_good
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (
     Begun,
     RunAccount,
@@ -28,7 +27,7 @@ from judgeboard.runs.method import (
     key_tasks,
     run_method,
 )
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -151,7 +150,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
         item = task.origin.item
 
-        async def answer(messages: generation.Messages, _number: int) -> Generated:
+        async def answer(messages: generation.Messages, _number: int) -> Replied[str]:
             return await self.generator.generate(messages, subject=item.external_id)
 
         async def rate(text: str, number: int) -> Replied[Rating]:

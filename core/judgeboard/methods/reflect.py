@@ -12,16 +12,14 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, Verdict, checked_quality
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.material import load_prompt
-from judgeboard.llm.asking import Generated, Generator
-from judgeboard.llm.chat import Chat
+from judgeboard.llm.asking import Generator, Replied
+from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_tasks, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -67,11 +65,6 @@ class ReflectRule:
         if len(item.answer) < self.min_chars or item.query_type not in self.query_types:
             return False
         return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
-
-
-def is_same(original: str, new: str) -> bool:
-    """Whether two answers are equal but for white space at their ends."""
-    return original.strip() == new.strip()
 
 
 def outcome_of(before: float | None, after: float | None) -> Outcome:
@@ -156,7 +149,7 @@ def _reflected(original: str, steps: "list[_Step]") -> Reflected:
     match [step.result for step in steps]:
         case [Verdict() as before]:
             return Reflected(original, "original", before)
-        case [Verdict() as before, Generated() as generated]:
+        case [Verdict() as before, Replied() as generated]:
             outcome = _without_second(generated)
             return Reflected(original, "original", before, outcome=outcome, error=generated.record.error)
         case [Verdict() as before, _, _Second(text, after)]:
@@ -259,9 +252,9 @@ class _Task:
             self.origin, answer, external_id=self.new_id, model=self.model, messages=self.messages
         )
 
-    def changed(self, generated: Generated) -> str | None:
-        text = generated.text
-        return None if text is None or is_same(self.origin.item.answer, text) else text
+    def changed(self, generated: Replied[str]) -> str | None:
+        text = generated.value
+        return None if text is None or text.strip() == self.origin.item.answer.strip() else text
 
 
 class _Second(NamedTuple):
@@ -271,12 +264,12 @@ class _Second(NamedTuple):
     verdict: Verdict
 
 
-def _without_second(generated: Generated) -> Outcome:
-    return Outcome.NO_ANSWER if generated.text is None else Outcome.IDENTICAL
+def _without_second(generated: Replied[str]) -> Outcome:
+    return Outcome.NO_ANSWER if generated.value is None else Outcome.IDENTICAL
 
 
 # The result is the verdict on the original, the generator's answer, or the new answer with its verdict.
-_Step = Answered[_Task, Verdict | Generated | _Second]
+_Step = Answered[_Task, Verdict | Replied[str] | _Second]
 
 
 class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
@@ -350,7 +343,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         for step in steps:
             if isinstance(step.result, Verdict):
                 firsts.append(NewJudgment(step.task.response_id, 0, 0, step.result))
-            elif isinstance(step.result, Generated):
+            elif isinstance(step.result, Replied):
                 generations.append((step.task, step.result))
             else:
                 seconds.append((step.task, step.result))

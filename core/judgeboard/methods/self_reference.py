@@ -10,9 +10,9 @@ from sqlalchemy import Connection
 from judgeboard.domain import PairItem, Shown, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.self_reference import SELF_REFERENCE, SelfReferenceJudge
+from judgeboard.judges.pairwise import SELF_REFERENCE, SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
-from judgeboard.llm.prices import Price
+from judgeboard.llm.endpoint import Price
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
 from judgeboard.methods.pairwise import pairs_question
 from judgeboard.methods.self_reference_report import (
@@ -21,10 +21,9 @@ from judgeboard.methods.self_reference_report import (
     checked_conditions,
     measure_self_reference,
 )
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, key_tasks, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store.comparisons import (
     FAILED,
     PLAIN,

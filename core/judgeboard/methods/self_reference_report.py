@@ -367,7 +367,7 @@ class ItemDetails:
 
     pair: PairItem
     tries: tuple[comparisons.StoredTry, ...]
-    orders: tuple[comparisons.StoredOrder, ...]
+    orders: tuple[comparisons.LatestComparison, ...]
 
 
 def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemDetails:
@@ -378,7 +378,7 @@ def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemD
     return ItemDetails(
         pairs[0],
         tuple(comparisons.tries_at(connection, version_id, pair_id)),
-        tuple(comparisons.orders_of(connection, version_id, pair_id)),
+        tuple(comparisons.latest_comparisons(connection, version_id, pair_id, (PLAIN, REFERENCE))),
     )
 
 

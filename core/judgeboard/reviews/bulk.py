@@ -27,12 +27,12 @@ from judgeboard.reviews.decisions import (
 )
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, check_open, create_queue
-from judgeboard.store.drafts import delete_drafts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import hidden_answers
 from judgeboard.store.leases import PEOPLE
+from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.queue_filling import add_answers
 from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_in_queues
 from judgeboard.store.queues import PAIRS, find_queue, queue_named

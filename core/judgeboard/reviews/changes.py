@@ -23,10 +23,9 @@ from judgeboard.reviews.decisions import LONGEST_ID, new_review, store_review, w
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.queues import check_required
 from judgeboard.store.engine import Store
-from judgeboard.store.events import record_event
+from judgeboard.store.events import MENTION, mentioned, record_event
 from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
-from judgeboard.store.notifications import MENTION, mentioned
 from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
@@ -36,14 +35,12 @@ from judgeboard.store.reviews import (
     Comment,
     LockedResponse,
     StoredReview,
-    comment_by_id,
-    comment_by_key,
+    find_comment,
+    find_review,
     insert_comment,
     insert_review,
     lock_response,
     lock_reviewed,
-    replacement_of_comment,
-    review_by_key,
     reviewed_by_others,
 )
 from judgeboard.text import shortened
@@ -66,7 +63,7 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flags, response = lock_reviewed(connection, review_id)
         item_id = review.queue_item_id
-        stored = review_by_key(connection, key)
+        stored = find_review(connection, request_key=key)
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)
             item_state = None if item_id is None else item_by_id(connection, item_id).state
@@ -109,7 +106,7 @@ def edit(
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flags, response = lock_reviewed(connection, review_id)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if response is None:
             raise DecisionRefused("A review of a pair cannot be edited: undo it and review the pair again.")
         if stored is not None:
@@ -293,7 +290,7 @@ def _replace_comment(
 ) -> int:
     checked_key(key)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        earlier = comment_by_id(connection, comment_id)
+        earlier = find_comment(connection, id=comment_id)
         if earlier is None or earlier.response_id is None:
             raise NotFound(f"no comment {comment_id} on an answer")
         lock_response(connection, earlier.response_id)
@@ -313,12 +310,12 @@ def _write(
     now: datetime | None,
 ) -> int:
     replaces = None if earlier is None else earlier.id
-    stored = comment_by_key(connection, key)
+    stored = find_comment(connection, request_key=key)
     if stored is not None:
         if (stored.response_id, stored.reviewer_id, stored.replaces) != (response_id, reviewer.id, replaces):
             raise BadInput("this request key belongs to another comment: every request needs its own")
         return stored.id
-    if earlier is not None and (earlier.text is None or replacement_of_comment(connection, earlier.id) is not None):
+    if earlier is not None and (earlier.text is None or find_comment(connection, replaces=earlier.id) is not None):
         raise DecisionRefused("This comment has already been edited or withdrawn.")
     at = now or datetime.now(UTC)
     columns = {"response_id": response_id, "reviewer_id": reviewer.id, "text": text, "replaces": replaces}

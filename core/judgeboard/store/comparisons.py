@@ -92,10 +92,9 @@ def store_comparisons(
     run_id: int | None,
     items: Sequence[NewComparison],
     now: datetime | None = None,
-) -> set[ComparisonKey]:
-    """Store comparisons of one version; return the new ones. Comparisons that are already stored do not change."""
+) -> None:
+    """Store comparisons of one version. Comparisons that are already stored do not change."""
     now = now or datetime.now(UTC)
-    came_in: set[ComparisonKey] = set()
     statement = insert_or_skip(connection, COMPARISON, *_KEY).returning(
         COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.id
     )
@@ -104,8 +103,6 @@ def store_comparisons(
         rows = [_row(version.id, run_id, item, now) for item in batch.values()]
         ids = {ComparisonKey(*key): id_ for *key, id_ in connection.execute(statement, rows)}
         add_aspects(connection, {id_: batch[key].preferences for key, id_ in ids.items()})
-        came_in |= ids.keys()
-    return came_in
 
 
 def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, Preference]]) -> None:
@@ -218,14 +215,21 @@ class LatestInOrder(NamedTuple):
 
 
 class LatestComparison(NamedTuple):
-    """The latest usable comparison of one pair in one order, or the latest one if none is usable."""
+    """The latest usable comparison of one pair in one condition and order, or the latest one if none is usable."""
 
     comparison_id: int
+    condition: str
     shown: Shown
     status: Status
     preferences: dict[str, Preference]
+    reference: str | None
     reasoning: str | None
     error: str | None
+
+    @property
+    def preference(self) -> Preference | None:
+        """The overall preference, else that on the first aspect; None if the verdict is unusable."""
+        return self.preferences.get(OVERALL, next(iter(self.preferences.values()), None))
 
 
 class PairHead(NamedTuple):
@@ -313,20 +317,23 @@ def status_counts(
     return counts
 
 
-def latest_comparisons(connection: Connection, version_id: int, pair_id: int) -> list[LatestComparison]:
-    """Return a version's latest plain comparisons of a pair, one per order asked, ab first."""
+def latest_comparisons(
+    connection: Connection, version_id: int, pair_id: int, conditions: Sequence[str] = (PLAIN,)
+) -> list[LatestComparison]:
+    """Return a version's latest comparisons of a pair, one per condition and order asked, ab first."""
     of_pair = (COMPARISON.c.judge_version_id == version_id) & (COMPARISON.c.pair_id == pair_id)
-    query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition == PLAIN).order_by(COMPARISON.c.ask)
-    latest: dict[Shown, LatestComparison] = {}
+    query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition.in_(conditions)).order_by(COMPARISON.c.ask)
+    latest: dict[tuple[str, Shown], LatestComparison] = {}
     for row in connection.execute(query):
-        comparison = latest.get(row.shown)
+        key = (row.condition, row.shown)
+        comparison = latest.get(key)
         if comparison is None or comparison.comparison_id != row.id:
             if comparison is not None and comparison.status is Status.OK and row.status is not Status.OK:
                 continue
-            comparison = latest[row.shown] = record_of(LatestComparison, row, comparison_id=row.id, preferences={})
+            comparison = latest[key] = record_of(LatestComparison, row, comparison_id=row.id, preferences={})
         if row.aspect is not None:
             comparison.preferences[row.aspect] = row.preference
-    return [latest[shown] for shown in Shown if shown in latest]
+    return [latest[key] for key in sorted(latest)]
 
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})
@@ -384,13 +391,10 @@ def store_samples(
     run_id: int | None,
     items: Sequence[NewSample],
     now: datetime | None = None,
-) -> set[SampleKey]:
-    """Store samples of one judge version; return the new ones. Samples that are already stored do not change."""
+) -> None:
+    """Store samples of one judge version. Samples that are already stored do not change."""
     now = now or datetime.now(UTC)
-    statement = insert_or_skip(connection, SAMPLE, "pair_id", "judge_version_id", "number", "ask").returning(
-        SAMPLE.c.pair_id, SAMPLE.c.number
-    )
-    came_in: set[SampleKey] = set()
+    statement = insert_or_skip(connection, SAMPLE, "pair_id", "judge_version_id", "number", "ask")
     for batch in batches(items):
         rows = [
             {
@@ -403,8 +407,7 @@ def store_samples(
             }
             for item in batch
         ]
-        came_in |= {SampleKey(*key) for key in connection.execute(statement, rows)}
-    return came_in
+        connection.execute(statement, rows)
 
 
 def stored_samples(connection: Connection, version_id: int, pair_ids: Collection[int]) -> dict[SampleKey, StoredSample]:
@@ -468,17 +471,6 @@ class StoredTry(NamedTuple):
     raw: str | None
 
 
-class StoredOrder(NamedTuple):
-    """A version's comparison of a pair in one order; ``preference`` is None if it is unusable."""
-
-    condition: str
-    shown: str
-    status: str
-    reference: str | None
-    preference: str | None
-    reasoning: str | None
-
-
 def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[StoredTry]:
     """Return a version's samples for a question in order, the latest ask of each."""
     query = select(*columns_of(StoredTry, SAMPLE)).where(
@@ -486,22 +478,6 @@ def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[Stor
     )
     rows = connection.execute(query.order_by(SAMPLE.c.number, SAMPLE.c.ask))
     return list({row.number: StoredTry(*row) for row in rows}.values())
-
-
-def orders_of(connection: Connection, version_id: int, pair_id: int) -> list[StoredOrder]:
-    """Return a version's comparisons of a pair, overall if it has several aspects, plain before reference."""
-    columns = (COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.status, COMPARISON.c.reference)
-    query = (
-        select(*columns, SCORE.c.preference, COMPARISON.c.reasoning, SCORE.c.aspect)
-        .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
-        .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.pair_id == pair_id)
-        .order_by(COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask)
-    )
-    latest = {(row.condition, row.shown, row.aspect): row for row in connection.execute(query)}
-    usable = {(row.condition, row.shown) for row in latest.values() if row.aspect is not None}
-    rows = [row for row in latest.values() if row.aspect is not None or (row.condition, row.shown) not in usable]
-    overall = [row for row in rows if row.aspect in {None, OVERALL}]
-    return [StoredOrder(*row[:-1]) for row in overall or rows]
 
 
 def sampling_versions(connection: Connection) -> list[StoredVersion]:

@@ -86,18 +86,10 @@ def text_condition(connection: Connection, response_id: ColumnElement[int], word
     if len(words) < SHORTEST:
         condition = RESPONSE.c.external_id.startswith(words, autoescape=True)
     elif connection.dialect.name == "sqlite":
-        return response_id.in_(_indexed(words))
+        return response_id.in_(indexed_matches(words))
     else:
         condition = contains_text(words)
     return condition if response_id is RESPONSE.c.id else response_id.in_(select(RESPONSE.c.id).where(condition))
-
-
-def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...] | None:
-    """Return the responses that contain ``words``; None if there are more than ``most``, and on PostgreSQL."""
-    if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
-        return None
-    ids = tuple(connection.execute(_indexed(words).limit(most + 1)).scalars())
-    return None if len(ids) > most else ids
 
 
 def contains_text(words: str) -> ColumnElement[bool]:
@@ -105,8 +97,8 @@ def contains_text(words: str) -> ColumnElement[bool]:
     return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
 
 
-def _indexed(words: str) -> Select[Any]:
-    """The ids that FTS5 finds for one quoted phrase, in which only the quote is special."""
+def indexed_matches(words: str) -> Select[Any]:
+    """Return the query of the ids that FTS5 finds for one quoted phrase, in which only the quote is special."""
     quoted = words.replace('"', '""')
     return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
 

@@ -184,12 +184,7 @@ _ATTEMPTS: Select[Any] = (
     .select_from(GENERATION)
     .outerjoin(RESPONSE, RESPONSE.c.id == GENERATION.c.response_id)
     .outerjoin(
-        REFINEMENT,
-        and_(
-            REFINEMENT.c.run_id == GENERATION.c.run_id,
-            REFINEMENT.c.subject == GENERATION.c.subject,
-            REFINEMENT.c.number == GENERATION.c.number,
-        ),
+        REFINEMENT, and_(*(REFINEMENT.c[name] == GENERATION.c[name] for name in ("run_id", "subject", "number")))
     )
     .outerjoin(JUDGMENT, JUDGMENT.c.id == REFINEMENT.c.judgment_id)
     .order_by(GENERATION.c.id)

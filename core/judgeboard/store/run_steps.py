@@ -10,7 +10,7 @@ from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import next_by_id
-from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.statements import columns_of, record_of, rows_with
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, STEP_TABLES, VERSION
 
 
@@ -34,9 +34,8 @@ def latest_asks(
     """Return the latest ask of a version on each response that it judged, by response."""
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
     query = select(*columns_of(LatestAsk, JUDGMENT)).where(*of_version).order_by(JUDGMENT.c.id)
-    if response_ids is not None:
-        query = query.where(JUDGMENT.c.response_id.in_(response_ids))
-    return {row.response_id: LatestAsk._make(row) for row in connection.execute(query)}
+    rows = rows_with(connection, query, JUDGMENT.c.response_id, response_ids)
+    return {row.response_id: LatestAsk._make(row) for row in rows}
 
 
 class Repeat(NamedTuple):
@@ -91,7 +90,6 @@ _LATEST = 1_000
 class CallHistory:
     """Means over the latest judgments (at most 1,000) of a kind of judge with a model; None if unknown."""
 
-    judgments: int
     prompt_tokens: float | None
     completion_tokens: float | None
     latency_ms: float | None
@@ -102,7 +100,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
     versions = select(VERSION.c.id).where(VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model))
     newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()
     if newest is None:
-        return CallHistory(0, None, None, None)
+        return CallHistory(None, None, None)
     latest = (
         select(JUDGMENT.c.prompt_tokens, JUDGMENT.c.completion_tokens, JUDGMENT.c.latency_ms)
         .where(JUDGMENT.c.judge_version_id == newest)
@@ -111,8 +109,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
         .subquery()
     )
     means = [func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")]
-    count, *averages = connection.execute(select(func.count(), *means).select_from(latest)).one()
-    return CallHistory(count, *(None if mean is None else float(mean) for mean in averages))
+    return CallHistory(*(None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()))
 
 
 _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply

@@ -14,11 +14,10 @@ from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffer
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_report import PairWalk
-from judgeboard.store.drafts import read_draft, save_draft
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
 from judgeboard.store.label_schemas import schema_by_id
-from judgeboard.store.own_reviews import WholeReview, whole_review
+from judgeboard.store.own_reviews import WholeReview, read_draft, save_draft, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of

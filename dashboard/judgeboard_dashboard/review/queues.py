@@ -29,8 +29,8 @@ from judgeboard.reviews.queues import (
     queue_progress,
 )
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.gold_items import count_gold
 from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.next_items import count_gold
 from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of

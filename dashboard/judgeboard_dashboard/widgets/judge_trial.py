@@ -9,7 +9,7 @@ from judgeboard.domain import Status, Verdict
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
 from judgeboard.runs.jobs import CallEstimate
-from judgeboard.runs.trial import ANSWERS, Trial, try_judge
+from judgeboard.runs.raw_calls import ANSWERS, Trial, try_judge
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money

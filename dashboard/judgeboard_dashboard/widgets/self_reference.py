@@ -21,7 +21,7 @@ from judgeboard.methods.self_reference_report import (
 from judgeboard.methods.self_reference_scores import CategoryScores
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import percent, percent_words
-from judgeboard.store.comparisons import PairHead, StoredOrder, StoredTry
+from judgeboard.store.comparisons import LatestComparison, PairHead, StoredTry
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import LastRows, last_rows
 from judgeboard.store.row_filter import hides_rows
@@ -295,7 +295,7 @@ def _reasoning(raw: str) -> str:
     return reasoning if isinstance(reasoning, str) else raw
 
 
-def _verdicts(orders: Sequence[StoredOrder], condition: str) -> list[Html]:
+def _verdicts(orders: Sequence[LatestComparison], condition: str) -> list[Html]:
     verdicts = [order for order in orders if order.condition == condition]
     if not verdicts:
         return []
@@ -304,7 +304,7 @@ def _verdicts(orders: Sequence[StoredOrder], condition: str) -> list[Html]:
     return [_label(shortened(title, LONGEST_SAMPLE)), *map(_verdict, verdicts)]
 
 
-def _verdict(verdict: StoredOrder) -> Html:
+def _verdict(verdict: LatestComparison) -> Html:
     prefers = PREFERS.get(verdict.preference or "", f"no usable verdict ({verdict.status})")
     return _line(f"{SHOWN[verdict.shown]}: {prefers}.", shortened(verdict.reasoning or UNKNOWN, LONGEST_SAMPLE))
 

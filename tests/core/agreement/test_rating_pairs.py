@@ -101,7 +101,7 @@ def test_only_answers_of_the_log_count(log: GradedLog) -> None:
     row = row_of(log, version, "label")
     assert (row.n, row.left_out) == (len(ids), {"without_verdict": 1})
     with log.store.reading() as connection:
-        reviews = PairSource.open(connection).graded.reviews
+        reviews = PairSource(connection).graded.reviews
     assert len(set(reviews.response_ids.tolist())) == len(ids) + 1
 
 

@@ -188,6 +188,13 @@ def test_a_text_of_a_log_does_not_steer_the_terminal(case: QueueCase, typed: Typ
     shown = typed("ann", "queue", "next", "q")
     assert "\x1b" not in shown
     assert "[2Jevil" in shown
+    name = "\x9b2Jevil\u202e"  # click leaves this control character as it is
+    typed("lead", "failure-mode", "add", name, "--description", name)
+    listed = typed("lead", "failure-mode", "list")
+    refused = typed("ann", "queue", "confirm", "--mode", "other", "--yes", code=2)
+    for shown in (listed, refused):
+        assert "\ufffd2Jevil\ufffd" in shown
+        assert name not in shown
 
 
 def test_a_word_for_pairs_is_refused_on_an_answer_and_a_score_that_is_none_is_named(

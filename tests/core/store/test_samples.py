@@ -13,8 +13,8 @@ def test_tries_come_back_in_their_order_once(case) -> None:
         pair = Pair("s", "q", "?", query_type="math", reference="B", gold=Preference.TIE)
         (pair_id,) = store_pairs(connection, [pair]).new
         tries = [NewSample(pair_id, n, answer, OK if answer else LOST) for n, answer in ((2, "C"), (0, "A"), (1, None))]
-        assert len(store_samples(connection, version, None, tries)) == 3
-        assert store_samples(connection, version, None, [NewSample(pair_id, 0, "Z", OK)]) == set()
+        store_samples(connection, version, None, tries)
+        store_samples(connection, version, None, [NewSample(pair_id, 0, "Z", OK)])
         store_samples(connection, other, None, tries[:1])
         (one,) = load_samples(connection, [version.id])
         assert (one.query_type, one.reference, one.gold) == ("math", "B", Preference.TIE)
