@@ -145,8 +145,7 @@ Chat = Callable[[list[dict[str, Any]]], Any]
 async def call(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Any:
     """Call ``chat`` with copies of ``messages`` and return what it gives, awaited where that is needed.
 
-    A plain function runs in a thread: one that blocks holds up nobody, and one that starts an event loop of its own,
-    as many wrappers of tool-calling agents do, may.
+    A plain function runs in a thread: it may block, or start an event loop of its own as wrappers of agents do.
     """
     copies = [dict(message) for message in messages]
     target = chat if inspect.isroutine(chat) else getattr(chat, "__call__", chat)  # noqa: B004 - an object's own call

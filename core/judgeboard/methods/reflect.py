@@ -76,10 +76,7 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
-    """The kept answer and the verdicts on both answers; ``other`` is the answer that was not kept.
-
-    ``after`` is None if no second answer was judged, ``outcome`` if none was asked for.
-    """
+    """The kept and the ``other`` answer; ``outcome`` is None without a second answer, ``after`` without its verdict."""
 
     answer: str
     kept: Literal["original", "new"]

@@ -37,10 +37,9 @@ HOW = "model:NAME, python:module:function or source:NAME"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The candidate: a ``generator``, or the logged answers of a ``source``.
+    """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` as in ``--candidate``.
 
-    ``name`` is the value of ``--candidate``, for example "model:gpt-4o-mini". ``own_code`` marks a function of the
-    user's, whose cost is unknown.
+    ``own_code`` marks a function of the user's, whose cost is unknown.
     """
 
     name: str
