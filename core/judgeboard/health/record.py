@@ -203,10 +203,7 @@ def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
 
 
 def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
-    """Return whose repeats count: the version's own.
-
-    Recorded repeats have a version per rubric but are one judge; combined repeats name their member.
-    """
+    # Recorded repeats have a version per rubric but are one judge; combined repeats name their member.
     if version.kind == RECORDED:
         pooled = (each for each in list_versions(connection) if (each.name, each.kind) == (version.name, RECORDED))
         return [each.id for each in pooled]
@@ -240,7 +237,7 @@ def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -
 
 
 def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]:
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     graded: dict[str, GradedAnswers] = {}
     for grade in GRADES:
         pairs = source.pairs(version_id, grade)

@@ -9,11 +9,21 @@ from types import MappingProxyType
 from sqlalchemy import Connection
 
 from judgeboard.health.calls import cost, make_and_judge, position, self_consistency, unusable
-from judgeboard.health.control_answers import KNOWN_BAD, NAMES, NEUTRAL, known_bad, neutral
 from judgeboard.health.family import family, self_enhancement, weaker
 from judgeboard.health.models import model_table
 from judgeboard.health.record import Check, JudgeRecord, KeptRecords, LevelCounts, State, effect_words, read_record
-from judgeboard.health.scores import collapse, least_even, user_feedback, verbosity, verbosity_at_equal_grades
+from judgeboard.health.scores import (
+    KNOWN_BAD,
+    NAMES,
+    NEUTRAL,
+    collapse,
+    known_bad,
+    least_even,
+    neutral,
+    user_feedback,
+    verbosity,
+    verbosity_at_equal_grades,
+)
 from judgeboard.methods.control_answers import CONTROL_KINDS
 from judgeboard.settings import load_settings
 from judgeboard.stats.estimates import percent_words

@@ -1,19 +1,31 @@
-"""Checks of the scores in the log: collapse, verbosity, user feedback."""
+"""Checks of scores: collapse, verbosity and user feedback in the log, and the scores of control answers."""
 
 import numpy as np
 
-from judgeboard.domain import Estimate
+from judgeboard.domain import RECORDED, Estimate
 from judgeboard.health.calls import import_log, judge_answers, make_and_judge
-from judgeboard.health.record import Check, JudgeRecord, effect_words, given_by, not_measured, state_of
-from judgeboard.stats.arrays import grouping
+from judgeboard.health.record import (
+    MEASURES,
+    Check,
+    JudgeRecord,
+    effect_words,
+    given_by,
+    half_widths,
+    not_measured,
+    state_of,
+)
+from judgeboard.methods.control_answers import CONTROL_KINDS, ControlKind, Effect
+from judgeboard.stats.arrays import TIE, grouping
 from judgeboard.stats.correlation import correlation_within, slope, spearman
 from judgeboard.stats.detection import auroc
-from judgeboard.stats.estimates import percent, surely_above, surely_below, two_decimals
-from judgeboard.stats.proportions import LevelUse, level_use
+from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below, two_decimals
+from judgeboard.stats.means import mean_change
+from judgeboard.stats.proportions import LevelUse, level_use, superiority
+from judgeboard.store.health import ControlScores
 
 LEAST = 30
-"""Minimum number of scores or answers. Source of both checks and their limits: "LLM-as-Judge", AI Engineering Patterns
-(2026), rubric inflation and verbosity."""
+"""Minimum number of scores or answers. Source of the checks and their limits: "LLM-as-Judge", AI Engineering Patterns
+(2026): rubric inflation, verbosity, control answers (extended)."""
 LARGEST_LEVEL = 0.8
 """Maximum share of one level."""
 LEAST_ENTROPY = 0.35
@@ -185,3 +197,90 @@ def user_feedback(record: JudgeRecord) -> Check:
     agreement = "The judge does not agree with users" if warns else "The judge agrees with users, as far as measured"
     sentence = f"{agreement}: AUROC of {measure} for negative feedback {effect_words(best)} on {best.n:,} answers."
     return Check("user_feedback", state_of(warns=warns), best, sentence, import_log("feedback"))
+
+
+CHANCE = 0.5
+"""The value for a judge that cannot distinguish original and control answer."""
+KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
+NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
+NAMES = {"passages_reordered": "passage_order", "hedges_removed": "confidence"}
+"""Kind of control answers to the name of the check, where they differ."""
+
+
+def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
+    """Warn if the lower 95 % bound of P(original > control) + ½ P(tie) is not above ½.
+
+    The score is the one that this kind of control answer must lower, or another one if the judge does not give it.
+    """
+    controls = record.controls.get(kind.name, ControlScores())
+    measure = _measure(controls, kind)
+    rows = controls.judged(measure) if measure else np.zeros(0, dtype=np.bool_)
+    n = int(rows.sum())
+    if measure is None or n < LEAST:
+        return not_measured(kind.name, _too_few(record, controls, n), make_and_judge(record, kind.name), n)
+    before, after = controls.before[measure][rows], controls.after[measure][rows]
+    estimate = superiority(before, after, grouping(controls.groups[rows], n))
+    warns = estimate.low is None or estimate.low <= CHANCE
+    figure = f"{measure} is lower than that of the original in {percent_words(estimate)} of {n:,} (ties count half)"
+    sentence = (
+        f"The judge does not notice {kind.words}: {figure}, no better than chance."
+        if warns
+        else f"The judge notices {kind.words}: {figure}."
+    )
+    unnoticed = np.argsort(before - after, kind="stable")
+    unnoticed = unnoticed[(before - after)[unnoticed] <= TIE]
+    ids = tuple(controls.control_ids[rows][unnoticed].tolist())
+    command = make_and_judge(record, kind.name)
+    return Check(kind.name, state_of(warns=warns), estimate, sentence, command, share=True, response_ids=ids)
+
+
+def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
+    """Warn if the mean change of a score is significantly different from 0.
+
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it; the interval is the 99 % interval
+    (`stats.alarm`). Of several scores the most clearly changed one is shown.
+    """
+    name = NAMES.get(kind.name, kind.name)
+    controls = record.controls.get(kind.name, ControlScores())
+    changes = {measure: _change(controls, measure) for measure in given_by(controls.before)}
+    changes = {measure: change for measure, change in changes.items() if change.n >= LEAST}
+    command = make_and_judge(record, kind.name)
+    if not changes:
+        n = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
+        return not_measured(name, _too_few(record, controls, n), command, n)
+    measure = max(changes, key=lambda each: half_widths(changes[each], 0))
+    change = changes[measure]
+    warns = surely_above(change, 0) or surely_below(change, 0)
+    effect = f"{measure} changes by {effect_words(change)} on average over {change.n:,} control answers"
+    sentence = (
+        f"The judge scores {kind.words} differently, although they are equally good: {effect}."
+        if warns
+        else f"The judge does not score {kind.words} differently, as far as measured: {effect}."
+    )
+    return Check(name, state_of(warns=warns), change, sentence, command, response_ids=_moved(controls, measure))
+
+
+def _too_few(record: JudgeRecord, controls: ControlScores, n: int) -> str:
+    recorded = " Let the recorded judge judge them, and import the verdicts." * (record.version.kind == RECORDED)
+    if not controls.made:
+        return f"There are no such control answers yet.{recorded}"
+    return f"Too few control answers judged with their originals (n = {n:,}, at least {LEAST} needed).{recorded}"
+
+
+def _measure(controls: ControlScores, kind: ControlKind) -> str | None:
+    wanted = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
+    measures = given_by(controls.before)
+    return next((name for name in wanted if name in measures and controls.judged(name).any()), None)
+
+
+def _change(controls: ControlScores, measure: str) -> Estimate:
+    rows = controls.judged(measure)
+    groups = grouping(controls.groups[rows], int(rows.sum()))
+    return mean_change(controls.before[measure][rows], controls.after[measure][rows], groups)
+
+
+def _moved(controls: ControlScores, measure: str) -> tuple[int, ...]:
+    rows = np.flatnonzero(controls.judged(measure))
+    size = np.abs(controls.after[measure][rows] - controls.before[measure][rows])
+    order = np.argsort(-size, kind="stable")
+    return tuple(int(each) for each in controls.control_ids[rows[order[size[order] > TIE]]])

@@ -15,7 +15,6 @@ from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
 from judgeboard.methods.audit_report import AuditReport, AuditSample, account_of_audit, audit_report
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
 from judgeboard.runs.method import (
     AskOnceMethod,
@@ -26,7 +25,7 @@ from judgeboard.runs.method import (
     Selected,
     run_method,
 )
-from judgeboard.runs.runner import Answered, Keep, S, T
+from judgeboard.runs.runner import Answered, Keep, S, T, blocking
 from judgeboard.store import audits
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -230,9 +229,9 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
     judge: SupremeJudge
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
+        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment]
     ) -> Mapping[audits.AuditedJudgment, audits.LatestReview]:
-        ids = [key.judgment_id for key in keys] if few else None
+        ids = [key.judgment_id for key in keys]
         reviews = audits.latest_reviews(connection, version.id, self._audited.id, ids)
         return {key: reviews[key.judgment_id] for key in keys if key.judgment_id in reviews}
 
@@ -281,9 +280,9 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         )
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
+        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment]
     ) -> Mapping[audits.AuditedJudgment, LatestAsk]:
-        asks = latest_asks(connection, version.id, [key.response_id for key in keys] if few else None)
+        asks = latest_asks(connection, version.id, [key.response_id for key in keys])
         return {key: asks[key.response_id] for key in keys if key.response_id in asks}
 
     def load(self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]) -> list[Ask]:

@@ -17,7 +17,6 @@ from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
 from judgeboard.methods.refine import Refinement, RefineRule, attempt_id, attempt_until_good
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (
     Begun,
     RunAccount,
@@ -28,7 +27,7 @@ from judgeboard.runs.method import (
     key_tasks,
     run_method,
 )
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

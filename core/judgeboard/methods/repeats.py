@@ -15,7 +15,6 @@ from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import Judge
 from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, JudgingSummary, VerdictMethod, judge_options
 from judgeboard.runs.method import (
     Begun,
@@ -27,6 +26,7 @@ from judgeboard.runs.method import (
     id_tasks,
     run_method,
 )
+from judgeboard.runs.runner import blocking
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
@@ -173,7 +173,7 @@ def repeats_report(
     title = name or versions[0].title
     if not repeated.answers:
         raise NotFound(f"{title} has no repeats{_command(versions[0])}")
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     measures = [
         record_of(Repeated, each, items=len(each.rows), accuracy=_accuracy(source, versions, each.measure))
         for each in repeated.measures()

@@ -18,15 +18,13 @@ from judgeboard.judges.judge import Judge
 from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
-from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.prices import Price
+from judgeboard.llm.endpoint import ModelEndpoint, Price
 from judgeboard.methods.generation import joined_hosts, rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import suites
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
@@ -39,10 +37,9 @@ HOW = "model:NAME, python:module:function or source:NAME"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The candidate: a ``generator``, or the logged answers of a ``source``.
+    """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` as in ``--candidate``.
 
-    ``name`` is the value of ``--candidate``, for example "model:gpt-4o-mini". ``own_code`` marks a function of the
-    user's, whose cost is unknown.
+    ``own_code`` marks a function of the user's, whose cost is unknown.
     """
 
     name: str

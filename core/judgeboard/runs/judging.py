@@ -21,7 +21,6 @@ from judgeboard.judges.judge import (
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (
     Begun,
     Method,
@@ -33,7 +32,7 @@ from judgeboard.runs.method import (
     id_tasks,
     run_method,
 )
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings import load_settings, provider_address, provider_key
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -228,11 +227,8 @@ async def judge(
     the scores are None. Groundedness is None without ``passages``; an empty list means that none were retrieved.
     ``messages`` are those of the generator: a judge with a model sees the turns before the question.
     ``judge`` is a kind of judge (``lexical``, ``rag``), made for this call with ``options`` (fields of `JudgeOptions`),
-    or a judge of `make_judge`, which keeps its connections over many calls and is closed by the caller.
-
-    Raises:
-        BadInput: There is no such judge, the options do not make one, or a text is no text.
-        EndpointRefused: The endpoint refuses the key, the model or the address.
+    or a judge of `make_judge`, which keeps its connections over many calls and is closed by the caller. Raises BadInput
+    if the options make no judge or a text is no text, EndpointRefused if the endpoint refuses key, model or address.
     """
     if isinstance(passages, str):
         raise BadInput("passages must be a list of texts, not one text")

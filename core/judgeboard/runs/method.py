@@ -14,8 +14,7 @@ from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.runs.blocking import on_first_ctrl_c
-from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally
+from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally, on_first_ctrl_c
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs import (
@@ -73,9 +72,8 @@ def key_tasks(
 ) -> Iterator[T]:
     """Yield the tasks of keys in their order; each is read a batch before it is done.
 
-    ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. With
-    ``backwards`` it begins at the other end because another process works on the same run: the two then meet, instead
-    of paying for each answer twice.
+    ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. A run
+    that another process works on is done ``backwards``: the two then meet, instead of paying for each answer twice.
     """
     for batch in batches(keys[::-1] if backwards else keys, LEAST_READ_AHEAD):
         with store.reading() as connection:
@@ -87,8 +85,7 @@ def id_tasks(store: Store, load: Callable[[Connection, int | None, int], tuple[i
     """Yield tasks by id; each is read a batch before it is done.
 
     ``load(connection, after_id, limit)`` returns the last of the next ``limit`` ids after ``after_id`` (None at the
-    start) with their tasks, without what is forgotten meanwhile; None at the end. Of a shared run it goes downwards,
-    as in `key_tasks`.
+    start) with their tasks, without what is forgotten meanwhile; None at the end.
     """
     after_id: int | None = None
     while True:
@@ -226,10 +223,7 @@ class Method(ABC, Generic[T, S, R]):
         raise NotImplementedError
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun | None:
-        """Start or continue the run of what is selected, in the writing transaction ``connection``.
-
-        A method that stores more than the run at its start extends it.
-        """
+        """Start or continue the run of what is selected; a method that stores more at its start extends it."""
         selected = self.select(connection, version)
         if selected is None:
             return None
@@ -275,13 +269,8 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
     again: bool = False
 
     @abstractmethod
-    def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[K], *, few: bool
-    ) -> Mapping[K, EarlierAsk]:
-        """Return the latest ask of the version about each of these keys, without those that it was not asked about.
-
-        ``few`` tells that the keys are a batch, to be looked up by name; otherwise they are all that the run is about.
-        """
+    def latest(self, connection: Connection, version: StoredVersion, keys: Sequence[K]) -> Mapping[K, EarlierAsk]:
+        """Return the latest ask of the version about each of these keys, without those that it was not asked about."""
 
     @abstractmethod
     def keys(self, begun: Begun) -> Sequence[K]:
@@ -292,16 +281,10 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         """Return the tasks of some keys with the number of each ask, without those that are forgotten meanwhile."""
 
     def open_asks(
-        self,
-        connection: Connection,
-        version: StoredVersion,
-        keys: Sequence[K],
-        run_id: int | None = None,
-        *,
-        few: bool = False,
+        self, connection: Connection, version: StoredVersion, keys: Sequence[K], run_id: int | None = None
     ) -> list[tuple[K, int]]:
         """Return the keys that are still to ask about, each with the number of its next ask (see `Again`)."""
-        latest = self.latest(connection, version, keys, few=few)
+        latest = self.latest(connection, version, keys)
         again = Again(run_id) if self.again else None
         return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
 
@@ -310,7 +293,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         version, run = begun.version, begun.run
 
         def load(connection: Connection, keys: Sequence[K]) -> list[T]:
-            return self.load(connection, self.open_asks(connection, version, keys, run.id, few=True))
+            return self.load(connection, self.open_asks(connection, version, keys, run.id))
 
         with begun.store.reading() as connection:
             asks = self.open_asks(connection, version, self.keys(begun), run.id)

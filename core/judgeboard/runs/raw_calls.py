@@ -12,13 +12,12 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.judges.judge import Judge, JudgeOptions, fingerprint, judge_with_requests
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
-from judgeboard.llm.chat import ChatRequest, Message
+from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.recorded import RecordedChat
 from judgeboard.people.permissions import Action, Actor, check_allowed
-from judgeboard.runs.blocking import run_blocking
 from judgeboard.runs.jobs import judge_with_key
 from judgeboard.runs.judging import make_judge
+from judgeboard.runs.runner import run_blocking
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import StoredCall, load_calls
@@ -35,11 +34,10 @@ NOT_REBUILT = (
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A stored call with its prompt.
+    """A stored call with its prompt, of which only the template ``prompt`` of the judge version is stored.
 
-    The prompt is not stored. ``messages`` are rebuilt from the judge version and the answer by the code that sends
-    them. They are empty if that could give another prompt; ``note`` is the reason. ``prompt`` is the template of the
-    judge version.
+    ``messages`` are rebuilt from version and answer by the code that sends them. They are empty if that could give
+    another prompt; ``note`` is the reason.
     """
 
     call: StoredCall
@@ -103,12 +101,8 @@ def try_judge(
 ) -> list[Trial]:
     """Judge the first three answers of a filter that the viewer may see, and store nothing.
 
-    ``judge`` has the fields of a job; the key is used for these calls alone.
-
-    Raises:
-        NotAllowed: The actor may not choose a judge.
-        BadInput: The judge cannot be made.
-        EndpointRefused: The endpoint refuses the key, the model or the address.
+    ``judge`` has the fields of a job; the key is used for these calls alone. Raises NotAllowed if the actor may not
+    choose a judge, BadInput if it cannot be made, EndpointRefused if the endpoint refuses key, model or address.
     """
     check_allowed(seen.store, actor, Action.CHOOSE_JUDGE)
     with seen.reading() as connection:

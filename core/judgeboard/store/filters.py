@@ -69,10 +69,7 @@ Scalar = str | int | float | bool
 
 
 class MetadataCondition(NamedTuple):
-    """A condition on one metadata field; ``values`` are what its value may equal, empty for a missing field.
-
-    With the operator ``>=`` or ``<=`` there is one value, a number.
-    """
+    """A condition on one metadata field; ``values`` are what it may equal (none: missing), or the end of a range."""
 
     field: str
     operator: str
@@ -304,10 +301,6 @@ def _check_range(name: str, low: float | None, high: float | None, least: int, m
 
 def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
     """Return a description of a filter, "all answers" if it is empty; ``titles`` are judge versions' titles by id."""
-    return ", ".join(_words(where, titles or {})) or "all answers"
-
-
-def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
     listed = (
         where.query_types,
         tuple(rule.replace("_", " ") for rule in where.rules),
@@ -319,7 +312,7 @@ def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
         tuple(f"failure mode {mode}" for mode in where.failure_modes),
     )
     words = [" or ".join(values) for values in listed if values]
-    words += _judge_words(where, titles)
+    words += _judge_words(where, titles or {})
     for name, low, high in (
         ("score", where.min_score, where.max_score),
         ("quality", where.min_quality, where.max_quality),
@@ -341,7 +334,7 @@ def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
         words.append(f"id {where.ids[0]}" if len(where.ids) == 1 else f"{len(where.ids)} ids")
     if where.response_ids is not None:
         words.append(f"{len(where.response_ids)} chosen answers")
-    return words
+    return ", ".join(words) or "all answers"
 
 
 def metadata_conditions(where: RowFilter) -> list[list[MetadataCondition]]:

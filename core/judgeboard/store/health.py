@@ -325,8 +325,7 @@ def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCoun
     """Return how often a version gave each value, by measure and by dimension of its own."""
     mine = (CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
     counts_by_measure: dict[str, ValueCounts] = {}
-    for name in ("groundedness", "quality", "label"):
-        column = dict(zip(_NAMES, _measures(CURRENT), strict=True))[name]
+    for name, column in zip(_NAMES[:3], _measures(CURRENT)[:3], strict=True):
         query = select(column.label("value"), func.count()).where(*mine, CURRENT.c[name].is_not(None))
         values, counts = read_columns(connection, query.group_by(CURRENT.c[name]))
         if len(values):
@@ -349,10 +348,7 @@ _NAMES = ("groundedness", "quality", "label", "score")
 
 
 def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
-    """The measures of a row of current_judgment as floats; the label grounded is 1.
-
-    The score is the overall one of a rubric, else the mean of its dimensions.
-    """
+    # The score is the overall one of a rubric, else the mean of its dimensions.
     columns = current.c
     label = case((columns.label == Label.GROUNDED.value, 1.0), (columns.label.is_not(None), 0.0))
     overall = func.max(case((JUDGMENT_SCORE.c.dimension == OVERALL, JUDGMENT_SCORE.c.value)))
@@ -384,6 +380,5 @@ def _named(columns: list[FloatArray]) -> Scores:
 
 
 def _only(scales: TextColumn, rows: Any) -> str | None:
-    """The scale of a dimension where all its scores have one."""
     codes = np.unique(scales.codes[rows])
     return scales.names[int(codes[0])] if len(codes) == 1 else None

@@ -228,7 +228,6 @@ def _judged(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 def _feedback_sides(connection: Connection) -> dict[str, int]:
-    """Count logged answers by the side of their latest feedback."""
     made = select(RESPONSE.c.id).where(_NOT_LOGGED)
     counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_side_conditions().items()]
     query = select(*counters).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
@@ -449,7 +448,6 @@ def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
 
 
 def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select columns of a table by the group of the answer (default: its query type) and its day."""
     if groups is None:
         keys = table.c.query_type, table.c.asked_day
         return select(*keys, *columns).group_by(*keys)

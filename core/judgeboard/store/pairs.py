@@ -57,7 +57,7 @@ def last_rows(connection: Connection) -> LastRows:
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}
-"""The field of a pair with the external id of an answer that is in no log, by side."""
+"""The field of a pair with the external id of an answer that is in no log, by side; verdicts may refer to it."""
 
 Sides = tuple[int | None, int | None]
 
@@ -76,12 +76,6 @@ class Origin(NamedTuple):
 
 
 Origins = Mapping[str, list[Origin]]
-
-
-def unlogged_names(pair: Pair, origins: Origins) -> dict[str, str]:
-    """Return, by field, the external ids of a pair's answers that are in no log; verdicts may refer to them."""
-    names = {UNLOGGED["a"]: pair.response_a, UNLOGGED["b"]: pair.response_b}
-    return {column: name for column, name in names.items() if name is not None and name not in origins}
 
 
 def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[tuple[int, str]]]:
@@ -235,7 +229,6 @@ def _insert(
     batch_id: int | None,
     now: datetime,
 ) -> dict[Key, str]:
-    """Insert the new pairs; return the reasons of those that could not be stored."""
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
@@ -247,12 +240,13 @@ def _insert(
             refused[key] = ids_or_reason
             continue
         pair = pairs[index]
+        names = {UNLOGGED["a"]: pair.response_a, UNLOGGED["b"]: pair.response_b}
         rows.append(
             {
                 **{name: getattr(pair, name) for name in _COPIED},
                 "response_a_id": ids_or_reason[0],
                 "response_b_id": ids_or_reason[1],
-                "extra": pair.metadata | unlogged_names(pair, origins),
+                "extra": pair.metadata | {key: name for key, name in names.items() if name and name not in origins},
                 "content_hash": hashes[index].stored,
                 "import_batch_id": batch_id,
                 "imported_at": now,
@@ -276,7 +270,6 @@ def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
 
 
 def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | None:
-    """Return the field in which a pair differs from the stored one of its id, and how."""
     if hash_.question != stored.hash.question:
         return "question", f"{pair.external_id!r} is stored with another question, options or reference"
     if hash_.answers is not None and hash_.answers != stored.hash.answers:

@@ -78,10 +78,7 @@ def _by_metadata(connection: Connection, field: str, *, descending: bool) -> Ord
 
 
 def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedList:
-    """Return the list in its order.
-
-    By groundedness it has only answers with one of the filter's judge, by a metadata field only answers that have it.
-    """
+    """Return the list in its order; by a groundedness or a metadata field it has only answers with one."""
     order = order_of(connection, where, sort)
     narrow = where.response_ids is not None or bool(where.ids)
     searches: list[tuple[Select[Any], dict[str, Any]]] = []

@@ -148,11 +148,9 @@ def insert_feedback(
     now: datetime,
 ) -> list[int]:
     """Insert feedback that is not stored yet and return the response of each row; ``known_ids`` may have feedback."""
-    stored: set[tuple[Any, ...]] = set()
-    if known_ids:
-        columns = (FEEDBACK.c[name] for name in ("response_id", "kind", "value", "user", "at"))
-        rows = connection.execute(select(*columns).where(FEEDBACK.c.response_id.in_(known_ids)))
-        stored = {tuple(row) for row in rows}
+    names = ("response_id", "kind", "value", "user", "at")
+    query = select(*(FEEDBACK.c[name] for name in names)).where(FEEDBACK.c.response_id.in_(known_ids))
+    stored = {tuple(row) for row in connection.execute(query)} if known_ids else set()
     added: list[dict[str, Any]] = []
     for response_id, entries in feedback.items():
         for entry in entries:
@@ -160,7 +158,6 @@ def insert_feedback(
             row = (response_id, entry.kind.value, float(entry.value), entry.user, at)
             if row not in stored:
                 stored.add(row)
-                names = ("response_id", "kind", "value", "user", "at")
                 added.append(dict(zip(names, row, strict=True)) | {"import_batch_id": batch_id, "imported_at": now})
     if added:
         connection.execute(insert(FEEDBACK), added)

@@ -10,7 +10,7 @@ from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import next_by_id
-from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.statements import columns_of, record_of, rows_with
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, STEP_TABLES, VERSION
 
 
@@ -34,9 +34,8 @@ def latest_asks(
     """Return the latest ask of a version on each response that it judged, by response."""
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
     query = select(*columns_of(LatestAsk, JUDGMENT)).where(*of_version).order_by(JUDGMENT.c.id)
-    if response_ids is not None:
-        query = query.where(JUDGMENT.c.response_id.in_(response_ids))
-    return {row.response_id: LatestAsk._make(row) for row in connection.execute(query)}
+    rows = rows_with(connection, query, JUDGMENT.c.response_id, response_ids)
+    return {row.response_id: LatestAsk._make(row) for row in rows}
 
 
 class Repeat(NamedTuple):

@@ -289,10 +289,7 @@ def finish_run(
 def select_asks(
     connection: Connection, run: StoredRun, *, after_id: int | None = None, downwards: bool = False, limit: int
 ) -> list[tuple[int, int]]:
-    """Return the next responses by id that this run has to judge, also ``downwards``; none for an import.
-
-    Each comes with the number of its ask: 0 first, one more with every rejudge.
-    """
+    """Return the next responses by id that this run has to judge, each with the number of its ask (0 first)."""
     if run.selection is None or run.version_id is None:
         return []
     conditions = _conditions(connection, run.version_id, run.selection, run.id)

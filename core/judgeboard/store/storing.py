@@ -44,10 +44,7 @@ _OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
 
 @dataclass(slots=True)
 class StoredResponses:
-    """The result of storing responses: ids of the ``new`` ones in order.
-
-    ``differing`` are the indexes of those that are not stored because their id is stored with other content.
-    """
+    """Ids of the ``new`` responses in order; indexes of ``differing`` ones, whose id is stored with other content."""
 
     new: list[int] = field(default_factory=list)
     unchanged: int = 0
@@ -166,7 +163,6 @@ def _store_batch(
 
 
 def _update_after_change(connection: Connection, responses: Sequence[ShortResponse], now: datetime) -> None:
-    """Update current judgments, flags and queues of responses with new judgments or new feedback."""
     states = read_states(connection, responses)
     update_current_judgments(connection, states)
     update_flags(connection, states, _OTHER_RULES, rules_in_force(connection), now)
