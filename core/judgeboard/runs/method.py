@@ -129,14 +129,14 @@ class RunAccount(AskCounts):
         return SOME_FAILED if self.error else DONE
 
 
-def account_of(store: Readable, run_id: int, *, not_reached: int | None = None) -> RunAccount:
-    """Return the account of a run, its earlier parts included; ``not_reached`` is by default selected less asked."""
+def account_of(store: Readable, run_id: int, *, not_reached: int) -> RunAccount:
+    """Return the account of a run, its earlier parts included."""
     with store.reading() as connection:
         run = get_run(connection, run_id)
         counts = run_counts(connection, [run_id])[run_id]
     return RunAccount(
         run_id=run_id,
-        not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
+        not_reached=not_reached,
         cost=None if counts.total_cost_micro is None else counts.total_cost_micro / 1_000_000,
         state=run.state,
         why_stopped=run.why_stopped,
