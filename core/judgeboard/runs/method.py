@@ -167,15 +167,9 @@ class RunOptions(TypedDict, total=False):
     on_stop: Callable[[str, int], None] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The number of items or steps to ask, and the question: the JSON values that identify the run.
-
-    An unfinished run with the same question is continued; its ``up_to`` (the highest id at the start) is not compared.
-    """
-
-    question: Mapping[str, Any]
-    count: int
+Selected = tuple[Mapping[str, Any], int]
+"""The question, that is the JSON values that identify the run, and the number of items or steps to ask. An unfinished
+run with the same question is continued; its ``up_to`` (the highest id at the start) is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +222,7 @@ class Method(ABC, Generic[T, S, R]):
         if selected is None:
             return None
         return start_or_continue_method_run(
-            connection,
-            self.kind,
-            version,
-            selected.question,
-            selected.count,
-            actor=actor,
-            endpoint_host=self.endpoint_host,
+            connection, self.kind, version, *selected, actor=actor, endpoint_host=self.endpoint_host
         )
 
     @abstractmethod

@@ -38,10 +38,6 @@ class NewComparison:
     reasoning: str | None = None
     ask: int = 0
 
-    def __post_init__(self) -> None:
-        if bool(self.preferences) != (self.record.status is Status.OK):
-            raise ValueError(f"a comparison that is {self.record.status} has {len(self.preferences)} preferences")
-
 
 class ComparisonKey(NamedTuple):
     """The unique key of a comparison within one judge version."""
@@ -349,10 +345,6 @@ class NewSample:
     answer: str | None
     record: StepRecord
     ask: int = 0
-
-    def __post_init__(self) -> None:
-        if self.answer is not None and self.record.status is not Status.OK:
-            raise ValueError(f"a sample that is {self.record.status} has no answer")
 
 
 class SampleKey(NamedTuple):
