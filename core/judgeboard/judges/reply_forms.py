@@ -124,10 +124,7 @@ class Form:
         return plain
 
     def parse(self, text: str) -> JsonReply:
-        """Read and validate the JSON object of a reply; one bad field makes the whole reply unusable.
-
-        Raises UnusableReply with the reason, like "the field 'quality' is missing".
-        """
+        """Return the valid object of a reply, or raise UnusableReply: "the field 'quality' is missing"."""
         reply = read_json_object(text)
         return JsonReply(self.read(reply.content), reply.replaced)
 
@@ -183,10 +180,7 @@ CORRECT, INCORRECT = "correct 1", "incorrect 0"
 
 
 def parse_mark(text: str) -> bool:
-    """Return whether a reply is ``correct 1``; white space around it is ignored.
-
-    Raises UnusableReply if it is neither ``correct 1`` nor ``incorrect 0``.
-    """
+    """Return whether a reply is ``correct 1``; raises UnusableReply unless it is that or ``incorrect 0``."""
     mark = text.strip()
     if mark not in {CORRECT, INCORRECT}:
         raise UnusableReply(f"it must be {CORRECT!r} or {INCORRECT!r} and nothing else, not {mark[:80]!r}")

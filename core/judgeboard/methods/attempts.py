@@ -51,10 +51,7 @@ class ShownAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AttemptSequence:
-    """The attempts of one run at one answer, in order, with the selections of people (newest first).
-
-    ``passed`` is None for reflection.
-    """
+    """The attempts of one run at one answer, in order; ``selected`` newest first, ``passed`` None for reflection."""
 
     run_id: int
     subject: str

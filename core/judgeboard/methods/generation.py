@@ -143,12 +143,9 @@ def store_verdicts(
 
 def total_cost(costs: Iterable[int | None]) -> int | None:
     """Return the sum of costs in millionths; None if any of them is unknown."""
-    total = 0
-    for cost in costs:
-        if cost is None:
-            return None
-        total += cost
-    return total
+    listed = list(costs)
+    known = [cost for cost in listed if cost is not None]
+    return sum(known) if len(known) == len(listed) else None
 
 
 def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:

@@ -78,10 +78,9 @@ def samples_needed(tau: float, of: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """The most common answer of ``of`` samples: ``agree`` of them gave ``answer``, in the words of the first.
+    """The most common answer of ``of`` samples, in the words of the first of the ``agree`` that gave it.
 
-    ``answer`` and ``key`` are None if no sample has an answer. With ``tie`` another answer is as common; the first
-    counts.
+    ``answer`` and ``key`` are None if no sample has an answer. With ``tie`` a later answer is as common.
     """
 
     answer: str | None

@@ -67,11 +67,6 @@ class ReflectRule:
         return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
 
 
-def is_same(original: str, new: str) -> bool:
-    """Whether two answers are equal but for white space at their ends."""
-    return original.strip() == new.strip()
-
-
 def outcome_of(before: float | None, after: float | None) -> Outcome:
     """Return the outcome by the groundedness of both answers (None if missing): only a better new one is kept."""
     if after is None or before is None:
@@ -81,10 +76,7 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
-    """The kept answer and the verdicts on both answers; ``other`` is the answer that was not kept.
-
-    ``after`` is None if no second answer was judged, ``outcome`` if none was asked for.
-    """
+    """The kept and the ``other`` answer; ``outcome`` is None without a second answer, ``after`` without its verdict."""
 
     answer: str
     kept: Literal["original", "new"]
@@ -259,7 +251,7 @@ class _Task:
 
     def changed(self, generated: Replied[str]) -> str | None:
         text = generated.value
-        return None if text is None or is_same(self.origin.item.answer, text) else text
+        return None if text is None or text.strip() == self.origin.item.answer.strip() else text
 
 
 class _Second(NamedTuple):

@@ -171,7 +171,7 @@ def repeats_report(
     title = name or versions[0].title
     if not repeated.answers:
         raise NotFound(f"{title} has no repeats{_command(versions[0])}")
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     measures = [
         record_of(Repeated, each, items=len(each.rows), accuracy=_accuracy(source, versions, each.measure))
         for each in repeated.measures()

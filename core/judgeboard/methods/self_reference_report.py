@@ -26,8 +26,7 @@ from judgeboard.text import counted
 class Loaded:
     """The items of a version, the questions left out by reason, and the steps by status.
 
-    ``other_reference`` counts items whose judge saw another answer than the majority of these samples: their verdict in
-    condition B does not count.
+    ``other_reference`` counts items that the judge saw with another majority: they have no verdict in condition B.
     """
 
     items: list[figures.Item] = field(default_factory=list)

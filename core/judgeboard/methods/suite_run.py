@@ -18,8 +18,7 @@ from judgeboard.judges.judge import Judge
 from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
-from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.prices import Price
+from judgeboard.llm.endpoint import ModelEndpoint, Price
 from judgeboard.methods.generation import joined_hosts, rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
@@ -38,10 +37,9 @@ HOW = "model:NAME, python:module:function or source:NAME"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The candidate: a ``generator``, or the logged answers of a ``source``.
+    """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` as in ``--candidate``.
 
-    ``name`` is the value of ``--candidate``, for example "model:gpt-4o-mini". ``own_code`` marks a function of the
-    user's, whose cost is unknown.
+    ``own_code`` marks a function of the user's, whose cost is unknown.
     """
 
     name: str

@@ -155,3 +155,8 @@ def test_an_adjudication_is_undone_although_a_later_flag_brought_the_answer_into
     case.undo(adjudication, case.lead)
     assert case.item_states() == ["left", "open"], "one item of an answer is in the queue"
     assert case.flag_states() == ["superseded", "open"]
+    for who in (case.mara, case.jon):
+        case.review(who)
+    case.judge(response_id, 0.2, version=3)
+    assert case.item_states() == ["left", "agreed", "open"], "reviews of the first flag do not count for the third"
+    assert case.take(case.mara) is not None
