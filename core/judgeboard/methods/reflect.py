@@ -290,7 +290,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         )
         count = refinements.count_waiting(connection, selection)
         question = self.question(where=selection.where.as_dict(), up_to=selection.up_to)
-        return Selected(question, count) if count else None
+        return (question, count) if count else None
 
     def question(self, **answers: Any) -> dict[str, Any]:
         rebuild_messages = self._selection.rebuild_messages
