@@ -13,8 +13,8 @@ from itertools import product
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.anchoring import anchoring
 from judgeboard.stats.arrays import grouping
+from judgeboard.stats.proportions import anchoring
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from statistics import median
 import numpy as np
 
 from judgeboard.stats.arrays import IntArray, grouping
-from judgeboard.stats.confusion import TableEstimates, confusion_cells
+from judgeboard.stats.confusion import TableEstimates, category_codes
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY
 
@@ -34,7 +34,7 @@ def main() -> None:
     asked = parser.parse_args()
 
     people, judge = _made_pairs(asked.pairs)
-    chances = np.bincount(confusion_cells(people, judge, QUALITIES), minlength=16) / asked.pairs
+    chances = np.bincount(_cells(people, judge), minlength=16) / asked.pairs
     rng = np.random.default_rng(0)
     ids = rng.integers(0, asked.pairs // GROUP_SIZE, asked.pairs)
 
@@ -86,8 +86,12 @@ def _made_pairs(n: int) -> tuple[IntArray, IntArray]:
     return people, judge
 
 
+def _cells(people: IntArray, judge: IntArray) -> IntArray:
+    return category_codes(people, QUALITIES) * len(QUALITIES) + category_codes(judge, QUALITIES)
+
+
 def _interval(people: IntArray, judge: IntArray, ids: IntArray | None, resamples: int) -> None:
-    cells = confusion_cells(people, judge, QUALITIES)
+    cells = _cells(people, judge)
     TableEstimates(cells, len(QUALITIES), grouping(ids, len(cells)), resamples=resamples).kappa("quadratic")
 
 

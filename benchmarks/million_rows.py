@@ -22,7 +22,7 @@ from sqlalchemy import Connection, text
 
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
-from judgeboard.health.reading import KeptRecords
+from judgeboard.health.record import KeptRecords
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter

@@ -59,7 +59,7 @@ def flag_rules() -> str:
 
     return table(
         ("rule", "what it flags"),
-        [(f"`{rule.name}`", summary(sys.modules[rule.reason.__module__])) for rule in RULES],
+        [(f"`{rule.name}`", summary(rule.reason)) for rule in RULES],
     )
 
 

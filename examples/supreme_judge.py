@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import judgeboard
-from judgeboard.cli.audit import report_lines
+from judgeboard.cli.health import report_lines
 from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.asking import Generator
@@ -92,7 +92,7 @@ async def ask_student(models: Models, runs: int) -> list[str]:
         made = await asyncio.gather(*(student.generate([{"role": "user", "content": QUESTION}]) for _ in range(runs)))
     finally:
         await models.student.aclose()
-    return [one.text for one in made if one.text is not None]
+    return [answer.value for answer in made if answer.value is not None]
 
 
 def play(models: Models, runs: int, folder: Path) -> AuditReport:

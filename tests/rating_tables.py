@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
+from judgeboard.stats.confusion import category_codes
 from judgeboard.stats.ratings import Ratings, Scale
 
 
@@ -24,6 +25,12 @@ def verdicts_of(table):
     people, judge = np.nonzero(np.asarray(table))
     times = np.asarray(table)[people, judge]
     return np.repeat(people, times), np.repeat(judge, times)
+
+
+def cells_of(people, judge, categories):
+    """The cell of each pair in the flattened table, people in the rows."""
+    rows, columns = (category_codes(np.asarray(side), categories) for side in (people, judge))
+    return rows * len(categories) + columns
 
 
 @st.composite

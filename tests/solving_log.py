@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from judgeboard.domain import Pair, Preference
-from judgeboard.judges.self_reference import SelfReferenceJudge
+from judgeboard.judges.pairwise import SelfReferenceJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.store.engine import Store

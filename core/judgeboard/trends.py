@@ -2,9 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -56,31 +56,23 @@ def start_of(day: DayOrDays, period: Period) -> DayOrDays:
     return day - (day + _MONDAY) % 7 if period == "week" else day
 
 
-@dataclass(frozen=True, slots=True)
-class PeriodSums:
-    """Sums by period, oldest first, as tuples of one length; ``starts`` are days since 1970-01-01."""
+class PeriodSums(NamedTuple):
+    """Sums of the periods with values, oldest first, as tuples of one length; ``starts`` are days since 1970-01-01."""
 
     starts: tuple[int, ...] = ()
     n: tuple[int, ...] = ()
     total: tuple[float, ...] = ()
     squares: tuple[float, ...] = ()
 
-    def filled(self, period: Period) -> "PeriodSums":
-        """Return the sums with zeros for empty periods between the first and the last."""
-        if not self.starts:
-            return self
-        step = PERIOD_DAYS[period]
-        known = {row[0]: row for row in zip(self.starts, self.n, self.total, self.squares, strict=True)}
-        every = range(self.starts[0], self.starts[-1] + step, step)
-        return _columns([known.get(start, (start, 0, 0.0, 0.0)) for start in every])
-
-    def segments(self, period: Period) -> tuple[int, ...]:
+    def segments(self, period: Period) -> list[int]:
         """Return the number of gaps before each period: lines connect points of one segment only."""
-        step = PERIOD_DAYS[period]
-        numbers = [0]
-        for before, after in pairwise(self.starts):
-            numbers.append(numbers[-1] + (after - before > step))
-        return tuple(numbers[: len(self.starts)])
+        gaps = (after - before > PERIOD_DAYS[period] for before, after in pairwise(self.starts))
+        return list(accumulate(gaps, initial=0))[: len(self.starts)]
+
+    def empty(self, period: Period) -> list[int]:
+        """Return the starts of the periods without values between the first and the last."""
+        every = range(min(self.starts, default=0), max(self.starts, default=0), PERIOD_DAYS[period])
+        return sorted({*every} - {*self.starts})
 
 
 def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> PeriodSums:
@@ -90,22 +82,7 @@ def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> Period
         if row.day is not None and row.n and (start := start_of(row.day, period)) >= kept_from:
             n, total, squares = by_start[start]
             by_start[start] = n + row.n, total + row.total, squares + row.squares
-    return _columns([(start, *sums) for start, sums in sorted(by_start.items())])
-
-
-def leading_versions(rows: Iterable[DaySums], period: Period, kept_from: int) -> list[tuple[int, int]]:
-    """Return (start, version id) of each period in which the version with most verdicts (or the newer) changes."""
-    counts = defaultdict[int, Counter[int]](Counter)
-    for row in rows:
-        if row.day is not None and row.version_id is not None and row.n:
-            counts[start_of(row.day, period)][row.version_id] += row.n
-    leads = [(start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0]) for start in sorted(counts)]
-    changes = [after for before, after in pairwise(leads) if after[1] != before[1]]
-    return [change for change in changes if change[0] >= kept_from]
-
-
-def _columns(rows: list[tuple[int, int, float, float]]) -> PeriodSums:
-    return PeriodSums(*zip(*rows, strict=True)) if rows else PeriodSums()
+    return PeriodSums(*zip(*((start, *sums) for start, sums in sorted(by_start.items())), strict=True))
 
 
 MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
@@ -124,8 +101,8 @@ class Asked(NamedTuple):
 class Measure:
     """A measure: a mean within ``bounds``, or a share if they are None.
 
-    ``counts`` names what n counts. ``scored`` filters the answers with a value. If the measure is not ``of_judge``,
-    every logged answer counts. ``score`` is what a verdict needs to count.
+    ``counts`` names what n counts. If the measure is not ``of_judge``, every logged answer counts, else the verdicts
+    with a ``score``.
     """
 
     title: str
@@ -133,9 +110,7 @@ class Measure:
     sums: Callable[[Asked], list[DaySums]]
     bounds: tuple[float, float] | None = None
     worse_when_higher: bool = False
-    scored: Mapping[str, Any] = field(default_factory=dict)
     of_judge: bool = True
-    has_threshold: bool = False
     score: ScoreName = "groundedness"
 
     def estimates(self, sums: PeriodSums) -> tuple[Estimate, ...]:
@@ -144,16 +119,23 @@ class Measure:
             return share_intervals([round(hits) for hits in sums.total], sums.n)
         return mean_interval(sums.n, sums.total, sums.squares, bounds=self.bounds)
 
-    def move(self, filled: PeriodSums) -> Move | None:
-        """Return where the measure changed beyond its intervals; ``filled`` has every period."""
+    def move(self, sums: PeriodSums) -> Move | None:
+        """Return where the measure changed beyond its intervals."""
         if self.bounds is None:
-            return share_moved(filled.total, filled.n)
-        return moved(filled.n, filled.total, filled.squares, bounds=self.bounds)
+            return share_moved(sums.total, sums.n)
+        return moved(sums.n, sums.total, sums.squares, bounds=self.bounds)
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
         """Return the filter of the answers that the measure counts."""
         whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
-        return RowFilter(**(dict(self.scored) | whose if self.of_judge else {}), **narrowed)
+        return RowFilter(**(_SCORED[self.score] | whose if self.of_judge else {}), **narrowed)
+
+
+_SCORED: Mapping[ScoreName, dict[str, Any]] = {
+    "groundedness": {"min_score": 0.0, "max_score": 1.0},
+    "quality": {"min_quality": 1, "max_quality": 4},
+}
+"""The filter of the answers that have a score."""
 
 
 def _scores(score: ScoreName) -> Callable[[Asked], list[DaySums]]:
@@ -165,30 +147,9 @@ def _low(asked: Asked) -> list[DaySums]:
 
 
 MEASURES: dict[MeasureName, Measure] = {
-    "groundedness": Measure(
-        "Groundedness",
-        "answers judged",
-        _scores("groundedness"),
-        bounds=(0.0, 1.0),
-        scored={"min_score": 0.0, "max_score": 1.0},
-        has_threshold=True,
-    ),
-    "quality": Measure(
-        "Quality",
-        "answers judged",
-        _scores("quality"),
-        bounds=(1.0, 4.0),
-        scored={"min_quality": 1, "max_quality": 4},
-        score="quality",
-    ),
-    "low_share": Measure(
-        "Share of low groundedness",
-        "answers judged",
-        _low,
-        worse_when_higher=True,
-        scored={"min_score": 0.0, "max_score": 1.0},
-        has_threshold=True,
-    ),
+    "groundedness": Measure("Groundedness", "answers judged", _scores("groundedness"), bounds=(0.0, 1.0)),
+    "quality": Measure("Quality", "answers judged", _scores("quality"), bounds=(1.0, 4.0), score="quality"),
+    "low_share": Measure("Share of low groundedness", "answers judged", _low, worse_when_higher=True),
     "flagged_share": Measure(
         "Share flagged",
         "answers, judged or not",
@@ -292,11 +253,6 @@ class Trend:
     marks: tuple[VersionMark, ...]
     left_out: tuple[LeftOut, ...]
 
-    @property
-    def without_time(self) -> int:
-        """The number of answers without a time."""
-        return sum(panel.without_time for panel in self.panels)
-
 
 def trend(
     connection: Connection,
@@ -345,7 +301,7 @@ def trend(
         period,
         by,
         get_version(connection, asked.judge).title if isinstance(asked.judge, int) else asked.judge,
-        asked.threshold if shown.has_threshold else None,
+        asked.threshold if shown.of_judge and shown.score == "groundedness" else None,
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),
         (*left_out(connection, shown, asked.judge, sums), *([other_values] if others > 0 else [])),
@@ -379,8 +335,7 @@ def _panel(
     if by != QUERY_TYPE:
         of_group = {"metadata": (f"{by.removeprefix(METADATA)}={group}",)}
     sums = by_period(rows, period, kept_from)
-    filled = sums.filled(period)
-    move = measure.move(filled)
+    move = measure.move(sums)
     last_day = PERIOD_DAYS[period] - 1
     points = (
         Point(
@@ -395,10 +350,10 @@ def _panel(
     return Panel(
         NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
         tuple(points),
-        tuple(start for start, n in zip(filled.starts, filled.n, strict=True) if not n),
+        tuple(sums.empty(period)),
         sum(row.n for row in rows if row.day is None),
         move,
-        None if move is None else filled.starts[move.period],
+        None if move is None else sums.starts[move.period],
     )
 
 
@@ -413,12 +368,20 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
 
 
 def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int) -> tuple[VersionMark, ...]:
+    """Return each period in which the version with most verdicts (or the newer) changes."""
     if not isinstance(asked.judge, str):
         return ()
-    rows = judged_counts(asked.connection, asked.judge) if sums is None else sums
+    counts = defaultdict[int, Counter[int]](Counter)
+    for row in judged_counts(asked.connection, asked.judge) if sums is None else sums:
+        if row.day is not None and row.version_id is not None and row.n:
+            counts[start_of(row.day, period)][row.version_id] += row.n
+    leads = [(start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0]) for start in sorted(counts)]
     titles = {version.id: version.title for version in list_versions(asked.connection)}
-    changes = leading_versions(rows, period, kept_from)
-    return tuple(VersionMark(start, version_id, titles[version_id]) for start, version_id in changes)
+    return tuple(
+        VersionMark(start, version_id, titles[version_id])
+        for (_, before), (start, version_id) in pairwise(leads)
+        if version_id != before and start >= kept_from
+    )
 
 
 _COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -433,7 +396,12 @@ def trend_sentence(trend: Trend) -> str:
     """Return what changed beyond its interval, from what to what and when, or that nothing did."""
     drawn = [panel for panel in trend.panels if panel.points]
     if not drawn:
-        return _nothing_drawn(trend)
+        timeless = sum(panel.without_time for panel in trend.panels)
+        if timeless:
+            return f"None of these {timeless:,} answers has a time. Import it with `--map YOURS=asked_at`"
+        if trend.judge is None:
+            return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
+        return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
     moved = [panel for panel in drawn if panel.move is not None]
     if not moved:
         return f"Nothing changed beyond its interval in {_span(drawn, trend.period)}."
@@ -464,20 +432,11 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
     return f"{caption} {none} in {len(panel.empty)} {trend.period}s between."
 
 
-def _nothing_drawn(trend: Trend) -> str:
-    n = trend.without_time
-    if n:
-        return f"None of these {n:,} answers has a time. Import it with `--map YOURS=asked_at`"
-    if trend.judge is None:
-        return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
-    return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
-
-
 def _moved_words(panel: Panel, trend: Trend) -> str:
     if panel.move is None or panel.moved_at is None:
         raise ValueError(f"{panel.group} did not move")
     year = _several_years([point.start for point in panel.points])
-    verb = "fell" if panel.move.fell else "rose"
+    verb = "fell" if (panel.move.after.value or 0) < (panel.move.before.value or 0) else "rose"
     before, after = (_value_words(each, trend) for each in (panel.move.before, panel.move.after))
     shown = MEASURES[trend.measure]
     what = panel.group if shown.bounds else f"The {shown.title[0].lower()}{shown.title[1:]} of {panel.group}"

@@ -17,12 +17,11 @@ PACKAGE = Path(judgeboard.__file__).parent
 GENERATE = Path(__file__).parents[2] / "docs" / "generate.py"
 TESTS = Path(__file__).parents[1]
 
-RULE = """\"""Flags an answer in capital letters.\"""
-
-from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
+RULE = """from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
 
 
 def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    \"""Flags an answer in capital letters.\"""
     answer = signals.texts.answer if signals.texts else None
     return Reason("shouted", 0.3, {"length": len(answer)}) if answer and answer.isupper() else None
 
@@ -136,8 +135,8 @@ def test_a_rule_that_reads_the_answers_text(copy: Copy) -> None:
         "flags/shouted.py",
         RULE,
         "flags/rules.py",
-        ("    random_sample,\n", "    random_sample,\n    shouted,\n"),
-        ("    random_sample.RULE,\n", "    random_sample.RULE,\n    shouted.RULE,\n"),
+        ("from judgeboard.judges.evi", "from judgeboard.flags import shouted\nfrom judgeboard.judges.evi"),
+        ("RULES: tuple[Rule, ...] = (\n", "RULES: tuple[Rule, ...] = (\n    shouted.RULE,\n"),
     )
     copy.judgeboard("import", str(rows(copy)))
     assert '"shouted"' in copy.judgeboard("stats", "--json")

@@ -117,7 +117,7 @@ def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedL
     sqlite_log.say_all(version, sqlite_log.answers(3), quality=3)
     drawn = shown(sqlite_log, measure="quality")
     (panel,) = drawn.panels
-    assert (panel.points, panel.n, panel.without_time, drawn.without_time) == ((), 0, 3, 3)
+    assert (panel.points, panel.n, panel.without_time) == ((), 0, 3)
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [3]
     assert trend_sentence(drawn).startswith("None of these 3 answers has a time.")
     sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)

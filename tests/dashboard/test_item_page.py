@@ -380,7 +380,7 @@ def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
 ) -> None:
     read: list[int] = []
     monkeypatch.setattr(
-        "judgeboard_dashboard.review.raw_calls.raw_calls", lambda *asked: read.append(1) or raw_calls(*asked)
+        "judgeboard_dashboard.review.judgments.raw_calls", lambda *asked: read.append(1) or raw_calls(*asked)
     )
     page = open_page("item", flag=page_rows.flags["two-judges"])
     assert (read, "Raw calls" in shown(page)) == ([], False)

@@ -7,10 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import markup, press
 from judgeboard.domain import ClaimMark, ClaimStatus, Label, QueueOrder
-from judgeboard.store.drafts import read_draft
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
+from judgeboard.store.own_reviews import read_draft
 from judgeboard.store.tables import DRAFT, RESPONSE
 from judgeboard_dashboard.review.claims import subject_of
 from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer

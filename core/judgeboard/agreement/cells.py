@@ -8,9 +8,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, sliced_by, slices_of
+from judgeboard.agreement.choice import By, check_known, sliced_by, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
-from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import TIE, AnyArray, IntArray
 from judgeboard.stats.confusion import category_codes
 from judgeboard.stats.detection import TENTHS, tenths
@@ -59,18 +58,12 @@ class Cell:
     implied_labels: bool = True
 
     def __post_init__(self) -> None:
-        if self.grade not in GRADES:
-            raise BadInput(f"grade must be one of {', '.join(GRADES)}, not {self.grade!r}")
-        names = cell_names(self.grade)
-        for field, value, known in (
-            ("raters", self.raters, get_args(Raters)),
-            ("human", self.human, HUMANS),
-            (f"people's {self.grade}", self.people, names),
-            (f"the judge's {self.grade}", self.judge, names),
-            ("score", self.score, _TENTHS),
-        ):
-            if value is not None and value not in known:
-                raise BadInput(f"{field} must be one of {', '.join(known)}, not {value!r}")
+        check_known("grade", self.grade, GRADES)
+        check_known("raters", self.raters, get_args(Raters))
+        check_known("human", self.human, HUMANS)
+        check_known(f"people's {self.grade}", self.people, cell_names(self.grade))
+        check_known(f"the judge's {self.grade}", self.judge, cell_names(self.grade))
+        check_known("score", self.score, _TENTHS)
         if self.by is not None:
             sliced_by(self.by)
 
@@ -144,7 +137,7 @@ def _tenth_words(name: str) -> str:
 
 
 def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
-    source = PairSource.open(connection, cell.reviewer_id, cell.human, implied_labels=cell.implied_labels)
+    source = PairSource(connection, cell.reviewer_id, cell.human, implied_labels=cell.implied_labels)
     pairs = source.pairs(cell.first, cell.grade)
     inside = np.ones(pairs.n, dtype=np.bool_)
     names = cell_names(cell.grade)
@@ -161,8 +154,7 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
     if cell.raters == "shown":
         grades = before_and_after(connection, cell.first, cell.grade)
         return grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
-    pairs = PairSource.open(connection, implied_labels=cell.implied_labels)
-    source = AnswerRatings(connection, cell.grade, source=pairs)
+    source = AnswerRatings(PairSource(connection, implied_labels=cell.implied_labels), cell.grade)
     names = reviewer_names(connection)
     if cell.raters == "judges":
         ids = (version.id for version in list_versions(connection)) if cell.first == ALL else (cell.first, cell.second)

@@ -1,7 +1,7 @@
 """What is measured: whose agreement, on what, in which slices; and which items are in which slice."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -14,12 +14,13 @@ from judgeboard.agreement.answer_pairs import GRADES
 from judgeboard.errors import BadInput
 from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
-from judgeboard.stats.both_orders import UNUSABLE_AS, UnusableAs
 from judgeboard.stats.ratings import HUMANS, Human
+from judgeboard.stats.repeats import UNUSABLE_AS, UnusableAs
 from judgeboard.store.filters import METADATA, METADATA_FIELD, metadata_field, metadata_path
+from judgeboard.store.health import answer_facts
 from judgeboard.store.metadata import NO_VALUE, metadata_of, shown_value
 from judgeboard.store.preferences import pair_facts
-from judgeboard.store.response_pages import answer_lengths, response_facts, rules_of
+from judgeboard.store.response_pages import response_facts, rules_of
 from judgeboard.store.statements import TextColumn
 
 Unit = Literal["responses", "pairs"]
@@ -45,14 +46,11 @@ _SLICES_OF_PAIRS: tuple[By, ...] = ("judge_version", "query_type", "source")
 
 @dataclass(frozen=True, slots=True)
 class AgreementChoice:
-    """Whose agreement is measured, on what.
+    """Whose agreement is measured, on what: the arguments of `measure_agreement`.
 
-    ``judge_versions`` names one version for ``of`` judge and repeats (for repeats a judge's name means all its
-    versions), or several for judges; empty means the default version, or all. ``grade`` None means the label of
-    answers, the preference of pairs, and the most frequent measure of repeats. ``epsilon`` requests the alternative
-    annotator test, ``small`` how it tests people with few items. With ``reviewer_id`` a judge is compared with this
-    person alone. Without ``implied_labels``, labels that a decision implies do not count. Raises BadInput if a value is
-    unknown or fields do not go together.
+    For repeats a judge's name means all its versions. ``grade`` None means the label of answers, the preference of
+    pairs, and the most frequent measure of repeats. With ``reviewer_id`` a judge is compared with this person alone.
+    Raises BadInput if a value is unknown or fields do not go together.
     """
 
     of: Of = "judge"
@@ -69,52 +67,45 @@ class AgreementChoice:
     small: Small = "skip"
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("of", self.of, get_args(Of)),
-            ("unit", self.unit, get_args(Unit)),
-            ("human", self.human, HUMANS),
-            ("unusable", self.unusable, UNUSABLE_AS),
-            ("small", self.small, get_args(Small)),
-        ):
-            if value not in known:
-                raise BadInput(f"{name} must be one of {', '.join(known)}, not {value!r}")
+        check_known("of", self.of, get_args(Of))
+        check_known("unit", self.unit, get_args(Unit))
+        check_known("human", self.human, HUMANS)
+        check_known("unusable", self.unusable, UNUSABLE_AS)
+        check_known("small", self.small, get_args(Small))
         if self.by is not None:
             sliced_by(self.by)
-        wrong = next((message for is_wrong, message in self._problems() if is_wrong), None)
-        if wrong is not None:
-            raise BadInput(wrong)
+        of_judge, answers, epsilon = self.of == "judge", self.unit == "responses", self.epsilon
+        no_slice = not answers and self.by is not None and self.by not in _SLICES_OF_PAIRS
+        not_comparable = self.reviewer_id is not None and not (of_judge and answers)
+        several = self.of in {"judge", "repeats"} and len(self.judge_versions) > 1
+        for is_wrong, message in (
+            (answers and self.aspect is not None, "only pairs have an aspect: add --unit pairs"),
+            (answers and self.unusable != "drop", "--unusable applies to pairs only: add --unit pairs"),
+            (not answers and not self.implied_labels, "--no-implied-labels applies to answers only"),
+            (answers and self.grade == PREFERENCE, "only pairs have a preference: add --unit pairs"),
+            (not answers and self.grade in GRADES, f"pairs have no {self.grade}; they have a preference per --aspect"),
+            (no_slice, f"pairs have no {self.by}: slice them by {', '.join(sorted(_SLICES_OF_PAIRS))}"),
+            (epsilon is not None and not of_judge, "the alternative annotator test needs --of judge"),
+            (epsilon is None and self.small != "skip", "--small needs --alt-test"),
+            (epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"),
+            (not_comparable, "one person can only be compared with a judge, on answers"),
+            (self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"),
+            (self.by is not None and self.of == "repeats", "repeats cannot be sliced"),
+            (several, f"--of {self.of} takes one judge version, --of judges several"),
+        ):
+            if is_wrong:
+                raise BadInput(message)
 
     @property
     def things(self) -> str:
         """The rated items, as a plural noun."""
         return "answers" if self.unit == "responses" else "pairs"
 
-    def _problems(self) -> Iterator[tuple[bool, str]]:
-        """Yield what is wrong, and the message."""
-        of_judge, answers, epsilon = self.of == "judge", self.unit == "responses", self.epsilon
-        yield answers and self.aspect is not None, "only pairs have an aspect: add --unit pairs"
-        yield answers and self.unusable != "drop", "--unusable applies to pairs only: add --unit pairs"
-        yield not answers and not self.implied_labels, "--no-implied-labels applies to answers only"
-        yield answers and self.grade == PREFERENCE, "only pairs have a preference: add --unit pairs"
-        yield not answers and self.grade in GRADES, f"pairs have no {self.grade}; they have a preference per --aspect"
-        allowed = ", ".join(sorted(_SLICES_OF_PAIRS))
-        yield (
-            not answers and self.by is not None and self.by not in _SLICES_OF_PAIRS,
-            f"pairs have no {self.by}: slice them by {allowed}",
-        )
-        yield epsilon is not None and not of_judge, "the alternative annotator test needs --of judge"
-        yield epsilon is None and self.small != "skip", "--small needs --alt-test"
-        yield epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"
-        yield (
-            self.reviewer_id is not None and not (of_judge and answers),
-            "one person can only be compared with a judge, on answers",
-        )
-        yield self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"
-        yield self.by is not None and self.of == "repeats", "repeats cannot be sliced"
-        yield (
-            self.of in {"judge", "repeats"} and len(self.judge_versions) > 1,
-            f"--of {self.of} takes one judge version, --of judges several",
-        )
+
+def check_known(name: str, value: str | None, known: Collection[str]) -> None:
+    """Raise BadInput if a value is given that is not one of the known ones."""
+    if value is not None and value not in known:
+        raise BadInput(f"{name} must be one of {', '.join(known)}, not {value!r}")
 
 
 def sliced_by(by: By) -> str:
@@ -168,9 +159,9 @@ def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) ->
         pairs = pair_facts(connection)
         return _texts(pairs.query_types if by == "query_type" else pairs.sources)[np.searchsorted(pairs.ids, known)]
     if by == "length":
-        ids, lengths = answer_lengths(connection, known)
-        bands = np.full(len(known), _BANDS.index(FORGOTTEN))
-        bands[np.searchsorted(known, ids)] = np.searchsorted(LENGTH_BANDS, lengths, side="right")
+        lengths, _ = answer_facts(connection, known)
+        bands = np.searchsorted(LENGTH_BANDS, lengths, side="right")
+        bands[np.isnan(lengths)] = _BANDS.index(FORGOTTEN)
         return _texts(TextColumn(_BANDS, bands))
     if by.startswith(METADATA):
         values = metadata_of(connection, known.tolist(), [by.removeprefix(METADATA)])

@@ -14,9 +14,9 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import metadata_of, value_text
-from judgeboard.store.settings import rules_in_force
+from judgeboard.store.settings import thresholds
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
 
 
@@ -35,6 +35,9 @@ class Picture:
 
 Direction = Literal["too_kind", "too_harsh"]
 Value = str | float | int
+
+NO_VERSION = 0
+"""The id of no judge version."""
 
 FEW = 30
 """Below this many pairs a scatter plot is clearer than counts by tenths."""
@@ -68,18 +71,15 @@ class Scattered:
 class DisagreementPage:
     """The filtered answers, and one page of their rows.
 
-    ``versions`` are those with rating pairs of this grade, the default one first. ``pairs`` answers have both grades;
-    ``apart`` of them differ by ``gap`` or more (labels: at all), as ``too_kind`` and ``too_harsh`` count. ``total``
-    rows are listed: those that differ, or all of the chosen cell.
+    ``pairs`` answers have both grades; ``too_kind`` and ``too_harsh`` count those that differ by ``gap`` or more
+    (labels: at all). ``total`` rows are listed: those that differ, or all of the chosen cell.
     """
 
     sentence: str
     version: StoredVersion | None
-    versions: tuple[StoredVersion, ...]
     grade: GradeName
     gap: float
     pairs: int
-    apart: int
     too_kind: int
     too_harsh: int
     picture: Picture
@@ -122,18 +122,13 @@ def disagreement_page(
     With ``reviewer_id`` only this person's grades count. ``metadata`` is a field and its value as `value_text` writes
     it. ``direction`` selects answers that the judge grades higher
     (``too_kind``) or lower than people, ``cell`` those in a (row, column) of the picture, even if they do not differ.
-    ``source`` is `PairSource.open` for this reviewer and ``implied_labels``, if loaded already.
+    ``source`` is the `PairSource` for this reviewer and ``implied_labels``, if loaded already.
     """
-    source = source or PairSource.open(connection, reviewer_id, implied_labels=implied_labels)
-    rules = rules_in_force(connection)
-    gap = {"label": 1.0, "groundedness": rules.thresholds.disagree_groundedness}.get(
-        grade, rules.thresholds.disagree_quality
-    )
-    versions = source.paired(list_versions(connection), grade, rules.primary_judge)
-    version = next((each for each in versions if version_id in {None, each.id}), None)
-    if version is None:
-        return DisagreementPage(EMPTY, None, versions, grade, gap, 0, 0, 0, 0, picture_of(grade), (), (), 0)
-    pairs = source.pairs(version.id, grade)
+    source = source or PairSource(connection, reviewer_id, implied_labels=implied_labels)
+    limits = thresholds(connection)
+    gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
+    version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
+    pairs = source.pairs(NO_VERSION if version is None else version.id, grade)
     if query_types:
         codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
         pairs = pairs.at(np.isin(pairs.query_types, codes))
@@ -156,16 +151,14 @@ def disagreement_page(
     return DisagreementPage(
         disagreement_sentence(grade, gap, pairs.n, too_kind=kind, too_harsh=harsh),
         version,
-        versions,
         grade,
         gap,
         pairs.n,
-        int(apart.sum()),
         kind,
         harsh,
-        picture_of(grade, pairs, apart),
+        _picture(grade, pairs, apart),
         tuple(map(Scattered, pairs.response_ids.tolist(), pairs.people.tolist(), pairs.judge.tolist())) if few else (),
-        _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
+        () if version is None else _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
         len(order),
     )
 
@@ -205,13 +198,9 @@ def _rows(
     )
 
 
-def picture_of(grade: GradeName, pairs: AnswerPairs | None = None, apart: BoolArray | None = None) -> Picture:
-    """Return the counts of these pairs; ``apart`` marks those that differ enough to be listed."""
+def _picture(grade: GradeName, pairs: AnswerPairs, apart: BoolArray) -> Picture:
     axis = cell_names(grade)
     k = len(axis)
-    if pairs is None or apart is None:
-        zeros = ((0,) * k,) * k
-        return Picture(axis, zeros, zeros)
     cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)
     counts, far = (np.bincount(inside, minlength=k * k).reshape(k, k).tolist() for inside in (cells, cells[apart]))
     return Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far)))

@@ -13,9 +13,9 @@ from judgeboard.agreement.ratings import RESAMPLED, item_ratings
 from judgeboard.agreement.result import Statistics, of_raters, with_accuracy
 from judgeboard.formats.label_schema import FieldType, SchemaField
 from judgeboard.stats.arrays import AnyArray, grouping
+from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import Scale
-from judgeboard.stats.sets_and_spans import ranking_agreement, set_alpha, span_f1
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import FieldReview, field_reviews, schema_named
 from judgeboard.store.queue_items import answer_texts

@@ -15,8 +15,8 @@ from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
-from judgeboard.stats.both_orders import INCONSISTENT, NONE, UnusableAs
 from judgeboard.stats.ratings import PREFERENCE, Human, PeopleValues, Scale, human_values
+from judgeboard.stats.repeats import INCONSISTENT, NONE, UnusableAs
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import (

@@ -13,7 +13,7 @@ from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts, pairs_of_run, pairs_of_versions
+from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
 
 
 class Side(StrEnum):
@@ -129,20 +129,11 @@ class ComparisonPage:
     texts: Mapping[int, PairTexts]
 
 
-def run_comparison(connection: Connection, run_id: int, *, offset: int = 0, limit: int = 50) -> ComparisonPage:
-    """Return the verdicts of a run and the same judge's earlier ones; raise NotFound for an unknown run."""
-    return _page(connection, pairs_of_run(connection, run_id), offset, limit)
-
-
-def version_comparison(
-    connection: Connection, old_version_id: int, new_version_id: int, *, offset: int = 0, limit: int = 50
+def comparison_page(
+    connection: Connection, pairs: Sequence[VerdictPair], *, offset: int = 0, limit: int = 50
 ) -> ComparisonPage:
-    """Return the current verdicts of two judge versions on the responses that both judged."""
-    return _page(connection, pairs_of_versions(connection, old_version_id, new_version_id), offset, limit)
-
-
-def _page(connection: Connection, pairs: list[VerdictPair], offset: int, limit: int) -> ComparisonPage:
-    source = PairSource.open(connection)
+    """Return the comparison of ``pairs``: those of a run, or of two versions."""
+    source = PairSource(connection)
     comparison = compare(pairs, _people(source), source.cut)
     shown = comparison.rows[offset : offset + limit]
     titles = {

@@ -8,6 +8,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import given_grade, grade_options
+from judgeboard.cli.queue_reviewing import MISSING
 from judgeboard.domain import Decision, Preference
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import two_decimals
@@ -19,12 +20,10 @@ if TYPE_CHECKING:
 PREFERENCES = ("a", "b", "tie")
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard adjudicate --queue legal",
-        "judgeboard adjudicate 17",
-        "judgeboard adjudicate 17 --decision confirm --reason 'clause 3 says the contrary' --quality 1",
-    )
+@options.command(
+    "judgeboard adjudicate --queue legal",
+    "judgeboard adjudicate 17",
+    "judgeboard adjudicate 17 --decision confirm --reason 'clause 3 says the contrary' --quality 1",
 )
 @click.argument("item_id", required=False, type=options.ROW_ID, metavar="[ITEM]")
 @click.option("--queue", metavar="NAME", help="Without ITEM: list only the conflicts of this queue.")
@@ -36,7 +35,6 @@ PREFERENCES = ("a", "b", "tie")
 )
 @click.option("--reason", help="Reason for the decision. Required with --decision.")
 @grade_options
-@options.json_and_database
 def adjudicate_command(
     item_id: int | None,
     queue: str | None,
@@ -83,13 +81,11 @@ def adjudicate_command(
 
 
 def _list_lines(page: "ConflictPage") -> Iterator[str]:
-    from judgeboard.cli.queue_reviewing import readable
-
     if not page.lines:
         yield "There are no conflicts."
     for line in page.lines:
         item = line.item
-        subject = f"pair {item.pair_id}" if item.external_id is None else readable(item.external_id)
+        subject = f"pair {item.pair_id}" if item.external_id is None else item.external_id
         differ = ", ".join(line.differ_on)
         yield f"item {item.item_id}  {item.queue}  {subject}  {line.reviews} reviews differ on {differ}"
     if page.next is not None:
@@ -97,8 +93,6 @@ def _list_lines(page: "ConflictPage") -> Iterator[str]:
 
 
 def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
-    from judgeboard.cli.queue_reviewing import readable
-
     differ = f", reviews differ on {', '.join(conflict.differ_on)}" if conflict.differ_on else ""
     yield f"{conflict.queue.name}: item {conflict.item.id}, {conflict.item.state}{differ}"
     answer, pair = conflict.answer, conflict.pair
@@ -111,15 +105,15 @@ def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
         return
     numbered = [(f"PASSAGE {number}", text) for number, text in enumerate(passages or (), 1)]
     for title, text in [("QUESTION", question), *numbered, *answers]:
-        yield f"\n{title}\n{readable(text)}"
+        yield f"\n{title}\n{MISSING if text is None else text}"
     yield ""
     for review in conflict.reviews:
         parts = [review.decision, review.label]
         parts += [] if review.groundedness is None else [f"groundedness {two_decimals(review.groundedness)}"]
         parts += [] if review.quality is None else [f"quality {review.quality}"]
         parts += [f"{name} {value:g}" for name, value in review.scores.items()]
-        parts += [f"{name} {readable(str(value))}" for name, value in {**review.choices, **review.texts}.items()]
+        parts += [f"{name} {value}" for name, value in {**review.choices, **review.texts}.items()]
         stage = "" if review.stage is None else f" ({review.stage})"
         yield f"{review.reviewer}{stage}: {', '.join(part for part in parts if part) or '–'}"
         if review.note:
-            yield f"  {readable(review.note)}"
+            yield f"  {review.note}"

@@ -1,31 +1,32 @@
-"""The commands `people`, `versions` and `events`."""
+"""The commands of whoever runs the installation: people, versions, events, the whole database."""
 
 import json
+import sys
 from datetime import datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.asking import address_options
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput
+from judgeboard.formats.files import FORMATS
 from judgeboard.text import as_utc, iso_z
 
 if TYPE_CHECKING:
     from judgeboard.store.events import StoredEvent
 
 
-@click.group(
-    epilog=options.example(
-        "judgeboard versions list", 'judgeboard versions retire "rag v1"', 'judgeboard versions restore "rag v1"'
-    )
+@options.group(
+    "judgeboard versions list", 'judgeboard versions retire "rag v1"', 'judgeboard versions restore "rag v1"'
 )
 def versions_command() -> None:
     """List, retire and restore judge versions. A version never changes, and its judgments are kept."""
 
 
-@versions_command.command("list", epilog=options.example("judgeboard versions list --json"))
-@options.json_and_database
+@options.command("judgeboard versions list --json", group=versions_command)
 def versions_list() -> None:
     """List all judge versions by name and number."""
     from judgeboard.store.judge_versions import list_versions, retired_versions
@@ -43,10 +44,9 @@ def versions_list() -> None:
     options.show({"versions": rows}, lines)
 
 
-@versions_command.command("retire", epilog=options.example('judgeboard versions retire "rag v1"'))
+@options.command('judgeboard versions retire "rag v1"', group=versions_command, json=False)
 @click.argument("version")
-@options.database
-def retire(version: str) -> None:
+def versions_retire(version: str) -> None:
     """Retire VERSION: it makes no new judgments; existing ones are kept.
 
     VERSION is a title ("rag v1"), a name for its newest version, or a fingerprint.
@@ -54,40 +54,36 @@ def retire(version: str) -> None:
     from judgeboard.people.roster import retire_version
 
     retired = retire_version(options.open_store(), version, options.actor())
-    click.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
+    options.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
 
 
-@versions_command.command("restore", epilog=options.example('judgeboard versions restore "rag v1"'))
+@options.command('judgeboard versions restore "rag v1"', group=versions_command, json=False)
 @click.argument("version")
-@options.database
-def restore(version: str) -> None:
+def versions_restore(version: str) -> None:
     """Restore a retired VERSION: it can judge again."""
     from judgeboard.people.roster import restore_version
 
     restored = restore_version(options.open_store(), version, options.actor())
-    click.echo(f"{restored.title} is restored: it can judge again")
+    options.echo(f"{restored.title} is restored: it can judge again")
 
 
 _ROLE = click.Choice([role.value for role in ROLES])
 _ROLE_HELP = "What the person may do. Each role includes the ones before it."
 
 
-@click.group(
-    epilog=options.example(
-        "judgeboard people add ann@example.org --role lead",
-        "judgeboard people role ann@example.org admin",
-        "judgeboard people list",
-    )
+@options.group(
+    "judgeboard people add ann@example.org --role lead",
+    "judgeboard people role ann@example.org admin",
+    "judgeboard people list",
 )
 def people_command() -> None:
     """Manage the people who may sign in. JUDGEBOARD_ADMIN names the first admin."""
 
 
-@people_command.command("add", epilog=options.example("judgeboard people add ann@example.org --role lead"))
+@options.command("judgeboard people add ann@example.org --role lead", group=people_command, json=False)
 @click.argument("address", metavar="E-MAIL")
-@click.option("--role", type=_ROLE, default="reviewer", show_default=True, help=_ROLE_HELP)
-@options.database
-def add(address: str, role: str) -> None:
+@options.with_default("--role", type=_ROLE, default="reviewer", help=_ROLE_HELP)
+def people_add(address: str, role: str) -> None:
     """Allow the person with this e-mail address to sign in."""
     from judgeboard.people.roster import add_person
 
@@ -95,11 +91,10 @@ def add(address: str, role: str) -> None:
     click.echo(f"{person.name} may sign in, as {person.role}")
 
 
-@people_command.command("role", epilog=options.example("judgeboard people role ann@example.org admin"))
+@options.command("judgeboard people role ann@example.org admin", group=people_command, json=False)
 @click.argument("address", metavar="E-MAIL")
 @click.argument("role", type=_ROLE)
-@options.database
-def role_(address: str, role: str) -> None:
+def people_role(address: str, role: str) -> None:
     """Change the role of a person. It applies from their next action."""
     from judgeboard.people.roster import change_role
 
@@ -107,10 +102,9 @@ def role_(address: str, role: str) -> None:
     click.echo(f"{person.name} is now {person.role}")
 
 
-@people_command.command("remove", epilog=options.example("judgeboard people remove ann@example.org"))
+@options.command("judgeboard people remove ann@example.org", group=people_command, json=False)
 @click.argument("address", metavar="E-MAIL")
-@options.database
-def remove(address: str) -> None:
+def people_remove(address: str) -> None:
     """Remove a person: they may no longer sign in. Their reviews are kept, under their name."""
     from judgeboard.people.roster import remove_person
 
@@ -118,13 +112,12 @@ def remove(address: str) -> None:
     click.echo(f"{person.name} may no longer sign in; their reviews are kept")
 
 
-@people_command.command(
-    "link", epilog=options.example("judgeboard people link ann@example.org", "judgeboard people link --remove")
+@options.command(
+    "judgeboard people link ann@example.org", "judgeboard people link --remove", group=people_command, json=False
 )
 @click.argument("person", required=False)
 @click.option("--remove", is_flag=True, help="Review under the terminal's own name again.")
-@options.database
-def link(person: str | None, remove: bool) -> None:
+def people_link(person: str | None, remove: bool) -> None:
     """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.
 
     Applies to the user of this terminal. Earlier reviews stay under the terminal's name.
@@ -137,8 +130,7 @@ def link(person: str | None, remove: bool) -> None:
     click.echo(f"{options.actor()} reviews as {linked.name}")
 
 
-@people_command.command("work", epilog=options.example("judgeboard people work", "judgeboard people work --json"))
-@options.json_and_database
+@options.command("judgeboard people work", "judgeboard people work --json", group=people_command)
 def people_work() -> None:
     """Show how much, how fast and how well each person reviews."""
     from judgeboard.reports.output import text_lines
@@ -157,8 +149,7 @@ def people_work() -> None:
     options.show({"people": people}, lines)
 
 
-@people_command.command("list", epilog=options.example("judgeboard people list --json"))
-@options.json_and_database
+@options.command("judgeboard people list --json", group=people_command)
 def people_list() -> None:
     """List all people who have ever used this database, with role and last visit."""
     from judgeboard.people.roster import list_people
@@ -179,11 +170,9 @@ def people_list() -> None:
     options.show({"people": rows}, lines or ["no people yet; add one: judgeboard people add E-MAIL --role admin"])
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard events --actor ann@example.org --since 2026-03-01",
-        "judgeboard events --kind refused --json | jq .events[].actor",
-    )
+@options.command(
+    "judgeboard events --actor ann@example.org --since 2026-03-01",
+    "judgeboard events --kind refused --json | jq .events[].actor",
 )
 @click.option("--kind", help="Only events of this kind, for example decide, set_setting or refused.")
 @click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
@@ -192,14 +181,7 @@ def people_list() -> None:
 @click.option(
     "--before", type=options.ROW_ID, metavar="N", help="Only events with a number below N, for the next page."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of events.",
-)
-@options.json_and_database
+@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of events.")
 def events_command(
     kind: str | None,
     actor: str | None,
@@ -236,3 +218,192 @@ def _moment(since: str) -> datetime:
         return as_utc(since)
     except ValueError as error:
         raise BadInput(f"--since: {error}") from error
+
+
+TABLES = (
+    *("responses", "judgments", "flags", "reviews"),
+    *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
+    *("failure_modes", "issues", "label_schemas"),
+)
+
+
+@options.command(
+    "judgeboard export responses -o answers.jsonl",
+    "judgeboard export comparisons -o - | judgeboard import - --kind comparisons --db other.db",
+    "judgeboard export all --format parquet -o export/",
+    json=False,
+)
+@click.argument("table", type=click.Choice([*TABLES, "all"]))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice([*FORMATS]),
+    help="File format (default: from the ending of the output file, else jsonl). CSV escapes cells that a spreadsheet "
+    "would run as formulas; the other formats are exact.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Output file; - for standard output. For `export all`: a folder.",
+)
+def export_command(table: str, format_: str | None, output: str) -> None:
+    """Export one table, or all of them. Each row names its response or pair by source and id.
+
+    A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
+    """
+    from judgeboard.formats.files import format_by_ending
+    from judgeboard.store.export import export_tables
+
+    store = options.open_store()
+    format_ = format_ or format_by_ending(output) or "jsonl"
+    targets: dict[str, Path | BinaryIO]
+    if table == "all":
+        if output == "-":
+            raise BadInput("export all writes a folder: use -o FOLDER")
+        folder = Path(output)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"cannot create the folder {folder}: {error.strerror}") from error
+        targets = {name: folder / f"{name}.{format_}" for name in TABLES}
+    else:
+        if output == "-" and sys.stdout is None:
+            raise BadInput("standard output is closed: use -o FILE")
+        targets = {table: sys.stdout.buffer if output == "-" else Path(output)}
+    for name, count in export_tables(store, targets, format=format_, viewer=options.seen(store).viewer).items():
+        click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
+
+
+@options.command("judgeboard migrate --db data/judgeboard.db", json=False)
+def migrate_command() -> None:
+    """Migrate the database to the schema of this version. Creates the database if it is missing."""
+    from judgeboard.store.engine import Store, connect, database_url, upgrade
+    from judgeboard.store.migrations import HEAD
+
+    store = Store(connect(database_url(options.chosen_database()), create=True))
+    before = upgrade(store)
+    click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
+    store.close()
+
+
+@options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config", json=False)
+def config_command() -> int:
+    """Show every setting with its origin, and the database in use. Secrets are masked.
+
+    Exit code 2: the database exists but cannot be opened.
+    """
+    from judgeboard.errors import JudgeboardError, MissingDatabase
+    from judgeboard.llm.endpoint import PROVIDERS
+    from judgeboard.settings import config_values, load_settings
+    from judgeboard.store.settings import setting_origins
+
+    for variable, value in config_values(load_settings(), PROVIDERS).items():
+        click.echo(f"{variable} is not set" if value is None else f"{variable} = {value}")
+    try:
+        store = options.open_store()
+    except JudgeboardError as error:
+        click.echo(f"database: {error}")
+        return 0 if isinstance(error, MissingDatabase) else error.exit_code  # before the first import, there is none
+    click.echo(f"database: {store.shown_url}")
+    with store.reading() as connection:
+        for setting in setting_origins(connection):
+            click.echo(f"  {setting.key} = {setting.value} ({setting.origin})")
+    return 0
+
+
+@options.command(
+    "judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1", json=False
+)
+@click.option("--model", help="Name of the judge's chat model (default: JUDGEBOARD_MODEL).")
+@address_options
+def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
+    """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed."""
+    from judgeboard.health.checkup import check_database, check_endpoint
+
+    findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
+    for finding in findings:
+        click.echo(
+            f"{'ok ' if finding.ok else 'fix'}  {finding.what}" + (f"\n     {finding.fix}" if finding.fix else "")
+        )
+    return 0 if all(finding.ok for finding in findings) else 1
+
+
+@options.command("judgeboard forget chat-4711 --source shop", json=False)
+@click.argument("response")
+@click.option("--source", help="Source of the answer, if several sources use this id.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
+def forget_command(response: str, source: str | None, yes: bool) -> None:
+    """Delete all texts of an answer. Scores and decisions are kept.
+
+    RESPONSE is the external id of the answer. Deletes its texts, all texts about it (reasons, notes, comments), and
+    the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it.
+    This cannot be undone. An event records who did it and when.
+    """
+    from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
+
+    store = options.open_store()
+    if not yes:
+        click.confirm(f"Delete every text of {response} in {store.shown_url}? This cannot be undone", abort=True)
+    with store.writing() as connection:
+        ids = forget_response(connection, response, source=source, actor=options.actor())
+    emptied = truncate_write_ahead_log(store)
+    more = f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else ""
+    click.echo(f"forgotten: {response}{more}")
+    if not emptied:
+        click.echo(
+            "another program is reading the database: the file keeps the old texts until it has finished", err=True
+        )
+
+
+@options.command("judgeboard index", "judgeboard index metadata.tenant metadata.user.plan")
+@click.argument("fields", nargs=-1, metavar="[metadata.KEY]...")
+@click.option("--drop", is_flag=True, help="Drop the indexes of these fields instead.")
+def index_command(fields: tuple[str, ...], drop: bool) -> None:
+    """Index metadata fields, so that filters and orders by them stay fast in a large log.
+
+    Without a field: list the fields that occur in the newest and oldest answers, with frequent values.
+    """
+    from judgeboard.store.filters import METADATA
+    from judgeboard.store.metadata import index_metadata, metadata_fields
+
+    store = options.open_store()
+    lines = []
+    for field in fields:
+        changed = index_metadata(store, field.removeprefix(METADATA), drop=drop)
+        state = ("no longer indexed" if changed else "was not indexed") if drop else "indexed"
+        lines.append(f"{field}: {state}{'' if changed or drop else ' already'}")
+    with options.seen(store).reading() as connection:
+        known = metadata_fields(connection)
+    if not fields:
+        lines = [
+            f"{METADATA}{each.field}{' (indexed)' if each.indexed else ''}  {', '.join(each.values[:5])}".rstrip()
+            for each in known
+        ]
+    options.show({"fields": known}, lines or ["the answers have no metadata"])
+
+
+@options.command("judgeboard flag", json=False)
+def flag_command() -> None:
+    """Apply the flag rules to all answers again.
+
+    Run it after a threshold or the primary judge has changed. Running it twice adds nothing. Flags that people have
+    decided stay decided.
+    """
+    from judgeboard.people.roster import raise_flags
+
+    with options.progress("flags") as update:
+        summary = raise_flags(
+            options.open_store(),
+            actor=options.actor(),
+            progress=lambda done, total: update(completed=done, total=total),
+        )
+    others = summary.responses - summary.logged
+    more = f" and {others:,} of pairs, suites, control answers or attempts" if others else ""
+    click.echo(
+        f"{summary.logged:,} answers of the log{more}: "
+        f"{summary.raised:,} flags raised, {summary.superseded:,} superseded"
+    )
+    queue = ("queue", "create", "flagged", "--where", "state=open")
+    options.suggest(*(queue if summary.responses else options.FIRST_STEP))

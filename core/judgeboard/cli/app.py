@@ -8,45 +8,45 @@ from collections.abc import Sequence
 
 import click
 
-from judgeboard.cli.options import example
+from judgeboard.cli.options import echo, example
 from judgeboard.errors import JudgeboardError
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
 COMMANDS: dict[str, str] = {
-    "demo": "demo",
-    "quickstart": "quickstart",
+    "demo": "serve",
+    "quickstart": "serve",
     "import": "import_command",
     "judge": "judge",
     "compare": "compare",
-    "ssr": "ssr",
-    "audit": "audit",
-    "jury": "combined",
-    "repeats": "combined",
+    "ssr": "compare",
+    "audit": "health",
+    "jury": "judge",
+    "repeats": "judge",
     "control-answers": "health",
     "health": "health",
     "reflect": "refine",
     "refine": "refine",
     "suite": "suite",
-    "flag": "database",
+    "flag": "administration",
     "queue": "queue",
-    "schema": "schema",
-    "failure-mode": "failure_mode",
-    "issue": "issue",
+    "schema": "labels",
+    "failure-mode": "labels",
+    "issue": "labels",
     "adjudicate": "adjudicate",
     "serve": "serve",
     "worker": "serve",
-    "agreement": "agreement",
-    "trends": "trends",
-    "stats": "database",
+    "agreement": "figures",
+    "trends": "figures",
+    "stats": "figures",
     "people": "administration",
     "events": "administration",
     "versions": "administration",
-    "export": "database",
-    "forget": "database",
-    "migrate": "database",
-    "index": "database",
-    "config": "database",
-    "doctor": "database",
+    "export": "administration",
+    "forget": "administration",
+    "migrate": "administration",
+    "index": "administration",
+    "config": "administration",
+    "doctor": "administration",
 }
 
 
@@ -126,5 +126,5 @@ def _failed(error: Exception, *, debug: bool) -> int:
     else:
         text = " ".join(_words(error).split()) or type(error).__name__
         hint = "" if expected else f" ({type(error).__name__}; --debug shows where)"
-        click.echo(f"judgeboard: {text}{hint}", err=True)
+        echo(f"judgeboard: {text}{hint}", err=True)
     return error.exit_code if isinstance(error, JudgeboardError) else 2

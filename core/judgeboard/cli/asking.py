@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from judgeboard.cli.options import CONTINUE, FILE, F, FiniteRange, actor, decorator, judge_name, open_store, progress
+from judgeboard.cli.options import (
+    CONTINUE,
+    FILE,
+    F,
+    FiniteRange,
+    actor,
+    decorator,
+    echo,
+    judge_name,
+    open_store,
+    progress,
+    with_default,
+)
 from judgeboard.errors import BadInput
 from judgeboard.text import money
 
@@ -35,12 +47,8 @@ endpoint_options: Callable[[F], F] = decorator(
     click.option(
         "--replies", type=FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
     ),
-    click.option(
-        "--concurrency",
-        type=click.IntRange(1, 1024),
-        default=16,
-        show_default=True,
-        help="Maximum number of calls at the same time.",
+    with_default(
+        "--concurrency", type=click.IntRange(1, 1024), default=16, help="Maximum number of calls at the same time."
     ),
     click.option(
         "--max-cost",
@@ -122,12 +130,8 @@ stored_judge_options: Callable[[F], F] = decorator(
 generator_options: Callable[[F], F] = decorator(
     click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
     click.option("--generator-base-url", help="Address of its endpoint, with /v1 (default: --base-url)."),
-    click.option(
-        "--generator-max-output",
-        type=click.IntRange(1),
-        default=2048,
-        show_default=True,
-        help="Maximum number of tokens per answer.",
+    with_default(
+        "--generator-max-output", type=click.IntRange(1), default=2048, help="Maximum number of tokens per answer."
     ),
     click.option(
         "--generator-temperature", type=FiniteRange(0), help="Sampling temperature (default: the endpoint's default)."
@@ -169,7 +173,7 @@ def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
     """Print warnings to stderr, before the first call; return them for the JSON output."""
     known = [warning for warning in warnings if warning]
     for warning in known:
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     return {"warnings": known}
 
 

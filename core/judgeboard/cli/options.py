@@ -2,10 +2,11 @@
 
 import getpass
 import math
+import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,11 +36,6 @@ class FiniteRange(click.FloatRange):
         return float(number)
 
 
-def example(*lines: str) -> str:
-    """Return the closing lines of a command's help."""
-    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
-
-
 def _where_help() -> str:
     """Return the help of --where with one line per field."""
     columns = 44  # what the longest option of a command leaves of 80 columns
@@ -62,31 +58,63 @@ def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+# Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 CONTINUE = "To continue, run the same command again."
+FIRST_STEP = ("import", "FILE")  # the next command for a database without answers
 ROW_ID = click.IntRange(1, 2**63 - 1)  # what both engines can store
 FILE = click.Path(path_type=Path)
-
-_DB, _JSON = "judgeboard.db", "judgeboard.json"  # in the context of the command, so that no function passes them on
-
-
-def _kept(key: str) -> dict[str, Any]:
-    """Return the settings of an option whose value is in the context only."""
-
-    def keep(context: click.Context, _option: click.Parameter, value: Any) -> None:
-        context.meta[key] = value
-
-    return {"callback": keep, "expose_value": False}
+with_default = partial(click.option, show_default=True)
+judge_version = partial(click.option, "--judge-version", metavar="NAME|FINGERPRINT")
 
 
-database = click.option(
-    "--db",
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    context.meta[str(option.name)] = value  # in the context, so that no function passes it on
+
+
+_JSON = click.Option(["--json"], is_flag=True, callback=_keep, expose_value=False, help="Print JSON only.")
+_DATABASE = click.Option(
+    ["--db"],
     metavar="PATH|URL",
-    **_kept(_DB),
+    callback=_keep,
+    expose_value=False,
     help="Database: a SQLite file or an SQLAlchemy URL (default: JUDGEBOARD_DB, else data/judgeboard.db).",
 )
-json_and_database: Callable[[F], F] = decorator(
-    click.option("--json", is_flag=True, **_kept(_JSON), help="Print JSON only."), database
-)
+
+
+def example(*lines: str) -> str:
+    """Return the closing lines of a command's help."""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def command(
+    *examples: str, group: click.Group | None = None, json: bool = True, **settings: Any
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return the decorator of a command with these examples and the options --json (unless ``json`` is False) and --db.
+
+    In a ``group``, the function's name is the command's name: `schema_list` or `list_` is `judgeboard schema list`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        made = click.command(None, click.Command, epilog=example(*examples), **settings)(function)
+        made.params += [_JSON, _DATABASE] if json else [_DATABASE]
+        if group is not None:
+            prefix = f"{str(group.name).replace('-', '_')}_"
+            group.add_command(made, function.__name__.removeprefix(prefix).rstrip("_"))
+        return made
+
+    return decorate
+
+
+def group(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
+    """Return the decorator of a group; one that is a command without a subcommand has --json and --db."""
+
+    def decorate(function: Callable[..., Any]) -> click.Group:
+        made = click.group(None, click.Group, epilog=example(*examples), **settings)(function)
+        made.params += [_JSON, _DATABASE] if made.invoke_without_command else []
+        return made
+
+    return decorate
 
 
 def _checked_judge_name(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
@@ -107,13 +135,12 @@ where = click.option(
     callback=lambda _context, _option, conditions: parse_where(conditions),
     help=_where_help(),
 )
-host = click.option(
+host = with_default(
     "--host",
     default="localhost",
-    show_default=True,
     help="Address to listen on. With any other address, people on the network can open the pages.",
 )
-port = click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on.")
+port = with_default("--port", default=8501, type=click.IntRange(1, 65535), help="Port to listen on.")
 
 
 def listed(names: str) -> list[str]:
@@ -160,7 +187,7 @@ def seen(store: "Store") -> "Seen":
 
 def chosen_database() -> str | None:
     """Return the value of ``--db``."""
-    db: str | None = click.get_current_context().meta[_DB]
+    db: str | None = click.get_current_context().meta["db"]
     return db
 
 
@@ -175,23 +202,29 @@ def open_store(*, create: bool = False) -> "Store":
 
 def as_json() -> bool:
     """Whether the command prints JSON."""
-    return bool(click.get_current_context().meta.get(_JSON))
+    return bool(click.get_current_context().meta.get("json"))
 
 
-def show_json(result: object) -> None:
-    """Print a result as JSON."""
-    from judgeboard.reports.output import to_json
-
-    click.echo(to_json(result))
+def echo(line: str, *, err: bool = False) -> None:
+    """Print a line, with U+FFFD for each character that would steer a terminal."""
+    click.echo(_STEERING.sub("\N{REPLACEMENT CHARACTER}", line), err=err)
 
 
-def show(result: object, lines: Iterable[str]) -> None:
-    """Print a result as JSON with ``--json``, else as lines."""
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines; nothing with ``--json``."""
+    if not as_json():
+        for line in lines:
+            echo(line)
+
+
+def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None = None) -> None:
+    """Print a result and the keys of ``more`` as JSON with ``--json``, else print the lines."""
+    from judgeboard.reports.output import to_json, to_plain
+
     if as_json():
-        show_json(result)
-        return
-    for line in lines:
-        click.echo(line)
+        click.echo(to_json(to_plain(result) | more if more else result))
+    else:
+        show_lines(lines)
 
 
 @contextmanager
@@ -208,7 +241,7 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         *(TextColumn(column) for column in columns),

@@ -1,4 +1,4 @@
-"""``judgeboard queue``: queues created, assigned, closed and listed, their bundles; the group of all its commands."""
+"""``judgeboard queue``: queues created, assigned, closed and listed, and their bundles."""
 
 import shlex
 from collections.abc import Callable, Iterator
@@ -10,8 +10,7 @@ import click
 from click.core import ParameterSource
 
 from judgeboard.cli import options
-from judgeboard.cli.queue_bulk import add, confirm, dismiss, tag, undo
-from judgeboard.cli.queue_reviewing import decide, next_, release, reveal, skip
+from judgeboard.cli.queue_reviewing import queue_command
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput
 from judgeboard.reviews.presets import PRESETS
@@ -30,14 +29,12 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     return click.option(name, type=inside, default=0.0, metavar="SHARE", help=f"{words} (default: 0).")
 
 
-@click.command(
-    "create",
-    epilog=options.example(
-        "judgeboard queue create worst --where rule=low_groundedness --assign Mara,Jon",
-        "judgeboard queue create legal --where query_type=legal --order random --needed 3 --overlap 0.2 --blind-judge",
-        "judgeboard queue create sides --subject pairs --needed 2",
-        "judgeboard queue create gold --preset random --limit 200 --assign Mara,Jon",
-    ),
+@options.command(
+    "judgeboard queue create worst --where rule=low_groundedness --assign Mara,Jon",
+    "judgeboard queue create legal --where query_type=legal --order random --needed 3 --overlap 0.2 --blind-judge",
+    "judgeboard queue create sides --subject pairs --needed 2",
+    "judgeboard queue create gold --preset random --limit 200 --assign Mara,Jon",
+    group=queue_command,
 )
 @click.argument("name")
 @click.option(
@@ -61,18 +58,16 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     type=click.Choice([order.value for order in QueueOrder]),
     help="Order of the items (default: severity; random for pairs, --blind-judge and --all-answers).",
 )
-@click.option(
+@options.with_default(
     "--subject",
     type=click.Choice(("answers", "pairs")),
     default="answers",
-    show_default=True,
     help="What is reviewed: flagged answers, or pairs of answers.",
 )
-@click.option(
+@options.with_default(
     "--needed",
     type=click.IntRange(1, 20),
     default=1,
-    show_default=True,
     metavar="N",
     help="Number of reviews per item, each by another person.",
 )
@@ -92,13 +87,12 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     metavar="NAMES",
     help="People who may review, separated by commas (default: everybody). `queue assign` also takes new names.",
 )
-@click.option(
+@options.with_default(
     "--grades",
     default="label,groundedness",
-    show_default=True,
     help="Grades that a review must give: label, groundedness, quality, or names of rubric dimensions (1 to 5).",
 )
-@click.option("--optional-grades", default="quality", show_default=True, help="Grades that a review may give.")
+@options.with_default("--optional-grades", default="quality", help="Grades that a review may give.")
 @click.option(
     "--schema",
     metavar="FILE|NAME",
@@ -127,11 +121,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "(default: the setting `implied_labels`).",
 )
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
-@click.option(
-    "--seed",
-    default="judgeboard",
-    show_default=True,
-    help="Seed of the overlap, the random sample and the random order.",
+@options.with_default(
+    "--seed", default="judgeboard", help="Seed of the overlap, the random sample and the random order."
 )
 @click.option(
     "--lease-minutes",
@@ -139,7 +130,6 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     default=10.0,
     help="Minutes for which an item is reserved for its reviewer, at most 1440 (default: 10).",
 )
-@options.json_and_database
 def create(
     name: str,
     preset: str | None,
@@ -214,9 +204,8 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
         )
 
 
-@click.command("close", epilog=options.example("judgeboard queue close legal"))
+@options.command("judgeboard queue close legal", group=queue_command)
 @click.argument("name")
-@options.json_and_database
 def close(name: str) -> None:
     """Close a queue for good. Nobody can take items from it any more; its reviews are kept."""
     from judgeboard.reviews.queues import close_queue
@@ -225,11 +214,10 @@ def close(name: str) -> None:
     options.show({"queue": queue.name, "state": queue.state}, [f"{queue.name} is closed"])
 
 
-@click.command("assign", epilog=options.example("judgeboard queue assign legal Mara,jon@example.org --remove Ada"))
+@options.command("judgeboard queue assign legal Mara,jon@example.org --remove Ada", group=queue_command)
 @click.argument("name")
 @click.argument("people", default="")
 @click.option("--remove", metavar="NAMES", help="People to remove from the queue, separated by commas.")
-@options.json_and_database
 def assign(name: str, people: str, remove: str | None) -> None:
     """Assign a queue to people, or remove people from it.
 
@@ -254,9 +242,8 @@ def assign(name: str, people: str, remove: str | None) -> None:
     )
 
 
-@click.command("list", epilog=options.example("judgeboard queue list"))
+@options.command("judgeboard queue list", group=queue_command)
 @click.option("--open", "only_open", is_flag=True, help="Omit closed queues.")
-@options.json_and_database
 def list_(only_open: bool) -> None:
     """List the queues: open queues before closed ones, the newest first."""
     from judgeboard.reviews.queues import queue_progress
@@ -270,9 +257,8 @@ def list_(only_open: bool) -> None:
     options.show({"queues": progress}, lines or [none])
 
 
-@click.command("show", epilog=options.example("judgeboard queue show legal", "judgeboard queue show legal --json"))
+@options.command("judgeboard queue show legal", "judgeboard queue show legal --json", group=queue_command)
 @click.argument("name")
-@options.json_and_database
 def show(name: str) -> None:
     """Show the rules and the progress of a queue.
 
@@ -285,22 +271,17 @@ def show(name: str) -> None:
     options.show(progress, _progress_lines(progress))
 
 
-@click.command(
-    "export", epilog=options.example("judgeboard queue export legal --reviewer mara@example.org --items 50 mara.jsonl")
-)
+@options.command("judgeboard queue export legal --reviewer mara@example.org --items 50 mara.jsonl", group=queue_command)
 @click.argument("name")
 @click.argument("file", type=options.FILE)
 @click.option("--reviewer", required=True, metavar="WHO", help="Name of the person who will review the items.")
-@click.option(
-    "--items", type=click.IntRange(1, 1000), default=50, show_default=True, metavar="N", help="Maximum number of items."
-)
+@options.with_default("--items", type=click.IntRange(1, 1000), default=50, metavar="N", help="Maximum number of items.")
 @click.option(
     "--lease-days",
     type=options.FiniteRange(0, 60, min_open=True),
     default=7.0,
     help="Days for which the items are reserved for the reviewer (default: 7, at most 60).",
 )
-@options.json_and_database
 def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) -> None:
     """Export items of a queue to a file, for a reviewer without access to the database.
 
@@ -318,9 +299,8 @@ def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) 
     options.show(bundle, [f"{items_in_file}, {until}", f"After it is filled in: judgeboard queue merge {file}"])
 
 
-@click.command("merge", epilog=options.example("judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json"))
+@options.command("judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json", group=queue_command)
 @click.argument("file", type=options.FILE)
-@options.json_and_database
 def merge(file: Path) -> int:
     """Store the reviews from a file of `queue export`.
 
@@ -381,37 +361,3 @@ def _counts(progress: "QueueProgress") -> str:
     ]
     rare = {"in conflict": progress.conflict, "adjudicated": progress.adjudicated, "left": progress.left}
     return ", ".join([*parts, *(f"{count:,} {state}" for state, count in rare.items() if count)])
-
-
-@click.group(
-    epilog=options.example(
-        "judgeboard queue create legal --where query_type=legal --order oldest --needed 2 --blind-judge",
-        "judgeboard queue next legal",
-        "judgeboard queue decide TOKEN confirm --quality 2 --note 'the fee is made up'",
-        "judgeboard queue show legal",
-    )
-)
-def queue_command() -> None:
-    """Create review queues of answers or pairs, review their items, show their progress."""
-
-
-for command in (
-    create,
-    close,
-    assign,
-    list_,
-    show,
-    next_,
-    decide,
-    reveal,
-    skip,
-    release,
-    export,
-    merge,
-    confirm,
-    dismiss,
-    tag,
-    add,
-    undo,
-):
-    queue_command.add_command(command)

@@ -1,8 +1,8 @@
-"""``judgeboard queue next|decide|reveal|skip|release``: review the items of a queue in a terminal."""
+"""The group ``judgeboard queue``, and its commands that review: one item at a time, or all answers of a filter."""
 
-import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,10 +10,14 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import given_grade, grade_options
 from judgeboard.domain import Decision, Grade
+from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import two_decimals
+from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema, SchemaField
+    from judgeboard.reviews.bulk import BulkAdded, BulkDecided
     from judgeboard.reviews.leases import LeasedItem
     from judgeboard.reviews.shown import ItemText
     from judgeboard.store.engine import Store
@@ -23,8 +27,6 @@ if TYPE_CHECKING:
     Judges = tuple[Sequence[ItemFlag], Sequence[ItemJudgment]]
 
 
-# Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 NO_PASSAGES = "(the log has no passages for this answer)"
 MISSING = "(not available: forgotten or never recorded)"
 ANSWER_DECISIONS = ("confirm", "dismiss", "unsure")
@@ -50,9 +52,18 @@ _review_options: Callable[[options.F], options.F] = options.decorator(
 )
 
 
-@click.command("next", epilog=options.example("judgeboard queue next legal"))
+@options.group(
+    "judgeboard queue create legal --where query_type=legal --order oldest --needed 2 --blind-judge",
+    "judgeboard queue next legal",
+    "judgeboard queue decide TOKEN confirm --quality 2 --note 'the fee is made up'",
+    "judgeboard queue show legal",
+)
+def queue_command() -> None:
+    """Create review queues of answers or pairs, review their items, show their progress."""
+
+
+@options.command("judgeboard queue next legal", group=queue_command)
 @click.argument("name")
-@options.json_and_database
 def next_(name: str) -> None:
     """Lease the next item of a queue and print it.
 
@@ -81,12 +92,10 @@ def next_(name: str) -> None:
     options.show(leased | asked | fields | _judges_json(judges), _item_lines(item, text, judges, schema))
 
 
-@click.command(
-    "decide",
-    epilog=options.example(
-        "judgeboard queue decide 12.dWx9 confirm --groundedness 0.2 --note 'the fee is made up'",
-        "judgeboard queue decide 12.dWx9 left",
-    ),
+@options.command(
+    "judgeboard queue decide 12.dWx9 confirm --groundedness 0.2 --note 'the fee is made up'",
+    "judgeboard queue decide 12.dWx9 left",
+    group=queue_command,
 )
 @click.argument("token")
 @click.argument(
@@ -96,7 +105,6 @@ def next_(name: str) -> None:
 )
 @_review_options
 @click.option("--reveal", is_flag=True, help="Print the judge's result after a blind review.")
-@options.json_and_database
 def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     """Store your review of a leased item.
 
@@ -133,14 +141,10 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     options.show(result | {"repeated": decided.repeated} | _judges_json(judges), lines)
 
 
-@click.command(
-    "reveal",
-    epilog=options.example("judgeboard queue reveal 31", "judgeboard queue reveal 31 confirm --quality 2"),
-)
+@options.command("judgeboard queue reveal 31", "judgeboard queue reveal 31 confirm --quality 2", group=queue_command)
 @click.argument("review_id", type=options.ROW_ID, metavar="REVIEW")
 @click.argument("decision", required=False, type=click.Choice(ANSWER_DECISIONS))
 @_review_options
-@options.json_and_database
 def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     """Show the judge's result after your blind review REVIEW.
 
@@ -149,12 +153,12 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     """
     from judgeboard.reviews.queue_decisions import answer_reveal
     from judgeboard.store.label_schemas import schema_by_id
-    from judgeboard.store.reviews import review_by_id
+    from judgeboard.store.reviews import find_review
 
     store = options.open_store()
     who = options.reviewer(store)
     with store.reading() as connection:
-        blind = review_by_id(connection, review_id)
+        blind = find_review(connection, id=review_id)
         schema_id = None if blind is None else blind.label_schema_id
         schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
     opinion = _review(review, schema)
@@ -168,10 +172,9 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     options.show({"review": stored, "blind": review_id}, [line])
 
 
-@click.command("skip", epilog=options.example("judgeboard queue skip 12.dWx9 --reason 'in French'"))
+@options.command("judgeboard queue skip 12.dWx9 --reason 'in French'", group=queue_command)
 @click.argument("token")
 @click.option("--reason", help="Why you skip the item.")
-@options.json_and_database
 def skip(token: str, reason: str | None) -> None:
     """Release a leased item for others. `queue next` never shows it to you again."""
     from judgeboard.reviews.leases import skip as skip_item
@@ -181,9 +184,8 @@ def skip(token: str, reason: str | None) -> None:
     options.show({"skipped": done}, ["Skipped." if done else _NOT_LEASED])
 
 
-@click.command("release", epilog=options.example("judgeboard queue release 12.dWx9"))
+@options.command("judgeboard queue release 12.dWx9", group=queue_command)
 @click.argument("token")
-@options.json_and_database
 def release(token: str) -> None:
     """Release a leased item without a decision. You or another reviewer can review it later."""
     from judgeboard.reviews.leases import release as release_item
@@ -193,19 +195,14 @@ def release(token: str) -> None:
     options.show({"released": done}, ["Released." if done else _NOT_LEASED])
 
 
-def readable(text: str | None) -> str:
-    """Return a logged text without the characters that would steer a terminal."""
-    return MISSING if text is None else _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def _reveal(store: "Store", who: "Reviewer", review_id: int) -> "Judges":
     from judgeboard.reviews.queue_decisions import reveal as reveal_blind
     from judgeboard.reviews.shown import judges_on
-    from judgeboard.store.reviews import review_by_id
+    from judgeboard.store.reviews import find_review
 
     reveal_blind(store, review_id, reviewer=who)
     with store.reading() as connection:
-        review = review_by_id(connection, review_id)
+        review = find_review(connection, id=review_id)
         return judges_on(connection, (review and review.response_id) or 0, who.id)
 
 
@@ -220,7 +217,7 @@ def _item_lines(
     """Yield an item with its guidelines, and the command that decides it."""
     from judgeboard.reviews.shown import PairText
 
-    head = f"{item.queue.name}: item {item.item_id}, {readable(text.query_type)}"
+    head = f"{item.queue.name}: item {item.item_id}, {text.query_type}"
     yield f"{head}, leased to you until {item.until:%H:%M} UTC"
     parts: list[tuple[str, str | None]] = [("GUIDELINES", item.queue.guidelines)] if item.queue.guidelines else []
     parts.append(("QUESTION", text.question))
@@ -233,13 +230,13 @@ def _item_lines(
     else:
         if text.passages is None:
             parts.append(("", NO_PASSAGES))
-        parts.append((f"ANSWER {readable(text.external_id)}", text.answer))
+        parts.append((f"ANSWER {text.external_id}", text.answer))
         required = (_usage(grade) for grade in item.queue.grades)
         optional = (f"[{_usage(grade)}]" for grade in item.queue.optional_grades)
         fields = () if schema is None else (_field_usage(field) for field in schema.own)
         usage = " ".join(("confirm|dismiss|unsure", *required, *optional, *fields))
     for title, part in parts:
-        yield from ("", title, readable(part)) if title else ("", NO_PASSAGES)
+        yield from ("", title, MISSING if part is None else part) if title else ("", NO_PASSAGES)
     judge_lines = [] if judges is None else _judge_lines(judges)
     yield from ("", *judge_lines, "") if judge_lines else ("",)
     yield f"judgeboard queue decide {item.token} {usage}"
@@ -261,13 +258,13 @@ def _field_usage(field: "SchemaField") -> str:
 def _judge_lines(judges: "Judges") -> list[str]:
     """Return why an answer is flagged, and the judges' current judgments of it."""
     flags, judgments = judges
-    lines = [readable(flag.why) for flag in flags]
+    lines = [flag.why for flag in flags]
     for judgment in judgments:
         groundedness = None if judgment.groundedness is None else f"groundedness {two_decimals(judgment.groundedness)}"
         quality = None if judgment.quality is None else f"quality {judgment.quality}"
         scores = ", ".join(score for score in (judgment.label, groundedness, quality) if score is not None)
         lines += [f"{judgment.version_title} (judgment {judgment.id}): {scores or 'no score'}"]
-        lines += [f"  {readable(judgment.reasoning)}"] if judgment.reasoning else []
+        lines += [f"  {judgment.reasoning}"] if judgment.reasoning else []
     return lines
 
 
@@ -286,3 +283,101 @@ def _review(chosen: dict[str, Any], schema: "LabelSchema | None") -> dict[str, A
     """Return the arguments of a review that decisions and reveals share."""
     seen = {"judgment_seen_id": chosen["judgment_id"], "seconds": chosen["seconds"]}
     return {"grade": given_grade(chosen, schema), **seen, "request_key": f"cli:{secrets.token_urlsafe(16)}"}
+
+
+_mode = click.option("--mode", "modes", multiple=True, metavar="NAME", help="Failure mode to tag the answers with.")
+_many_options = options.decorator(
+    options.where,
+    click.option("--yes", is_flag=True, help="Act without a question."),
+    click.option("--bulk", metavar="ID", help="Id of an interrupted action, to complete it."),
+)
+
+
+@options.command("judgeboard queue confirm --where rule=low_groundedness --yes", group=queue_command)
+@_mode
+@_many_options
+def confirm(modes: tuple[str, ...], **chosen: Any) -> None:
+    """Confirm all open flags of the answers that match --where, at most 10,000 answers."""
+    _decide(Decision.CONFIRM, modes, **chosen)
+
+
+@options.command("judgeboard queue dismiss --where query_type=smalltalk --yes", group=queue_command)
+@_mode
+@_many_options
+def dismiss(modes: tuple[str, ...], **chosen: Any) -> None:
+    """Dismiss all open flags of the answers that match --where, at most 10,000 answers."""
+    _decide(Decision.DISMISS, modes, **chosen)
+
+
+@options.command("judgeboard queue tag --where rule=low_quality --mode 'off topic' --yes", group=queue_command)
+@_mode
+@_many_options
+def tag(modes: tuple[str, ...], **chosen: Any) -> None:
+    """Tag the answers that match --where with failure modes, and decide nothing; at most 10,000 answers."""
+    _decide(None, modes, **chosen)
+
+
+@options.command(
+    "judgeboard queue add legal --where query_type=legal --yes",
+    "judgeboard queue add --person Mara --where rule=low_quality --yes",
+    group=queue_command,
+)
+@click.argument("name", required=False)
+@click.option("--person", metavar="NAME", help="Person to assign the answers to, in place of a queue.")
+@_many_options
+def add(name: str | None, person: str | None, **chosen: Any) -> None:
+    """Add the flagged answers that match --where to the queue NAME, or to the queue of one person.
+
+    At most 10,000 answers; they need not match the filter of the queue.
+    """
+    from judgeboard.reviews.bulk import add_many
+
+    if (name is None) == (person is None):
+        raise BadInput("name a queue, or a person with --person")
+    _act("add", partial(add_many, queue=name, person=person), "added", **chosen)
+
+
+@options.command("judgeboard queue undo 3fB0x2aQk1Zs", group=queue_command)
+@click.argument("bulk", metavar="ID")
+def undo(bulk: str) -> None:
+    """Undo `queue confirm`, `dismiss`, `tag` or `add`: reviews are withdrawn, added answers leave their queue."""
+    from judgeboard.reviews.bulk import undo_many
+
+    store = options.open_store()
+    undone = undo_many(store, bulk, reviewer=options.reviewer(store))
+    options.show({"bulk": bulk, "undone": undone}, [f"undone on {undone:,} answers"])
+
+
+def _decide(decision: Decision | None, modes: tuple[str, ...], **chosen: Any) -> None:
+    from judgeboard.reviews.bulk import decide_many
+
+    act = partial(decide_many, decision=decision, modes=modes)
+    _act("tag" if decision is None else decision.value, act, "decided", **chosen)
+
+
+def _act(
+    verb: str,
+    act: "Callable[..., BulkDecided | BulkAdded]",
+    result: str,
+    *,
+    where: RowFilter,
+    yes: bool,
+    bulk: str | None,
+) -> None:
+    from judgeboard.reviews.bulk import MOST_ANSWERS
+    from judgeboard.store.open_flags import listed_answers
+
+    store = options.open_store()
+    who = options.reviewer(store)
+    with options.seen(store).reading() as connection:
+        ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
+    question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
+    if not yes and (options.as_json() or not click.confirm(question, err=True)):
+        raise BadInput("nothing was changed: use --yes to act without a question")
+    bulk_id = bulk or secrets.token_hex(6)
+    click.echo(f"action {bulk_id}", err=True)  # known before it can be interrupted
+    with options.progress(f"{verb.capitalize()} answers") as shown:
+        progress = partial(shown, total=len(ids))
+        done = act(store, ids, reviewer=who, bulk_id=bulk_id, progress=lambda number: progress(completed=number))
+    undo_line = [f"To undo: judgeboard queue undo {bulk_id}"] if bulk or getattr(done, result) else []
+    options.show({"bulk": bulk_id, result: done}, [done.sentences, *undo_line])

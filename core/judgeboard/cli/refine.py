@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from judgeboard.methods.reflect import ReflectSummary
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard refine --prompts prompts.jsonl --generator gpt-4o-mini --judge-model gpt-4o --json",
-        "judgeboard refine --where query_type=complex --where judge_side=low --generator gpt-4o --judge-model o4-mini",
-    )
+@options.command(
+    "judgeboard refine --prompts prompts.jsonl --generator gpt-4o-mini --judge-model gpt-4o --json",
+    "judgeboard refine --where query_type=complex --where judge_side=low --generator gpt-4o --judge-model o4-mini",
 )
 @generator_options
 @click.option(
@@ -46,25 +44,14 @@ if TYPE_CHECKING:
     type=options.FILE,
     help="Prompt file instead of logged questions: one prompt per line, as text or JSON (id, prompt or messages).",
 )
-@click.option(
-    "--success-rating", type=click.IntRange(1, 4), default=4, show_default=True, help="Minimum rating of a good answer."
+@options.with_default("--success-rating", type=click.IntRange(1, 4), default=4, help="Minimum rating of a good answer.")
+@options.with_default(
+    "--max-repeats", type=click.IntRange(0), default=3, help="Maximum number of attempts after the first."
 )
-@click.option(
-    "--max-repeats",
-    type=click.IntRange(0),
-    default=3,
-    show_default=True,
-    help="Maximum number of attempts after the first.",
-)
-@click.option(
-    "--keep",
-    type=click.Choice(["last", "best"]),
-    default="last",
-    show_default=True,
-    help="Answer to keep if none is good enough.",
+@options.with_default(
+    "--keep", type=click.Choice(["last", "best"]), default="last", help="Answer to keep if none is good enough."
 )
 @options.where
-@options.json_and_database
 def refine_command(
     judge_model: str | None,
     prompts: Path | None,
@@ -88,7 +75,6 @@ def refine_command(
     from judgeboard.methods.generation import read_prompts
     from judgeboard.methods.refine import RefineRule, with_recorded_ratings
     from judgeboard.methods.refine_run import refine_pending
-    from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import make_judge
 
     if (prompts is None) == (where == RowFilter()):
@@ -106,7 +92,7 @@ def refine_command(
     store = options.open_store(create=prompts is not None)
     with run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
-    options.show(to_plain(summary) | warnings, refine_lines(summary))
+    options.show(summary, refine_lines(summary), warnings)
     return summary.account.exit_code
 
 
@@ -129,40 +115,27 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
     yield from stopped_lines(account)
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard reflect --generator gpt-4o --judge rag --model gpt-4o-mini",
-        "judgeboard reflect --generator my-model --generator-base-url http://localhost:8000/v1 --judge lexical",
-        "judgeboard reflect --generator gpt-4o --model gpt-4o-mini --query-type complex --query-type QA "
-        "--rebuild-messages",
-    )
+@options.command(
+    "judgeboard reflect --generator gpt-4o --judge rag --model gpt-4o-mini",
+    "judgeboard reflect --generator my-model --generator-base-url http://localhost:8000/v1 --judge lexical",
+    "judgeboard reflect --generator gpt-4o --model gpt-4o-mini --query-type complex --query-type QA --rebuild-messages",
 )
 @generator_options
-@click.option(
-    "--judge", "kind", default="rag", show_default=True, metavar="KIND", help="Kind of judge, for both answers."
-)
+@options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
 @judge_options
-@click.option(
-    "--max-quality", type=click.IntRange(1, 4), default=2, show_default=True, help="Highest quality to improve."
+@options.with_default("--max-quality", type=click.IntRange(1, 4), default=2, help="Highest quality to improve.")
+@options.with_default(
+    "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."
 )
-@click.option(
-    "--min-chars",
-    type=click.IntRange(0),
-    default=50,
-    show_default=True,
-    help="Shortest answer to improve, in characters.",
-)
-@click.option(
+@options.with_default(
     "--query-type",
     "query_types",
     multiple=True,
     default=("complex",),
-    show_default=True,
     help="Query type of the answers to improve. Repeat for more types.",
 )
 @click.option("--rebuild-messages", is_flag=True, help="Use query and passages if no messages were logged.")
 @options.where
-@options.json_and_database
 def reflect_command(
     kind: str,
     max_quality: int,
@@ -181,7 +154,6 @@ def reflect_command(
     from judgeboard.health.family import family_warning
     from judgeboard.judges.kinds import OFFLINE
     from judgeboard.methods.reflect import ReflectRule, reflect_pending
-    from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import make_judge
 
     generator = chosen_generator(chosen)
@@ -195,7 +167,7 @@ def reflect_command(
         summary = reflect_pending(
             store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
         )
-    options.show(to_plain(summary) | warnings, reflect_lines(summary))
+    options.show(summary, reflect_lines(summary), warnings)
     return summary.account.exit_code
 
 

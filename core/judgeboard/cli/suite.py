@@ -19,23 +19,19 @@ if TYPE_CHECKING:
 MOST_FAILURES = 10
 
 
-@click.group(
-    epilog=options.example(
-        "judgeboard suite run suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
-        "judgeboard suite run suite.yaml --candidate python:my_app:answer --model gpt-4o --baseline latest",
-        "judgeboard suite list",
-    )
+@options.group(
+    "judgeboard suite run suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
+    "judgeboard suite run suite.yaml --candidate python:my_app:answer --model gpt-4o --baseline latest",
+    "judgeboard suite list",
 )
 def suite_command() -> None:
     """Run a suite of test cases and use the result as a gate for a build."""
 
 
-@suite_command.command(
-    "run",
-    epilog=options.example(
-        "judgeboard suite run examples/suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
-        "judgeboard suite run suite.yaml --candidate source:shop --model gpt-4o --baseline latest --junit suite.xml",
-    ),
+@options.command(
+    "judgeboard suite run examples/suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
+    "judgeboard suite run suite.yaml --candidate source:shop --model gpt-4o --baseline latest --junit suite.xml",
+    group=suite_command,
 )
 @click.argument("file", type=options.FILE)
 @click.option(
@@ -54,8 +50,7 @@ def suite_command() -> None:
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 @options.judge_name("Name of the judge (default: the name of the rubric).")
 @model_options
-@options.json_and_database
-def run_command(
+def run(
     file: Path,
     candidate: str | None,
     candidate_base_url: str | None,
@@ -103,9 +98,8 @@ def run_command(
     return _show(result, junit, warnings)
 
 
-@suite_command.command("list")
+@options.command("judgeboard suite list", group=suite_command)
 @click.option("--name", help="Only runs of this suite.")
-@options.json_and_database
 def list_(name: str | None) -> None:
     """List the runs of suites, newest first."""
     from judgeboard.methods.suite_results import list_results, score_words
@@ -121,13 +115,12 @@ def list_(name: str | None) -> None:
     options.show({"runs": runs}, lines or [none])
 
 
-@suite_command.command("show")
+@options.command("judgeboard suite show 3 --baseline latest", group=suite_command)
 @click.argument("run_id", type=options.ROW_ID, metavar="RUN")
 @click.option(
     "--baseline", metavar="RUN", help="Run to compare with; latest: the one before it, of the same judge and candidate."
 )
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
-@options.json_and_database
 def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
     """Show the result of a suite run. The exit codes are those of `suite run`."""
     from judgeboard.methods.suite_results import suite_result
@@ -153,11 +146,10 @@ def _family_warning(store: "Store", judge_model: str | None, candidate: str) -> 
 
 def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:
     from judgeboard.methods.suite_results import write_junit
-    from judgeboard.reports.output import to_plain
 
     if junit is not None:
         write_junit(result, junit)
-    options.show(to_plain(result) | warnings, summary_lines(result))
+    options.show(result, summary_lines(result), warnings)
     return result.exit_code
 
 
@@ -204,11 +196,10 @@ def _short(text: str | None) -> str:
     return shortened(" ".join((text or "").split()), 100)
 
 
-@suite_command.command("cases", epilog=options.example("judgeboard suite cases corrected.yaml"))
+@options.command("judgeboard suite cases corrected.yaml", group=suite_command)
 @click.argument("file", type=options.FILE)
-@click.option("--name", default="corrected", show_default=True, help="Name of the suite.")
-@options.json_and_database
-def cases_command(file: Path, name: str) -> None:
+@options.with_default("--name", default="corrected", help="Name of the suite.")
+def cases(file: Path, name: str) -> None:
     """Write the corrected answers that reviewers added to a suite as a suite file.
 
     Each case has the question, the passages, and the corrected answer as reference. FILE is replaced.
@@ -223,13 +214,13 @@ def cases_command(file: Path, name: str) -> None:
     if not found:
         options.show({"cases": 0}, ["No corrected answer is in a suite: press F9 on its page to correct it, then F8."])
         return
-    cases: list[dict[str, Any]] = []
+    suite_cases: list[dict[str, Any]] = []
     ids: dict[str, int] = {}
     for each in found:
         ids[each.id] = ids.get(each.id, 0) + 1
         number = "" if ids[each.id] == 1 else f" ({ids[each.id]})"
         context = {"context": list(each.context)} if each.context else {}
-        cases.append({"id": f"{each.id}{number}", "query": each.query, "reference": each.reference, **context})
-    text = yaml.safe_dump({"name": name, "cases": cases}, sort_keys=False, allow_unicode=True)
+        suite_cases.append({"id": f"{each.id}{number}", "query": each.query, "reference": each.reference, **context})
+    text = yaml.safe_dump({"name": name, "cases": suite_cases}, sort_keys=False, allow_unicode=True)
     write_whole(file, lambda stream: stream.write(text.encode()))
-    options.show({"cases": len(cases)}, [f"{len(cases):,} cases in {file}"])
+    options.show({"cases": len(suite_cases)}, [f"{len(suite_cases):,} cases in {file}"])

@@ -1,32 +1,317 @@
-"""RULES, the flag rules: one file and one line here each."""
+"""The flag rules: a function that decides, a sentence that explains, and a line in ``RULES`` each."""
 
+import hashlib
+import re
 from collections.abc import Mapping
+from itertools import combinations
+from operator import itemgetter
 from typing import Any
 
-from judgeboard.flags import (
-    always_review,
-    feedback_gap,
-    judge_failed,
-    judges_disagree,
-    low_groundedness,
-    low_quality,
-    random_sample,
-    supreme_disagrees,
-)
-from judgeboard.flags.rule import Rule
+from judgeboard.domain import AUDIT, REPEATS, FeedbackKind, Label
+from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, Thresholds, rounded, shown
+from judgeboard.judges.evidence_alignment import is_right_refusal
+
+LOW_GROUNDEDNESS = "low_groundedness"
+JUDGES_DISAGREE = "judges_disagree"
+SUPREME_DISAGREES = "supreme_disagrees"
+ALWAYS_REVIEW = "always_review"
+RANDOM_SAMPLE = "random_sample"
+
+
+def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    """Flags an answer that its passages support too little, in the primary judge's view.
+
+    Groundedness is below the threshold, or the label is "hallucinated" and there is no score. A refusal where nothing
+    fitting was retrieved is no reason, unless ``excuse_refusals`` is off.
+    """
+    judged, threshold = signals.primary, thresholds.low_groundedness
+    if judged is None or not _is_low(judged, thresholds):
+        return None
+    if thresholds.excuse_refusals and signals.texts is not None and _right_refusal(signals.texts):
+        return None
+    if judged.groundedness is None:
+        return _of_primary(LOW_GROUNDEDNESS, judged, 1.0, {"label": Label.HALLUCINATED.value}, threshold)
+    details = {"groundedness": judged.groundedness}
+    severity = (threshold - judged.groundedness) / threshold
+    return _of_primary(LOW_GROUNDEDNESS, judged, severity, details, threshold, judged.groundedness)
+
+
+def _of_primary(
+    rule: str,
+    judged: JudgeSignal,
+    severity: float,
+    details: dict[str, Any],
+    threshold: float,
+    auto_score: float | None = None,
+) -> Reason:
+    return Reason(
+        rule,
+        severity,
+        {"judge": judged.title} | details,
+        {"threshold": threshold},
+        judged.fingerprint,
+        judged.judgment_id,
+        auto_score,
+    )
+
+
+def _is_low(judged: JudgeSignal, thresholds: Thresholds) -> bool:
+    if judged.groundedness is None:
+        return judged.label is Label.HALLUCINATED
+    return rounded(judged.groundedness) < rounded(thresholds.low_groundedness)
+
+
+def _right_refusal(texts: Texts) -> bool:
+    if texts.query is None or texts.answer is None:
+        return False
+    return is_right_refusal(texts.query, texts.answer, texts.passages)
+
+
+def _needs_texts(signals: Signals, thresholds: Thresholds) -> bool:
+    primary = signals.primary
+    return thresholds.excuse_refusals and primary is not None and _is_low(primary, thresholds)
+
+
+def _low_groundedness_words(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    if "groundedness" not in details:
+        return "The judge calls it hallucinated and gives no score."
+    threshold = params["threshold"]
+    return f"Groundedness {shown(details['groundedness'], threshold)} is below {shown(threshold)}."
+
+
+def low_quality(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    """Flags an answer that the primary judge finds irrelevant, insufficient or failing."""
+    judged, threshold = signals.primary, thresholds.low_quality
+    if judged is None or judged.quality is None or judged.quality > rounded(threshold):
+        return None
+    severity = (threshold - judged.quality) / threshold
+    return _of_primary("low_quality", judged, severity, {"quality": judged.quality}, threshold)
+
+
+def feedback_gap(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    """Flags an answer on which its user and the primary judge differ widely.
+
+    The latest feedback and quality, both on the scale from 1 to 4, differ by the threshold or more.
+    """
+    judged, feedback = signals.primary, signals.feedback
+    if judged is None or judged.quality is None or feedback is None:
+        return None
+    gap = rounded(abs(feedback.quality - judged.quality))
+    if gap < rounded(thresholds.feedback_gap):
+        return None
+    details = {
+        "quality": judged.quality,
+        "feedback": feedback.kind.value,
+        "value": feedback.value,
+        "user_quality": feedback.quality,
+        "gap": gap,
+    }
+    return _of_primary("feedback_gap", judged, gap / 3, details, thresholds.feedback_gap)
+
+
+def _feedback_gap_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
+    value = details["value"]
+    if details["feedback"] == FeedbackKind.THUMBS:
+        rating_words = f"gave thumbs {'up' if value == 1 else 'down'}"
+    else:
+        rating_words = f"gave {shown(value)} {'star' if value == 1 else 'stars'}"
+    return (
+        f"The user {rating_words} ({shown(details['user_quality'])}), "
+        f"the judge gave quality {details['quality']}: difference {shown(details['gap'])}."
+    )
+
+
+def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    """Flags an answer on which any two judges differ widely.
+
+    Two current judgments differ by the threshold or more in groundedness or quality, or in label. Judges of judgments,
+    and several verdicts of one judge made one, have no opinion of their own. A jury has one, its members then have
+    none.
+    """
+    judges = [judge for judge in (signals.primary, *signals.others) if judge is not None]
+    pairs = combinations([judge for judge in judges if judge.kind not in {AUDIT, REPEATS} and not judge.in_jury], 2)
+    differences = [difference for one, two in pairs for difference in differences_of(one, two, thresholds)]
+    if not differences:
+        return None
+    differences.sort(key=itemgetter(0), reverse=True)
+    return Reason(
+        JUDGES_DISAGREE,
+        severity=differences[0][0],
+        details={"pairs": [pair for _, pair in differences]},
+        params={"groundedness": thresholds.disagree_groundedness, "quality": thresholds.disagree_quality},
+        fingerprint=None if signals.primary is None else signals.primary.fingerprint,
+        judgment_id=None if signals.primary is None else signals.primary.judgment_id,
+    )
+
+
+def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -> list[tuple[float, dict[str, Any]]]:
+    """Return on what two judges are far apart (groundedness, quality, label), as (severity, what a flag stores)."""
+    differences = []
+    for measure, threshold, scale in (
+        ("groundedness", thresholds.disagree_groundedness, 1),
+        ("quality", thresholds.disagree_quality, 3),
+    ):
+        first, second = getattr(one, measure), getattr(two, measure)
+        if first is not None and second is not None:
+            delta = rounded(abs(first - second))
+            if delta >= rounded(threshold):
+                differences.append((delta / scale, _details(one, two, measure, (first, second), delta)))
+    if one.label is not None and two.label is not None and one.label is not two.label:
+        differences.append((1.0, _details(one, two, "label", (one.label.value, two.label.value), None)))
+    return differences
+
+
+def _details(
+    one: JudgeSignal, two: JudgeSignal, measure: str, values: tuple[Any, Any], delta: float | None
+) -> dict[str, Any]:
+    return {"judges": [one.title, two.title], "measure": measure, "values": list(values), "delta": delta}
+
+
+def _judges_disagree_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
+    widest = details["pairs"][0]
+    (one, two), (first, second) = widest["judges"], widest["values"]
+    if widest["measure"] == "label":
+        return f"{one} gives the label {first}, {two} gives {second}."
+    measured = "quality " if widest["measure"] == "quality" else ""
+    apart = shown(widest["delta"])
+    return f"{one} gives {measured}{shown(first)}, {two} gives {measured}{shown(second)}: difference {apart}."
+
+
+def _still_disagree(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether the two judges that a flag names first are still apart on that measure."""
+    first = stored["pairs"][0]
+    return any((pair["judges"], pair["measure"]) == (first["judges"], first["measure"]) for pair in now["pairs"])
+
+
+def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason, ...]:
+    """Flags a judgment that a supreme judge finds wrong.
+
+    There is a reason for each judge whose current verdict is marked wrong, on the version that gave it.
+    """
+    return tuple(
+        Reason(
+            SUPREME_DISAGREES,
+            severity=1.0,  # as two labels that differ: a mark is all or nothing
+            details={"judge": mark.audited.title, "said": _said(mark.audited), "supremes": list(mark.supremes)},
+            fingerprint=mark.audited.fingerprint,
+            judgment_id=mark.audited.judgment_id,
+            auto_score=mark.audited.groundedness,
+            inclusion_probability=mark.probability,
+        )
+        for mark in signals.marks
+    )
+
+
+def _said(judged: JudgeSignal) -> dict[str, Any]:
+    values = {
+        "label": None if judged.label is None else judged.label.value,
+        "groundedness": judged.groundedness,
+        "quality": judged.quality,
+    }
+    return {measure: value for measure, value in values.items() if value is not None}
+
+
+def _supreme_disagrees_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
+    figures = ", ".join(
+        f"{measure} {value if isinstance(value, str) else shown(value)}" for measure, value in details["said"].items()
+    )
+    supremes = " and ".join(details["supremes"])
+    verb = "mark" if len(details["supremes"]) > 1 else "marks"
+    return f"{supremes} {verb} the verdict of {details['judge']} as wrong{f': {figures}' if figures else ''}."
+
+
+def _same_supremes(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    return set(stored["supremes"]) <= set(now["supremes"])
+
+
+_HTTP = re.compile(r"http_(\d{3})")
+_CAUSES = {
+    "refused": "it refused",
+    "unparsable": "its reply could not be read",
+    "timeout": "it took too long",
+    "connection": "the connection failed",
+    "error": "the call failed",
+    "split": "its members were split",
+}
+
+
+def judge_failed(signals: Signals, _thresholds: Thresholds) -> Reason | None:
+    """Flags an answer for which the primary judge returned nothing usable."""
+    failed = signals.failed
+    if failed is None:
+        return None
+    details: dict[str, Any] = {"judge": failed.title, "status": failed.status.value}
+    # Only causes of our own making: what an endpoint or a file calls its error may quote the answer.
+    if failed.cause in {*_CAUSES, "truncated"} or _HTTP.fullmatch(failed.cause or ""):
+        details["cause"] = failed.cause
+    if failed.tokens is not None:
+        details["tokens"] = failed.tokens
+    return Reason("judge_failed", 0.5, details, fingerprint=failed.fingerprint, judgment_id=failed.judgment_id)
+
+
+def _judge_failed_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
+    cause = details.get("cause", details["status"])
+    http = _HTTP.fullmatch(cause)
+    if http:
+        cause_words = f"the endpoint answered {http[1]}"
+    elif cause == "truncated":
+        cause_words = f"cut off at {details['tokens']} tokens" if "tokens" in details else "cut off before its end"
+    else:
+        cause_words = _CAUSES.get(cause, "the call failed")
+    return f"The judge gave no usable verdict: {cause_words}."
+
+
+def always_review(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    """Flags every answer of the query types that are always reviewed."""
+    if signals.query_type not in thresholds.always_review:
+        return None
+    return Reason(ALWAYS_REVIEW, 0.0, params={"query_type": signals.query_type})
+
+
+def sampling_number(seed: str, source: str, external_id: str) -> float:
+    """Return a number from 0 to below 1 that depends only on the arguments, so that a second run samples the same."""
+    # JSON-free and unambiguous: the lengths keep ("a", "bc") from being ("ab", "c").
+    text = f"{len(seed)}:{seed}{len(source)}:{source}{external_id}"
+    # 53 bits: every value is a float exactly, and none rounds up to 1.
+    return (int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 11) / 2**53
+
+
+def random_sample(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    """Flags a random sample of all answers, to check what no rule flags.
+
+    The sampling number is below the share, which is stored as the inclusion probability of the flag.
+    """
+    if sampling_number(thresholds.random_seed, signals.source, signals.external_id) >= thresholds.random_share:
+        return None
+    params = {"share": thresholds.random_share, "seed": thresholds.random_seed}
+    return Reason(RANDOM_SAMPLE, 0.0, params=params, inclusion_probability=thresholds.random_share)
+
+
+def _random_sample_words(_details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    return f"Selected at random ({shown(params['share'] * 100)} % of all answers), to find problems that no rule flags."
+
 
 RULES: tuple[Rule, ...] = (
-    low_groundedness.RULE,
-    low_quality.RULE,
-    feedback_gap.RULE,
-    judges_disagree.RULE,
-    supreme_disagrees.RULE,
-    judge_failed.RULE,
-    always_review.RULE,
-    random_sample.RULE,
+    Rule(LOW_GROUNDEDNESS, low_groundedness, _low_groundedness_words, reads_texts=True, texts_for=_needs_texts),
+    Rule(
+        "low_quality",
+        low_quality,
+        lambda details, params: f"Quality {details['quality']} is {shown(params['threshold'])} or lower.",
+    ),
+    Rule("feedback_gap", feedback_gap, _feedback_gap_words),
+    Rule(JUDGES_DISAGREE, judges_disagree, _judges_disagree_words, holds=_still_disagree),
+    Rule(SUPREME_DISAGREES, supreme_disagrees, _supreme_disagrees_words, each_judge=True, holds=_same_supremes),
+    Rule("judge_failed", judge_failed, _judge_failed_words),
+    Rule(
+        ALWAYS_REVIEW,
+        always_review,
+        lambda _details, params: f"People review every answer of type {params['query_type']}.",
+        drawn=True,
+    ),
+    Rule(RANDOM_SAMPLE, random_sample, _random_sample_words, drawn=True),
 )
 
-_SENTENCES = {rule.name: rule.why for rule in RULES}
+RULE_NAMED: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
 
 
 def why(rule: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
@@ -35,6 +320,6 @@ def why(rule: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str
     A flag of an unknown rule, or with details of an older release, is named by its rule only.
     """
     try:
-        return _SENTENCES[rule](details, params)
+        return RULE_NAMED[rule].why(details, params)
     except (LookupError, TypeError, ValueError):
         return f"Flagged by {rule}."

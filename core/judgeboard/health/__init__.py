@@ -1,1 +1,1 @@
-"""Health of a judge: one check a file, listed in `report.CHECKS`."""
+"""Health of a judge: each check is a function, listed in `report.CHECKS`."""

@@ -1,19 +1,32 @@
-"""The data of a judge version that checks read, and the result of a check; no texts."""
+"""The data of a judge version that checks read (no texts), its cache, and the result of a check."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from threading import Lock
 
 import numpy as np
+from sqlalchemy import Connection
 
-from judgeboard.domain import Estimate
+from judgeboard.agreement.answer_pairs import GRADES, GradeName
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
 from judgeboard.health.models import ModelTable, shipped_models
-from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, IntArray, no_ints
-from judgeboard.stats.both_orders import OrderVerdicts
+from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, no_ints
 from judgeboard.stats.estimates import interval, number_words, unmeasured
 from judgeboard.stats.proportions import RatioSums
+from judgeboard.stats.repeats import OrderVerdicts
+from judgeboard.store import health
+from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
+from judgeboard.store.grades import LABELS
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers, Scores
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.preferences import is_one_order, order_verdicts
+from judgeboard.store.row_filter import hides_rows
+from judgeboard.store.verdicts import repeated_answers
 
 MEASURES = ("groundedness", "quality", "label", "score")
 
@@ -150,3 +163,160 @@ def half_widths(estimate: Estimate, harmless: float) -> float:
         return 0.0
     distance = abs(estimate.value - harmless)
     return 0.0 if distance < TIE else distance / max((estimate.high - estimate.low) / 2, TIE)
+
+
+_SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|\.\.)\s*(-?\d+)\s*")
+_MOST_LEVELS = 101
+
+MOST = 8  # cached records; each has the arrays of up to 20,000 answers
+# Maximum age of a cached record: on PostgreSQL, of two writers the one with the lower ids may commit later.
+SECONDS = 600.0
+
+
+def read_record(connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
+    """Return the stored data of a version."""
+    return JudgeRecord(
+        version=version,
+        models=models,
+        generators=health.judged_generators(connection, version.id)
+        or health.compared_generators(connection, version.id),
+        levels={name: levels_of(name, counts) for name, counts in health.value_counts(connection, version.id).items()},
+        scored=health.scored_lengths(connection, version.id),
+        graded=_graded(connection, version.id),
+        controls=health.control_rows(connection, version.id),
+        pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
+        repeats=_repeats(connection, version),
+        feedback=health.scored_feedback(connection, version.id),
+        asked=health.asked_by_status(connection, version.id),
+        costs=health.cost_sums(connection, version.id),
+    )
+
+
+def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
+    answers = repeated_answers(connection, _repeated_versions(connection, version))
+    measures = answers.measures()
+    if not measures:
+        return Repeats()
+    main = measures[0]
+    ids, groups = answers.response_ids[main.rows], answers.groups[main.rows]
+    return Repeats(main.same, ids, groups, main.measure, main.incomplete)
+
+
+def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
+    # Recorded repeats have a version per rubric but are one judge; combined repeats name their member.
+    if version.kind == RECORDED:
+        pooled = (each for each in list_versions(connection) if (each.name, each.kind) == (version.name, RECORDED))
+        return [each.id for each in pooled]
+    if version.kind == REPEATS:
+        members = set(version.params.get("members") or ())
+        return [each.id for each in list_versions(connection) if each.fingerprint in members]
+    return [version.id]
+
+
+def levels_of(name: str, value_counts: health.ValueCounts) -> LevelCounts:
+    """Return all levels of a measure with counts: tenths of groundedness, the steps of a scale."""
+    if name == "groundedness":
+        return LevelCounts(tuple(f"about {tenth / 10:g}" for tenth in range(11)), _binned(value_counts, 0, 10, 10))
+    if name == "label":
+        return LevelCounts((Label.HALLUCINATED.value, Label.GROUNDED.value), _binned(value_counts, 0, 1, 1))
+    low, high = (1, 4) if name == "quality" else _ends(value_counts)
+    return LevelCounts(tuple(str(level) for level in range(low, high + 1)), _binned(value_counts, low, high, 1))
+
+
+def _ends(value_counts: health.ValueCounts) -> tuple[int, int]:
+    match = _SCALE.fullmatch(value_counts.scale or "")
+    seen = int(np.floor(value_counts.values.min())), int(np.ceil(value_counts.values.max()))
+    low, high = (int(match[1]), int(match[2])) if match else seen
+    low, high = min(low, seen[0]), max(high, seen[1])
+    return (low, high) if high - low < _MOST_LEVELS else (low, low + _MOST_LEVELS - 1)
+
+
+def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -> IntArray:
+    places = np.clip(np.rint(value_counts.values * steps).astype(np.int64) - low, 0, high - low)
+    return np.bincount(places, weights=value_counts.counts, minlength=high - low + 1).astype(np.int64)
+
+
+def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]:
+    source = PairSource(connection)
+    graded: dict[str, GradedAnswers] = {}
+    for grade in GRADES:
+        pairs = source.pairs(version_id, grade)
+        # A label cut from groundedness adds nothing to groundedness.
+        pairs = pairs.at(~pairs.cut)
+        if pairs.n:
+            judge, people = (_numbers(grade, side) for side in (pairs.judge, pairs.people))
+            graded[grade] = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
+    for grade in (grade for grade in GRADES if grade not in graded):
+        other = _by_other_grade(connection, source, version_id, grade)
+        if other is not None:
+            graded[grade] = other
+    return graded
+
+
+def _by_other_grade(
+    connection: Connection, source: PairSource, version_id: int, measure: GradeName
+) -> GradedAnswers | None:
+    grades = source.graded.verdicts.get(version_id)
+    people = max((source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids))
+    graded_as = next(grade for grade in GRADES if source.people(grade) is people)
+    if grades is None:
+        return None
+    columns = {"groundedness": grades.groundedness, "quality": np.where(grades.quality > 0, grades.quality, np.nan)}
+    ids = source.graded.response_ids
+    scores = columns.get(measure, np.full(len(ids), np.nan))
+    rows = np.flatnonzero(~np.isnan(scores) & np.isin(ids, people.response_ids))
+    if not len(rows):
+        return None
+    values = _numbers(graded_as, people.values[np.searchsorted(people.response_ids, ids[rows])])
+    groups = source.graded.evidence_groups[rows]
+    return replace(_with_facts(connection, ids[rows], groups, scores[rows].astype(np.float64), values), same=False)
+
+
+def _numbers(grade: GradeName, values: AnyArray) -> FloatArray:
+    if grade == "label":
+        values = (values == Label.GROUNDED.value) | (values == LABELS.index(Label.GROUNDED.value))
+    return values.astype(np.float64)
+
+
+def _with_facts(
+    connection: Connection, response_ids: IntArray, groups: IntArray, judge: FloatArray, people: FloatArray
+) -> GradedAnswers:
+    lengths, models = health.answer_facts(connection, response_ids)
+    return GradedAnswers(judge, people, lengths, groups, models.codes, models.names)
+
+
+def _pairs(version: StoredVersion, verdicts: list[BothOrders]) -> Mapping[str, OrderVerdicts]:
+    one_order = is_one_order(version, verdicts)
+    by_aspect: dict[str, list[BothOrders]] = {}
+    for verdict in verdicts:
+        by_aspect.setdefault(verdict.aspect, []).append(verdict)
+    return {aspect: order_verdicts(rows, one_order=one_order) for aspect, rows in by_aspect.items()}
+
+
+class KeptRecords:
+    """A cache of the records read last from one database, for all sessions of a server."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start empty; ``clock`` counts seconds."""
+        self._clock = clock
+        self._kept: OrderedDict[int, tuple[health.RecordMark, float, JudgeRecord]] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
+        """Return the record of a version, cached unless the connection hides rows or something was stored since."""
+        if hides_rows(connection):
+            return read_record(connection, version, models)
+        mark, now = health.record_mark(connection), self._clock()
+        with self._lock:
+            kept = self._kept.get(version.id)
+        if kept is not None:
+            known, since, record = kept
+            if known == mark and now - since < SECONDS and record.models == models:
+                return record
+        record = read_record(connection, version, models)
+        with self._lock:
+            self._kept[version.id] = (mark, now, record)
+            self._kept.move_to_end(version.id)
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+        return record

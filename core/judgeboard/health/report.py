@@ -8,17 +8,22 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.health.collapse import collapse, least_even
-from judgeboard.health.commands import cost, make_and_judge, unusable
-from judgeboard.health.control_answers import KNOWN_BAD, NAMES, NEUTRAL, known_bad, neutral
+from judgeboard.health.calls import cost, make_and_judge, position, self_consistency, unusable
 from judgeboard.health.family import family, self_enhancement, weaker
 from judgeboard.health.models import model_table
-from judgeboard.health.position import position
-from judgeboard.health.reading import KeptRecords, read_record
-from judgeboard.health.record import Check, JudgeRecord, LevelCounts, State, effect_words
-from judgeboard.health.self_consistency import self_consistency
-from judgeboard.health.user_feedback import user_feedback
-from judgeboard.health.verbosity import verbosity, verbosity_at_equal_grades
+from judgeboard.health.record import Check, JudgeRecord, KeptRecords, LevelCounts, State, effect_words, read_record
+from judgeboard.health.scores import (
+    KNOWN_BAD,
+    NAMES,
+    NEUTRAL,
+    collapse,
+    known_bad,
+    least_even,
+    neutral,
+    user_feedback,
+    verbosity,
+    verbosity_at_equal_grades,
+)
 from judgeboard.methods.control_answers import CONTROL_KINDS
 from judgeboard.settings import load_settings
 from judgeboard.stats.estimates import percent_words
@@ -46,7 +51,7 @@ CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
         "cost": cost,
     }
 )
-"""Name to check, in the order of command and page. A new check is a file and a line here."""
+"""Name to check, in the order of command and page. A new check is a function and a line here."""
 
 EMPTY = (
     "This page checks a judge for typical faults, such as position bias, or one score for nearly all answers.",
@@ -100,20 +105,12 @@ class HealthReport(AskCounts):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownAnswer:
-    """An answer that shows a fault, and the check."""
-
-    check: Check
-    answer: AnswerStart
-
-
-@dataclass(frozen=True, slots=True)
 class HealthPage:
-    """The report on one judge version, its data, and ``answers`` that show the faults."""
+    """The report on one judge version, its data, and ``answers`` that show the faults, each with its check."""
 
     report: HealthReport
     record: JudgeRecord
-    answers: tuple[ShownAnswer, ...] = ()
+    answers: tuple[tuple[Check, AnswerStart], ...] = ()
 
     @property
     def levels(self) -> Mapping[str, LevelCounts]:
@@ -156,7 +153,7 @@ def judges_in_use(connection: Connection) -> tuple[StoredVersion, ...]:
     primary = primary_judge(connection)
     newest = sorted(versions_in_use(connection), key=lambda version: -version.id)
     first = next((version for version in newest if version.name == primary), None)
-    return tuple(newest) if first is None else (first, *(version for version in newest if version is not first))
+    return tuple(sorted(newest, key=lambda version: version is not first))
 
 
 def health_page(connection: Connection, version: StoredVersion, records: KeptRecords | None = None) -> HealthPage:
@@ -167,7 +164,7 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
     report = report_on(record, not_reached(connection, version.id))
     picked = [(check, id_) for check in report.in_state(State.WARNING) for id_ in check.response_ids[:MOST_SHOWN]]
     known = answer_starts(connection, {id_ for _, id_ in picked})
-    return HealthPage(report, record, tuple(ShownAnswer(check, known[id_]) for check, id_ in picked if id_ in known))
+    return HealthPage(report, record, tuple((check, known[id_]) for check, id_ in picked if id_ in known))
 
 
 def needing_control_answers(checks: Sequence[Check]) -> tuple[Check, ...]:

@@ -5,14 +5,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, get_args
+from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
 
-from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, StepRecord, Verdict
+from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, load_prompt, read_prompt, repair_of
+from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, fill, load_prompt, read_prompt
 from judgeboard.judges.rubric_file import Rubric
-from judgeboard.llm.asking import ask
-from judgeboard.llm.chat import ChatRequest, Message, TokenChance
+from judgeboard.llm.asking import SENT, Replied, ask
+from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
 from judgeboard.text import MAX_NAME, unstorable
 
@@ -48,16 +48,23 @@ class Judge(AskedJudge, Protocol):
         """
 
 
+async def judge_with_requests(judge: Judge, item: JudgeInput) -> tuple[Verdict, list[ChatRequest]]:
+    """Return the verdict of a judge on ``item``, and the requests as they were sent."""
+    requests: list[ChatRequest] = []
+    token = SENT.set(requests)
+    try:
+        return await judge.judge(item), requests
+    finally:
+        SENT.reset(token)
+
+
 TEMPERATURE = 0
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How every judge with a chat model is asked, as in `JudgeOptions`; part of the judge version.
-
-    Models that refuse a temperature are asked without it.
-    """
+    """How a judge's chat model is asked, as in `JudgeOptions`; a model that refuses a temperature gets none."""
 
     temperature: float = TEMPERATURE
     dialogue: Dialogue = "last"
@@ -70,15 +77,6 @@ class Asking:
             object.__setattr__(self, "temperature", int(self.temperature))  # 0 and 0.0 are one judge version
         if self.dialogue not in get_args(Dialogue):
             raise BadInput(f"--dialogue must be last or whole, not {self.dialogue!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class Replied(Generic[T]):
-    """The result of one request to a judge; ``value`` is None unless the record's status is ok."""
-
-    value: T | None
-    record: StepRecord
-    tokens: tuple[TokenChance, ...] | None = None
 
 
 class ModelJudge:
@@ -146,8 +144,8 @@ class ModelJudge:
         )
 
     async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Replied[T]:
-        asked = await ask(self._endpoint.chat, request, parse, repair=repair_of(self._prompt))
-        return Replied(asked.value, asked.record(self._endpoint.price), asked.tokens)
+        repair = self._prompt.sections["Repair"]
+        return await ask(self._endpoint, request, parse, repair=lambda error: fill(repair, error=error))
 
 
 def prompt_hash(prompt: str) -> str:
@@ -167,10 +165,7 @@ def fingerprint(version: JudgeVersion) -> str:
 
 
 def replay_version(judge: str, *, model: str | None = None, recorded: str | None = None) -> JudgeVersion:
-    """Return the version that stores imported verdicts of ``judge``; only name and model tell it from others.
-
-    ``recorded`` is its fingerprint in the database that it was exported from.
-    """
+    """Return the version for imported verdicts of ``judge``; ``recorded`` is its fingerprint where it was exported."""
     params = {} if recorded is None else {"recorded": recorded}
     return JudgeVersion(name=judge, kind=RECORDED, model=model, params=params, scale="as recorded")
 

@@ -1,15 +1,17 @@
-"""The judge that compares the two answers of a pair, in one order."""
+"""The judges of pairs: one compares the two answers, one also answers the question itself first."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import NamedTuple
 
 from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
-from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry
-from judgeboard.llm.asking import JsonReply, read_json_object
+from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry, letter_in, letters_of, text_field
+from judgeboard.llm.asking import Replied, UnusableReply
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
@@ -37,10 +39,7 @@ PAIRWISE = "pairwise"
 
 
 class Comparison(NamedTuple):
-    """A judge's comparison of a pair in one order.
-
-    ``preferences`` has the preferred stored answer by aspect; it is empty unless the status of ``record`` is ok.
-    """
+    """A comparison in one order: the preferred stored answer by aspect, if the status of ``record`` is ok."""
 
     record: StepRecord
     preferences: dict[str, Preference]
@@ -75,11 +74,8 @@ class PairwiseJudge(ModelJudge):
         self._form = Form(dict.fromkeys(self.aspects, aspect))
 
     async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
-        """Ask which answer of ``pair`` is better; the judge sees ``reference`` as the correct answer.
-
-        Raises ValueError if a text of the pair is missing.
-        """
-        asked = await self._ask(self.request(pair, shown, reference), self._parse)
+        """Ask which answer is better, with ``reference`` as the correct one; raises ValueError if a text is missing."""
+        asked = await self._ask(self.request(pair, shown, reference), self._form.parse)
         record = asked.record
         if asked.value is None:
             return Comparison(record, {}, None)
@@ -97,36 +93,123 @@ class PairwiseJudge(ModelJudge):
             raise ValueError(f"the pair {pair.external_id!r} lacks a text to compare")
         answers = (pair.answer_a, pair.answer_b)
         first, second = answers if shown is Shown.AB else answers[::-1]
-        options, passages = pair.options or (), pair.passages or ()
         references = [] if reference is None else [reference]
-        token = fence_token((pair.question, *options, *passages, *references, first, second))
-        material = fenced_parts(
-            token,
-            ("QUESTION", pair.question),
-            *((f"OPTION {_letter(place)}", option) for place, option in enumerate(options)),
-            *numbered("PASSAGE", passages),
+        parts = [
+            *_question_parts(pair.question, pair),
             *(("CORRECT ANSWER", text) for text in references),
             ("FIRST ANSWER", first),
             ("SECOND ANSWER", second),
-        )
+        ]
+        token = fence_token(text for _, text in parts)
         sections = self._prompt.sections
         example = {aspect: {"reasoning": "…", "verdict": TIE} for aspect in self.aspects}  # some models take no schema
-        parts = {"Options": options, "Passages": passages, "Reference": references}
+        shown_parts = {"Options": pair.options, "Passages": pair.passages, "Reference": references}
         instructions = (
             fill(sections["Role"], domain=self._domain),
             sections["Comparing"],
-            *(sections[name] for name, texts in parts.items() if texts),
+            *(sections[name] for name, texts in shown_parts.items() if texts),
             fill(sections["Aspects"], aspects=", ".join(f'"{aspect}"' for aspect in self.aspects)),
             fill(sections["Reply"], example=json.dumps(example, ensure_ascii=False)),
         )
-        messages = chat(instructions, fill(sections["Task"], fence=token, material=material))
+        messages = chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts)))
         subject = f"{pair.external_id}:{shown.value}"
         return self._request(messages, subject, self._form.schema, "comparison")
 
-    def _parse(self, text: str) -> JsonReply:
-        reply = read_json_object(text)
-        return JsonReply(self._form.read(reply.content), reply.replaced)
+
+def _question_parts(question: str, pair: PairItem) -> list[tuple[str, str]]:
+    options = pair.options or ()
+    names = letters_of(options) or range(1, len(options) + 1)
+    named = ((f"OPTION {name}", option) for name, option in zip(names, options, strict=True))
+    return [("QUESTION", question), *named, *numbered("PASSAGE", pair.passages)]
 
 
-def _letter(place: int) -> str:
-    return chr(ord("A") + place) if place < 26 else str(place + 1)
+SAMPLE_TEMPERATURE = 0.7
+DEFAULT_SOLVE_OUTPUT = 1024
+
+
+def read_solution(text: str, options: Sequence[str]) -> str:
+    """Return the answer of a reply: an option letter where there are options, else a text that is not empty.
+
+    Raises UnusableReply with the reason, like "answer must be one of A, B, C, D, not 'Paris'".
+    """
+    letters = letters_of(options)
+    answer: str = _solution_form(letters).parse(text).content["answer"].strip()
+    if letters:
+        letter = letter_in(answer, options)
+        if letter is None:
+            raise UnusableReply(f"answer must be one of {', '.join(letters)}, not {answer!r}")
+        return letter
+    if not answer:
+        raise UnusableReply("answer is empty")
+    return answer
+
+
+@cache
+def _solution_form(letters: tuple[str, ...]) -> Form:
+    return Form({"reasoning": TEXT, "answer": text_field(enum=list(letters)) if letters else TEXT})
+
+
+SELF_REFERENCE = "ssr"
+"""The kind of judge versions that sample their own answers and compare pairs."""
+
+
+class SelfReferenceJudge(ModelJudge):
+    """Answers a question ``k`` times, and compares the two answers of a pair with or without the result as reference.
+
+    Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma): k = 5 samples at T = 0.7. Samples and
+    verdicts belong to one judge version, because other samples can give another reference.
+    """
+
+    prompt_name = "self_solve"
+    kind = SELF_REFERENCE
+
+    def __init__(
+        self,
+        endpoint: ModelEndpoint,
+        *,
+        k: int = 5,
+        name: str = SELF_REFERENCE,
+        temperature: float = SAMPLE_TEMPERATURE,
+        domain: str = DEFAULT_DOMAIN,
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        solve_output: int = DEFAULT_SOLVE_OUTPUT,
+    ) -> None:
+        """Make a judge that takes ``k`` samples per question at ``temperature`` (0 to 2); verdicts use 0.
+
+        ``max_output`` is the maximum number of tokens in a verdict, ``solve_output`` that in a sample.
+        """
+        if k < 1:
+            raise BadInput(f"--k must be at least 1, not {k}")
+        super().__init__(endpoint, max_output=solve_output, asking=Asking(temperature))
+        self.k = k
+        self.price = endpoint.price
+        self._domain = domain
+        self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output)
+        verdicts = self.pairwise.version
+        sampling = {"samples": k, "sample_temperature": temperature, "sample_max_output": solve_output}
+        prompt = f"{self._prompt.text}\n{verdicts.prompt}"
+        self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompt)
+
+    async def solve(self, item: PairItem, number: int) -> Replied[str]:
+        """Sample an answer; ``number`` (from 0) finds a recorded one. Raises ValueError without the question."""
+        return await self._ask(self.solve_request(item, number), partial(read_solution, options=item.options or ()))
+
+    def solve_request(self, item: PairItem, number: int) -> ChatRequest:
+        """Return the request of `solve`; arguments and errors as there."""
+        if item.question is None:
+            raise ValueError(f"the question of {item.external_id!r} is forgotten")
+        letters = letters_of(item.options or ())
+        parts = _question_parts(item.question, item)
+        token = fence_token(text for _, text in parts)
+        sections = self._prompt.sections
+        example = json.dumps({"reasoning": "…", "answer": letters[0] if letters else "…"}, ensure_ascii=False)
+        instructions = (
+            fill(sections["Role"], domain=self._domain),
+            *([sections["Passages"]] if item.passages else []),
+            fill(sections["Options"], letters=", ".join(letters)) if letters else sections["Free"],
+            fill(sections["Reply"], example=example),
+        )
+        messages = chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts)))
+        return self._request(
+            messages, f"{item.external_id}:sample:{number}", _solution_form(letters).schema, "solution"
+        )

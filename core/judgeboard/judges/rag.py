@@ -1,11 +1,11 @@
 """The judge that scores the groundedness and quality of an answer."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict
 
@@ -36,30 +36,12 @@ from judgeboard.judges.reply_forms import (
     expected_scores,
     list_of,
 )
-from judgeboard.llm.asking import read_json_object
 from judgeboard.llm.chat import Message
 from judgeboard.llm.endpoint import ModelEndpoint
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedVerdict:
-    """A valid reply; ``groundedness`` and ``claims`` are None where they were not asked for.
-
-    ``replaced`` tells that some characters could not be stored and became U+FFFD.
-    """
-
-    groundedness: float | None
-    quality: int
-    reasoning: str
-    claims: tuple[Claim, ...] | None
-    replaced: bool = False
-
-
 class VerdictForm(Form):
-    """The form of a verdict: ``groundedness`` where passages are known, ``claims`` on request.
-
-    Reasons come before scores. The schema has no ranges: some servers refuse them.
-    """
+    """The form of a verdict: reasons before scores, and no ranges in its schema, which some servers refuse."""
 
     def __init__(self, *, groundedness: bool = True, claims: bool = False) -> None:
         claim = {"text": TEXT, "status": choice_field(tuple(ClaimStatus)), "answer_quote": TEXT_OR_NULL}
@@ -83,18 +65,11 @@ class VerdictForm(Form):
         values = {"claims": [claim], "reasoning": "…", "groundedness": 0.65, "quality": 3}
         return json.dumps({name: values[name] for name in self.fields}, ensure_ascii=False)
 
-    def parse(self, text: str) -> ParsedVerdict:
-        """Read and validate a reply; one bad field makes the whole reply unusable.
-
-        Raises UnusableReply with the reason, like "groundedness 85 is above 1".
-        """
-        reply = read_json_object(text)
-        content = reply.content
+    def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Validate an object; a null groundedness that was not asked for is left out. Raises UnusableReply."""
         if "groundedness" not in self.fields and content.get("groundedness", 0) is None:
-            del content["groundedness"]
-        values = self.read(content)
-        claims = tuple(Claim(**claim) for claim in values["claims"]) if "claims" in values else None
-        return ParsedVerdict(values.get("groundedness"), values["quality"], values["reasoning"], claims, reply.replaced)
+            content = {name: value for name, value in content.items() if name != "groundedness"}
+        return super().read(content)
 
 
 verdict_form = cache(VerdictForm)
@@ -126,36 +101,26 @@ class RagJudge(ModelJudge):
         super().__init__(
             endpoint, name=name, max_output=max_output, asking=asking, domain=domain, claims=claims, **more
         )
-        self._domain = domain
         self._claims = claims
-        self._examples = examples
         self._logprobs = logprobs
+        self._messages = partial(
+            rag_messages, domain=domain, examples=examples, prompt=self._prompt, dialogue=self.asking.dialogue
+        )
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""
         form = verdict_form(groundedness=item.passages is not None, claims=self._claims)
-        messages = rag_messages(
-            item,
-            domain=self._domain,
-            form=form,
-            examples=self._examples,
-            prompt=self._prompt,
-            dialogue=self.asking.dialogue,
+        request = self._request(
+            self._messages(item, form=form), item.external_id, form.schema, "verdict", logprobs=self._logprobs
         )
-        request = self._request(messages, item.external_id, form.schema, "verdict", logprobs=self._logprobs)
         asked = await self._ask(request, form.parse)
-        parsed = asked.value
-        if parsed is None:
+        if asked.value is None:
             return Verdict.of(asked.record)
-        claims = parsed.claims
-        return Verdict.of(
-            asked.record,
-            groundedness=parsed.groundedness,
-            quality=parsed.quality,
-            reasoning=parsed.reasoning,
-            claims=claims and tuple(located(claim, item.answer, item.passages) for claim in claims),
-            scores=expected_scores(asked.tokens, [("quality", parsed.quality, r'"quality"\s*:\s*')], low=1, high=4),
-        )
+        values = asked.value.content
+        if self._claims:
+            values["claims"] = tuple(located(Claim(**claim), item.answer, item.passages) for claim in values["claims"])
+        expected = [("quality", values["quality"], r'"quality"\s*:\s*')]
+        return Verdict.of(asked.record, **values, scores=expected_scores(asked.tokens, expected, low=1, high=4))
 
 
 def rag_messages(

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, StepRecord, Verdict
-from judgeboard.judges.judge import ModelJudge, Replied
+from judgeboard.judges.judge import ModelJudge
 from judgeboard.judges.material import Prompt, added_sections, chat, fill, item_task, load_prompt
 from judgeboard.judges.reply_forms import RATING, TEXT, Form
-from judgeboard.llm.asking import read_json_object
+from judgeboard.llm.asking import Replied
 from judgeboard.llm.chat import Message
 
 KIND = "rating"
@@ -26,11 +26,8 @@ class Rating:
 
 
 def read_rating(text: str) -> Rating:
-    """Read and validate a reply; one bad field makes the whole reply unusable.
-
-    Raises UnusableReply with the reason, like "rating 5 is above 4".
-    """
-    return Rating(**FORM.read(read_json_object(text).content))
+    """Return the rating of a reply; raises UnusableReply with the reason, like "rating 5 is above 4"."""
+    return Rating(**FORM.parse(text).content)
 
 
 def rating_verdict(rating: Rating | None, record: StepRecord) -> Verdict:

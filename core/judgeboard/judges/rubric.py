@@ -134,13 +134,13 @@ class RubricJudge(ModelJudge):
         record, scored = asked.record, asked.value
         if scored is None:
             return Verdict.of(record)
-        given = {score.dimension: int(score.value) for score in scored.scores if score.value is not None}
+        levels = {score.dimension: int(score.value) for score in scored.scores if score.value is not None}
         expected: list[DimensionScore] = []
         for each in self.rubric.dimensions:
             low, high = each.values[0], each.values[-1]
-            if each.ordered and each.name in given and low >= 0 and high <= 9:
+            if each.ordered and each.name in levels and low >= 0 and high <= 9:
                 before = rf'{re.escape(json.dumps(each.name))}\s*:\s*{{.*?"score"\s*:\s*'
-                expected += expected_scores(asked.tokens, [(each.name, given[each.name], before)], low=low, high=high)
+                expected += expected_scores(asked.tokens, [(each.name, levels[each.name], before)], low=low, high=high)
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
 
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from judgeboard.llm.chat import ChatRequest, ReplyFormat
-from judgeboard.llm.provider import Completion, Provider, RequestShape, text_or_none, token_count, usage_in
+from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat
+from judgeboard.llm.provider import Provider, RequestShape, text_or_none, token_count, usage_in
 
 VERSION = "2023-06-01"
 """The version of the API, sent with each request."""
@@ -34,14 +34,14 @@ def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any
     return content
 
 
-def read(content: Any) -> Completion:
+def read(content: Any) -> Reply:
     """Read a message: the input of its tool as JSON, else its text."""
     blocks = [block for block in content["content"] if isinstance(block, dict)]
     inputs = [block["input"] for block in blocks if block.get("type") == "tool_use"]
     written = "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
     answer = json.dumps(inputs[0], ensure_ascii=False) if inputs else written
     stop, usage = text_or_none(content.get("stop_reason")), usage_in(content)
-    return Completion(
+    return Reply(
         text=answer,
         refusal=(answer or "refusal") if stop == "refusal" else None,
         finish_reason="length" if stop in _CUT_OFF else stop,

@@ -7,10 +7,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NoReturn, TypeVar
 
-from judgeboard.domain import Attempt, Status, StepRecord
-from judgeboard.llm.chat import REPLACED, ChatModel, ChatRequest, Message, NoReply, Reply, TokenChance
-from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.prices import Price
+from judgeboard.domain import Status, StepRecord
+from judgeboard.llm.chat import REPLACED, ChatRequest, Message, NoReply, Reply, TokenChance
+from judgeboard.llm.endpoint import ModelEndpoint, Price
 from judgeboard.text import storable_json
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
@@ -86,45 +85,12 @@ _REPLIES = frozenset({"ok", "unparsable", "refused", "truncated"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[T]):
-    """The result of one question: ``value`` if ``status`` is ok, else ``error`` is the reason.
+class Replied(Generic[T]):
+    """The result of one question to a model; ``value`` is None unless the record's status is ok."""
 
-    ``raw`` is the model's last text, ``tokens`` are its tokens; ``attempts`` are all calls.
-    """
-
-    status: Status
-    attempts: tuple[Attempt, ...]
-    value: T | None = None
-    error: str | None = None
-    raw: str | None = None
-    model: str | None = None
-    reply_format: str | None = None
-    dropped_parameters: tuple[str, ...] = ()
+    value: T | None
+    record: StepRecord
     tokens: tuple[TokenChance, ...] | None = None
-
-    def record(self, price: Price | None) -> StepRecord:
-        """Return the account of this question, as it is stored.
-
-        Tokens and milliseconds are totals over all calls, None where no call reported any. The cost is None if one of
-        the calls that the model answered cannot be priced.
-        """
-        replies = [attempt for attempt in self.attempts if attempt.status in _REPLIES]
-        sent = _total(attempt.prompt_tokens for attempt in self.attempts)
-        received = _total(attempt.completion_tokens for attempt in self.attempts)
-        counted = all(None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies)
-        return StepRecord(
-            status=self.status,
-            raw=self.raw,
-            model_reported=self.model,
-            prompt_tokens=sent,
-            completion_tokens=received,
-            cost_micro=price.cost_micro(sent or 0, received or 0) if price is not None and counted else None,
-            latency_ms=_total(attempt.latency_ms for attempt in self.attempts),
-            attempts=self.attempts,
-            reply_format=self.reply_format,
-            dropped_parameters=self.dropped_parameters,
-            error=self.error,
-        )
 
 
 def _total(values: Iterable[int | None]) -> int | None:
@@ -133,30 +99,48 @@ def _total(values: Iterable[int | None]) -> int | None:
 
 
 async def ask(
-    chat: ChatModel,
+    endpoint: ModelEndpoint,
     request: ChatRequest,
     parse: Callable[[str], T],
     *,
     repair: Callable[[str], str] | None = None,
-) -> Asked[T]:
+) -> Replied[T]:
     """Ask, and where the reply cannot be used ask once more, showing what was wrong.
 
     A truncated reply is not repaired (it would be cut off again), a refusal neither. ``parse`` raises UnusableReply
-    with the reason, and ``repair`` makes the text of the second request from it; None asks once only.
+    with the reason, and ``repair`` makes the text of the second request from it; None asks once only. The record has
+    the attempts of both requests, and the totals of their tokens and milliseconds, None where no call reported any.
+    Its cost is None if one of the calls that the model answered cannot be priced.
     """
     _keep(request)
-    first = _heard(await chat.complete(request), request, parse)
-    if repair is None or first.status is not Status.UNPARSABLE or first.attempts[-1].status == "truncated":
-        return first
-    answered: Message = {"role": "assistant", "content": first.raw or ""}
-    question: Message = {"role": "user", "content": repair(first.error or "")}
-    again = replace(request, messages=[*request.messages, answered, question], repair=True)
-    _keep(again)
-    second = _heard(await chat.complete(again), again, parse)
-    attempts = first.attempts + second.attempts
-    if second.status is Status.ERROR:
-        return replace(first, attempts=attempts, error=f"{first.error}; the repair request failed: {second.error}")
-    return replace(second, attempts=attempts)
+    replied = _heard(await endpoint.chat.complete(request), request, parse)
+    first = replied.record
+    if repair is not None and first.status is Status.UNPARSABLE and first.attempts[-1].status != "truncated":
+        answered: Message = {"role": "assistant", "content": first.raw or ""}
+        question: Message = {"role": "user", "content": repair(first.error or "")}
+        again = replace(request, messages=[*request.messages, answered, question], repair=True)
+        _keep(again)
+        replied = _heard(await endpoint.chat.complete(again), again, parse)
+        second = replied.record
+        if second.status is Status.ERROR:
+            failed = f"{first.error}; the repair request failed: {second.error}"
+            replied = Replied(None, replace(first, attempts=second.attempts, error=failed))
+        replied = replace(replied, record=replace(replied.record, attempts=first.attempts + second.attempts))
+    return replace(replied, record=_with_totals(replied.record, endpoint.price))
+
+
+def _with_totals(record: StepRecord, price: Price | None) -> StepRecord:
+    replies = [attempt for attempt in record.attempts if attempt.status in _REPLIES]
+    sent = _total(attempt.prompt_tokens for attempt in record.attempts)
+    received = _total(attempt.completion_tokens for attempt in record.attempts)
+    counted = all(None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies)
+    return replace(
+        record,
+        prompt_tokens=sent,
+        completion_tokens=received,
+        cost_micro=price.cost_micro(sent or 0, received or 0) if price is not None and counted else None,
+        latency_ms=_total(attempt.latency_ms for attempt in record.attempts),
+    )
 
 
 def _keep(request: ChatRequest) -> None:
@@ -165,66 +149,49 @@ def _keep(request: ChatRequest) -> None:
         kept.append(request)
 
 
-def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], T]) -> Asked[T]:
+def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], T]) -> Replied[T]:
+    record = StepRecord(
+        Status.ERROR,
+        attempts=reply.attempts,
+        reply_format=reply.reply_format,
+        dropped_parameters=reply.dropped_parameters,
+    )
     if isinstance(reply, NoReply):
-        return Asked(
-            Status.REFUSED if reply.refused else Status.ERROR,
-            reply.attempts,
-            error=reply.reason,
-            reply_format=reply.reply_format,
-            dropped_parameters=reply.dropped_parameters,
-        )
+        status = Status.REFUSED if reply.refused else Status.ERROR
+        return Replied(None, replace(record, status=status, error=reply.reason))
 
-    def asked(status: Status, outcome: str, value: T | None = None, error: str | None = None) -> Asked[T]:
+    def replied(status: Status, outcome: str, value: T | None = None, error: str | None = None) -> Replied[T]:
         *earlier, last = reply.attempts
         detail = REPLACED if getattr(value, "replaced", False) else last.detail
-        return Asked(
-            status,
-            (*earlier, replace(last, status=outcome, detail=detail)),
-            value=value,
-            error=error,
-            raw=reply.text or reply.refusal or "",
-            model=reply.model,
-            reply_format=reply.reply_format,
-            dropped_parameters=reply.dropped_parameters,
-            tokens=reply.tokens if request.logprobs else None,
-        )
+        attempts = (*earlier, replace(last, status=outcome, detail=detail))
+        raw = reply.text or reply.refusal or ""
+        step = replace(record, status=status, attempts=attempts, raw=raw, model_reported=reply.model, error=error)
+        return Replied(value, step, reply.tokens if request.logprobs else None)
 
     if reply.refusal is not None:
-        return asked(Status.REFUSED, "refused", error="the model refused")
+        return replied(Status.REFUSED, "refused", error="the model refused")
     if reply.finish_reason == "content_filter":
-        return asked(Status.REFUSED, "refused", error="the endpoint's content filter stopped the reply")
+        return replied(Status.REFUSED, "refused", error="the endpoint's content filter stopped the reply")
     if reply.finish_reason == "length":
-        return asked(Status.UNPARSABLE, "truncated", error=f"cut off at {request.max_output} tokens")
+        return replied(Status.UNPARSABLE, "truncated", error=f"cut off at {request.max_output} tokens")
     try:
-        return asked(Status.OK, "ok", value=parse(reply.text))
+        return replied(Status.OK, "ok", value=parse(reply.text))
     except UnusableReply as error:
-        return asked(Status.UNPARSABLE, "unparsable", error=str(error))
+        return replied(Status.UNPARSABLE, "unparsable", error=str(error))
 
 
 DEFAULT_GENERATOR_OUTPUT = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
-    """What one call to a generator gave: ``text`` where the record's status is ok, else None."""
-
-    text: str | None
-    record: StepRecord
-
-
-@dataclass(frozen=True, slots=True)
 class Generator:
-    """Asks a model for an answer of at most ``max_output`` tokens.
-
-    Without ``parameters`` for sampling the endpoint's own settings hold.
-    """
+    """Asks a model for an answer of at most ``max_output`` tokens; without ``parameters`` its own settings hold."""
 
     endpoint: ModelEndpoint
     max_output: int = DEFAULT_GENERATOR_OUTPUT
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    async def generate(self, messages: Sequence[Mapping[str, Any]], *, subject: str = "") -> Generated:
+    async def generate(self, messages: Sequence[Mapping[str, Any]], *, subject: str = "") -> Replied[str]:
         """Answer ``messages``; an empty answer is unparsable, one cut off likewise."""
         request = ChatRequest(
             messages=list(messages),  # type: ignore[arg-type]  # as the log kept them: roles and contents of any kind
@@ -234,8 +201,7 @@ class Generator:
             parameters=self.parameters,
             subject=subject,
         )
-        asked = await ask(self.endpoint.chat, request, _spoken)
-        return Generated(asked.value, asked.record(self.endpoint.price))
+        return await ask(self.endpoint, request, _spoken)
 
 
 def _spoken(text: str) -> str:

@@ -20,7 +20,6 @@ from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import (
     NO_KEY,
     RETRIES,
-    Completion,
     Provider,
     Rejected,
     RetryPolicy,
@@ -49,10 +48,9 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The reason why a call gave no reply; ``refused`` tells that the endpoint refused the content.
+    """Why a call gave no reply; ``refused`` tells that the endpoint refused the content.
 
-    ``rejected`` is a part of every request that the endpoint does not accept. ``retries`` is given if the same call may
-    succeed later, ``asked_wait_s`` if the endpoint named the seconds to wait.
+    ``rejected`` is a part of every request that it does not accept; ``retries`` tells that the call may succeed later.
     """
 
     reason: str
@@ -125,17 +123,13 @@ class EndpointChat:
             outcome, replaced = self._outcome(called)
             attempts.append(_attempt(called, outcome, why, replaced=replaced))
             self._heard = self._heard or called.failure is None
-            if isinstance(outcome, Completion):
+            if isinstance(outcome, Reply):
                 self.shape = self.shape.joined(shape)
-                return Reply(
-                    outcome.text,
-                    tuple(attempts),
-                    refusal=outcome.refusal,
-                    finish_reason=outcome.finish_reason,
-                    model=outcome.model,
+                return replace(
+                    outcome,
+                    attempts=tuple(attempts),
                     reply_format=shape.reply_format.value,
                     dropped_parameters=shape.given_up(request),
-                    tokens=outcome.tokens,
                 )
             reason, retries = outcome.reason, outcome.retries
             if outcome.rejected is not None and (other := shape.after(outcome.rejected)) is not None:
@@ -176,8 +170,8 @@ class EndpointChat:
             text = text.replace(self._key, "***")
         return Called(latency_ms, response.status_code, text, response.headers)
 
-    def _outcome(self, called: Called) -> tuple[Completion | Failed, bool]:
-        """Return the completion, and whether it has characters in place of others that cannot be stored."""
+    def _outcome(self, called: Called) -> tuple[Reply | Failed, bool]:
+        """Return the reply, and whether it has characters in place of others that cannot be stored."""
         if not 200 <= called.status < 300:
             return self._failed(called), False
         try:
@@ -234,9 +228,9 @@ def _shown(message: str) -> str:
     return plain if len(plain) <= _SHOWN_CHARACTERS else f"{plain[:_SHOWN_CHARACTERS]}…"
 
 
-def _attempt(called: Called, outcome: Completion | Failed, why: str, *, replaced: bool) -> Attempt:
+def _attempt(called: Called, outcome: Reply | Failed, why: str, *, replaced: bool) -> Attempt:
     """Record a call for the judgment: the model's text in full, the body of an error up to 10,000 characters."""
-    if isinstance(outcome, Completion):
+    if isinstance(outcome, Reply):
         return Attempt(
             why=why,
             status="ok",

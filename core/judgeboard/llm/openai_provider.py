@@ -1,11 +1,10 @@
 """OpenAI's chat completions, which most other servers speak too."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from judgeboard.llm.chat import ChatRequest, ReplyFormat, TokenChance
-from judgeboard.llm.provider import Completion, Provider, RequestShape, text_or_none, token_count, usage_in
+from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat, TokenChance
+from judgeboard.llm.provider import Provider, RequestShape, text_or_none, token_count, usage_in
 
 MOST_ALTERNATIVES = 10
 """How many tokens are asked for at each place; servers that allow fewer than 20 still allow this many, mostly."""
@@ -26,10 +25,10 @@ def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any
     return content
 
 
-def read(content: Any) -> Completion:
+def read(content: Any) -> Reply:
     """Read a chat completion."""
     choice, usage = content["choices"][0], usage_in(content)
-    return Completion(
+    return Reply(
         text=_content_text(choice["message"].get("content")),
         refusal=text_or_none(choice["message"].get("refusal")) or None,
         finish_reason=text_or_none(choice.get("finish_reason")),
@@ -63,16 +62,12 @@ def _chance(token: Any) -> TokenChance:
     text = token["token"]
     if not isinstance(text, str):
         raise TypeError("a token is a text")
-    return TokenChance(text, tuple(_alternatives([token, *(token.get("top_logprobs") or [])])))
-
-
-def _alternatives(tokens: list[Any]) -> Iterator[tuple[str, float]]:
-    seen = set()
-    for token in tokens:
-        text, logprob = token["token"], token["logprob"]
-        if isinstance(text, str) and text not in seen and isinstance(logprob, int | float) and not math.isnan(logprob):
-            seen.add(text)
-            yield text, float(logprob)
+    logprobs: dict[str, float] = {}
+    for each in [token, *(token.get("top_logprobs") or [])]:
+        alternative, logprob = each["token"], each["logprob"]
+        if isinstance(alternative, str) and isinstance(logprob, int | float) and not math.isnan(logprob):
+            logprobs.setdefault(alternative, float(logprob))
+    return TokenChance(text, tuple(logprobs.items()))
 
 
 OPENAI = Provider(

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from judgeboard.llm.chat import ChatRequest, ReplyFormat, TokenChance
+from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat
 
 NO_KEY = "none"
 """The key that is sent where there is none; local servers accept it."""
@@ -74,22 +74,6 @@ class RequestShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
-    """A reply of a model.
-
-    ``finish_reason`` is "length" where the reply was cut off, "content_filter" where a filter stopped it.
-    """
-
-    text: str
-    refusal: str | None
-    finish_reason: str | None
-    model: str | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    tokens: tuple[TokenChance, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Provider:
     """One kind of endpoint; requests go to ``path`` below ``base_url``.
 
@@ -102,7 +86,7 @@ class Provider:
     base_url: str
     path: str
     body: Callable[[str, ChatRequest, RequestShape], dict[str, Any]]
-    read: Callable[[Any], Completion]
+    read: Callable[[Any], Reply]
     headers: Callable[[str], Mapping[str, str]] | None = None
     shape: RequestShape = RequestShape()
     models: tuple[str, ...] = ()
@@ -187,8 +171,7 @@ class EndpointError:
     def rejected(self) -> Rejected | None:
         """The part of every request that is not accepted; None where the problem may be this request only.
 
-        A ``param`` decides where there is one. A message counts only if it names the part and also says that it is not
-        accepted, because messages can quote the answer.
+        Without a ``param``, a message must name the part and say that it is not accepted: it may quote the answer.
         """
         text = self.message.lower()
         if self.param:

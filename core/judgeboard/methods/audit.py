@@ -1,6 +1,5 @@
 """Audits: a supreme judge reviews another judge's verdicts, scores the answers itself, or is read from the store."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Unpack
@@ -9,13 +8,13 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import AUDIT, JudgeInput, Label, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.flags.judges_disagree import differences_of
 from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge, Replied
+from judgeboard.flags.rules import differences_of
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
-from judgeboard.methods.audit_report import AuditReport, AuditSample, audit_report
-from judgeboard.runs.blocking import blocking
+from judgeboard.llm.asking import Replied
+from judgeboard.methods.audit_report import AuditReport, AuditSample, account_of_audit, audit_report
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
 from judgeboard.runs.method import (
     AskOnceMethod,
@@ -26,7 +25,7 @@ from judgeboard.runs.method import (
     Selected,
     run_method,
 )
-from judgeboard.runs.runner import Answered, Keep, S, T
+from judgeboard.runs.runner import Answered, Keep, S, T, blocking
 from judgeboard.store import audits
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -133,26 +132,20 @@ def compare_versions(
     """Store as marks where two versions' verdicts agree, and report; arguments as `audit_recorded`."""
     # Reading comes before writing, so that other writers wait for one batch of marks at most.
     with store.reading() as connection:
-        comparison = _compare(connection, supreme, audited, sample, by)
-    for chunk in batches(comparison.marks):
+        marks, not_comparable, recorded_account = _compare(connection, supreme, audited, sample, by)
+    for chunk in batches(marks):
         with store.writing() as connection:
             audits.store_judgment_reviews(connection, supreme.id, None, chunk)
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
-        account = account or comparison.account
-        return audit_report(connection, audited, supreme, sample, account, not_comparable=comparison.not_comparable)
-
-
-class _Comparison(NamedTuple):
-    marks: list[audits.NewJudgmentReview]
-    not_comparable: int
-    account: RunAccount
+        account = account or recorded_account
+        return audit_report(connection, audited, supreme, sample, account, not_comparable=not_comparable)
 
 
 def _compare(
     connection: Connection, supreme: StoredVersion, audited: StoredVersion, sample: AuditSample, by: By
-) -> _Comparison:
+) -> tuple[list[audits.NewJudgmentReview], int, RunAccount]:
     limits = thresholds(connection)
     drawn = sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
     theirs = {
@@ -171,7 +164,11 @@ def _compare(
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
                 marks.append(audits.NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
-    return _Comparison(marks, not_comparable, _account(drawn, theirs, latest_asks(connection, supreme.id)))
+    # Without a usable verdict, the status of the latest ask counts.
+    statuses = {id_: ask.status for id_, ask in latest_asks(connection, supreme.id).items()}
+    statuses |= dict.fromkeys(theirs, Status.OK)
+    of_judgments = {each.judgment_id: statuses[each.response_id] for each in drawn if each.response_id in statuses}
+    return marks, not_comparable, account_of_audit(drawn, of_judgments)
 
 
 def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds) -> bool | None:
@@ -195,16 +192,6 @@ def _signal(verdict: Verdict) -> JudgeSignal:
     return JudgeSignal(0, "", "", "", "", verdict.groundedness, verdict.quality, verdict.label)
 
 
-def _account(drawn: list[audits.AuditedJudgment], usable: dict[int, int], asked: dict[int, LatestAsk]) -> RunAccount:
-    """Status of the supreme judge's usable verdict on each drawn answer, else of its latest one."""
-    statuses = Counter(
-        Status.OK if each.response_id in usable else asked[each.response_id].status
-        for each in drawn
-        if each.response_id in usable or each.response_id in asked
-    )
-    return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
-
-
 class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
     kind = AUDIT
 
@@ -217,18 +204,13 @@ class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         self._audited = get_version(connection, self._audited_name)
         self._drawn = self._sample.drawn(audits.audited_judgments(connection, self._audited.id, self._sample.where))
-        if self._drawn:
-            self.check(connection, self._audited)
         question = {
             "audited": self._audited.fingerprint,
             "again": self.again,
             **self._sample.as_dict(),
             "up_to": last_logged_id(connection),
         }
-        return Selected(question, len(self.open_asks(connection, version, self._drawn)))
-
-    def check(self, connection: Connection, audited: StoredVersion) -> None:
-        """Refuse an audit that cannot give anything."""
+        return question, len(self.open_asks(connection, version, self._drawn))
 
     def keys(self, begun: Begun) -> list[audits.AuditedJudgment]:
         return [each for each in self._drawn if each.response_id <= begun.run.question["up_to"]]
@@ -247,9 +229,9 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
     judge: SupremeJudge
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
+        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment]
     ) -> Mapping[audits.AuditedJudgment, audits.LatestReview]:
-        ids = [key.judgment_id for key in keys] if few else None
+        ids = [key.judgment_id for key in keys]
         reviews = audits.latest_reviews(connection, version.id, self._audited.id, ids)
         return {key: reviews[key.judgment_id] for key in keys if key.judgment_id in reviews}
 
@@ -285,21 +267,22 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
 
     judge: IndependentSupreme
 
-    def check(self, connection: Connection, audited: StoredVersion) -> None:
-        audited_measures = audits.measures_given(connection, audited.id)
-        if audited_measures & self.judge.measures:
-            return
+    def select(self, connection: Connection, version: StoredVersion) -> Selected:
+        selected = super().select(connection, version)
+        audited_measures = audits.measures_given(connection, self._audited.id)
+        if not self._drawn or audited_measures & self.judge.measures:
+            return selected
         none = "no groundedness, quality or label"
         theirs, own = (" and ".join(sorted(measures)) or none for measures in (audited_measures, self.judge.measures))
         raise BadInput(
-            f"{audited.title} gives {theirs}, the supreme judge gives {own}. There is nothing to compare. "
+            f"{self._audited.title} gives {theirs}, the supreme judge gives {own}. There is nothing to compare. "
             "Choose another kind with --judge, or let the supreme judge review the verdicts: --approach 1."
         )
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
+        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment]
     ) -> Mapping[audits.AuditedJudgment, LatestAsk]:
-        asks = latest_asks(connection, version.id, [key.response_id for key in keys] if few else None)
+        asks = latest_asks(connection, version.id, [key.response_id for key in keys])
         return {key: asks[key.response_id] for key in keys if key.response_id in asks}
 
     def load(self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]) -> list[Ask]:

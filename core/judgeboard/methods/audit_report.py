@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
-from judgeboard.flags.random_sample import sampling_number
+from judgeboard.flags.rules import sampling_number
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import AnyArray, BoolArray
 from judgeboard.stats.estimates import percent, unmeasured
@@ -22,7 +22,6 @@ from judgeboard.stats.proportions import share
 from judgeboard.store import audits
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
-from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def audit_report(
     usable = {judgment_id: review for judgment_id, review in reviews.items() if review.correct is not None}
     reviewed = {each.response_id: each for each in drawn if each.judgment_id in usable}
     wrong_by_mark = {id_ for id_, each in reviewed.items() if not usable[each.judgment_id].correct}
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     pairs = source.pairs(audited.id, "label")
     pairs = pairs.at(np.isin(pairs.response_ids, np.array(sorted(reviewed), dtype=np.int64)))
     marked = np.isin(pairs.response_ids, np.array(sorted(wrong_by_mark), dtype=np.int64))
@@ -154,7 +153,7 @@ def audit_report(
         supreme_version=supreme.title,
         supreme_model=supreme.model,
         **sample.as_dict(),
-        account=account or _account(drawn, reviews),
+        account=account or account_of_audit(drawn, {id_: review.status for id_, review in reviews.items()}),
         audited=len(reviewed),
         marked=len(wrong_by_mark),
         tn=int((~wrong & ~marked).sum()),
@@ -183,9 +182,10 @@ def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: st
     return share(hits[of], of_these if len(np.unique(of_these)) > 1 else None)
 
 
-def _account(drawn: Sequence[audits.AuditedJudgment], reviews: Mapping[int, audits.LatestReview]) -> RunAccount:
-    statuses = Counter(reviews[each.judgment_id].status for each in drawn if each.judgment_id in reviews)
-    return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
+def account_of_audit(drawn: Sequence[audits.AuditedJudgment], statuses: Mapping[int, str]) -> RunAccount:
+    """Return the counts of an audit from the status of each review, by judgment id."""
+    known = Counter(statuses[each.judgment_id] for each in drawn if each.judgment_id in statuses)
+    return RunAccount.of(known, not_reached=len(drawn) - known.total())
 
 
 def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str, ...]:
@@ -211,40 +211,17 @@ def _notes(
     return tuple(notes)
 
 
-@dataclass(frozen=True, slots=True)
-class DoneAudit:
+class DoneAudit(NamedTuple):
     """One version audited by another."""
 
     audited: StoredVersion
     supreme: StoredVersion
 
 
-@dataclass(frozen=True, slots=True)
-class ListedAnswer:
-    """An answer of a list with the start of its texts; ``said`` is None if a newer judgment exists."""
-
-    answer: AuditedAnswer
-    said: JudgedText | None
-
-
 def done_audits(connection: Connection) -> list[DoneAudit]:
     """Return every audit with reviews, the latest first, those without usable reviews last."""
     versions = {version.id: version for version in list_versions(connection)}
     return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in audits.audits_done(connection)]
-
-
-def shown_audit(connection: Connection, audit: DoneAudit) -> AuditReport:
-    """Return the result of all reviews of an audit, over all samples."""
-    return audit_report(connection, audit.audited, audit.supreme, reviewed_only=True)
-
-
-def listed_answers(
-    connection: Connection, audited: StoredVersion, answers: Sequence[AuditedAnswer], *, limit: int
-) -> list[ListedAnswer]:
-    """Return the first ``limit`` answers of a list with their texts."""
-    first = answers[:limit]
-    texts = judged_texts(connection, audited.id, [each.response_id for each in first])
-    return [ListedAnswer(each, texts.get(each.response_id)) for each in first]
 
 
 def nothing_usable(report: AuditReport) -> bool:

@@ -10,16 +10,13 @@ from typing import Any, Literal
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
-from judgeboard.judges.judge import Replied
 from judgeboard.judges.rating import KIND, Rating, RatingJudge
-from judgeboard.llm.asking import Generated
-from judgeboard.llm.chat import Chat, call
+from judgeboard.llm.asking import Replied
+from judgeboard.llm.chat import Chat, RecordedChat, Replies, call, earlier_turns, read_replies
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
 from judgeboard.methods import generation
-from judgeboard.runs.blocking import run_blocking
 from judgeboard.runs.judging import make_judge
+from judgeboard.runs.runner import run_blocking
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import Origin
 from judgeboard.text import storable
@@ -29,10 +26,7 @@ Keeping = Literal["last", "best"]
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One attempt, numbered from 1. Without ``answer`` or ``rating``, ``status`` and ``error`` give the reason.
-
-    ``with_feedback`` is the feedback on the attempt before, which the generator got.
-    """
+    """One attempt, numbered from 1; ``with_feedback`` is the feedback on the one before, which the generator got."""
 
     number: int
     answer: str | None
@@ -122,7 +116,7 @@ class RefineRule:
         return max(rated, key=lambda attempt: (attempt[1] or 0, attempt[0]))[0]
 
 
-Answer = Callable[[generation.Messages, int], Awaitable[Generated]]
+Answer = Callable[[generation.Messages, int], Awaitable[Replied[str]]]
 Rate = Callable[[str, int], Awaitable[Replied[Rating]]]
 KeepAttempt = Callable[[Refinement], Awaitable[bool]]
 
@@ -149,7 +143,7 @@ async def attempt_until_good(
             feedback = attempts[-1].feedback if attempts else None
             number = len(attempts) + 1
             generated = await answer(generation.with_feedback(messages, feedback), number)
-            attempt = Refinement(number, generated.text, generated.record, with_feedback=feedback)
+            attempt = Refinement(number, generated.value, generated.record, with_feedback=feedback)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         if attempt.answer is not None:
@@ -254,15 +248,15 @@ class Refiner:
             return judge
         return RatingJudge(generation.function_endpoint(self._judge))
 
-    async def _answer(self, messages: generation.Messages, _number: int) -> Generated:
+    async def _answer(self, messages: generation.Messages, _number: int) -> Replied[str]:
         answer = await call(self._chat, messages)
-        if isinstance(answer, Generated):
+        if isinstance(answer, Replied):
             return answer
         if not isinstance(answer, str):
             raise BadInput(f"the chat call must return a text, not {type(answer).__name__}")
         if not answer.strip():
-            return Generated(None, StepRecord(Status.UNPARSABLE, raw=answer, error="the answer is empty"))
-        return Generated(answer, StepRecord(Status.OK, raw=storable(answer)[0]))
+            return Replied(None, StepRecord(Status.UNPARSABLE, raw=answer, error="the answer is empty"))
+        return Replied(answer, StepRecord(Status.OK, raw=storable(answer)[0]))
 
 
 def refine(

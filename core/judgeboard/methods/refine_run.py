@@ -10,14 +10,13 @@ from typing import Any, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import Response, Status
-from judgeboard.judges.judge import Replied, prompt_hash
+from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.judges.rating import Rating, RatingJudge, rating_verdict
-from judgeboard.llm.asking import Generated, Generator
+from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat
 from judgeboard.methods import generation
 from judgeboard.methods.refine import Refinement, RefineRule, attempt_id, attempt_until_good
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (
     Begun,
     RunAccount,
@@ -28,7 +27,7 @@ from judgeboard.runs.method import (
     key_tasks,
     run_method,
 )
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -151,7 +150,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
         item = task.origin.item
 
-        async def answer(messages: generation.Messages, _number: int) -> Generated:
+        async def answer(messages: generation.Messages, _number: int) -> Replied[str]:
             return await self.generator.generate(messages, subject=item.external_id)
 
         async def rate(text: str, number: int) -> Replied[Rating]:
@@ -230,7 +229,7 @@ class _RefineLogged(_RefineMethod):
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
         count = refinements.count_unrefined(connection, self._selection)
         question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
-        return Selected(question, count) if count else None
+        return (question, count) if count else None
 
     def tasks(self, begun: Begun) -> Iterator[Prompt]:
         selection, run = self._selection_of(begun), begun.run
@@ -267,7 +266,7 @@ class _RefinePrompts(_RefineMethod):
             for origin in self._prompts
         ]
         address = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-        return Selected(self.question(prompts=address), len(self._prompts))
+        return self.question(prompts=address), len(self._prompts)
 
     def tasks(self, begun: Begun) -> Iterator[Prompt]:
         return key_tasks(

@@ -12,16 +12,14 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, Verdict, checked_quality
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.material import load_prompt
-from judgeboard.llm.asking import Generated, Generator
-from judgeboard.llm.chat import Chat
+from judgeboard.llm.asking import Generator, Replied
+from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_tasks, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -69,11 +67,6 @@ class ReflectRule:
         return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
 
 
-def is_same(original: str, new: str) -> bool:
-    """Whether two answers are equal but for white space at their ends."""
-    return original.strip() == new.strip()
-
-
 def outcome_of(before: float | None, after: float | None) -> Outcome:
     """Return the outcome by the groundedness of both answers (None if missing): only a better new one is kept."""
     if after is None or before is None:
@@ -83,10 +76,7 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
-    """The kept answer and the verdicts on both answers; ``other`` is the answer that was not kept.
-
-    ``after`` is None if no second answer was judged, ``outcome`` if none was asked for.
-    """
+    """The kept and the ``other`` answer; ``outcome`` is None without a second answer, ``after`` without its verdict."""
 
     answer: str
     kept: Literal["original", "new"]
@@ -156,7 +146,7 @@ def _reflected(original: str, steps: "list[_Step]") -> Reflected:
     match [step.result for step in steps]:
         case [Verdict() as before]:
             return Reflected(original, "original", before)
-        case [Verdict() as before, Generated() as generated]:
+        case [Verdict() as before, Replied() as generated]:
             outcome = _without_second(generated)
             return Reflected(original, "original", before, outcome=outcome, error=generated.record.error)
         case [Verdict() as before, _, _Second(text, after)]:
@@ -259,9 +249,9 @@ class _Task:
             self.origin, answer, external_id=self.new_id, model=self.model, messages=self.messages
         )
 
-    def changed(self, generated: Generated) -> str | None:
-        text = generated.text
-        return None if text is None or is_same(self.origin.item.answer, text) else text
+    def changed(self, generated: Replied[str]) -> str | None:
+        text = generated.value
+        return None if text is None or text.strip() == self.origin.item.answer.strip() else text
 
 
 class _Second(NamedTuple):
@@ -271,12 +261,12 @@ class _Second(NamedTuple):
     verdict: Verdict
 
 
-def _without_second(generated: Generated) -> Outcome:
-    return Outcome.NO_ANSWER if generated.text is None else Outcome.IDENTICAL
+def _without_second(generated: Replied[str]) -> Outcome:
+    return Outcome.NO_ANSWER if generated.value is None else Outcome.IDENTICAL
 
 
 # The result is the verdict on the original, the generator's answer, or the new answer with its verdict.
-_Step = Answered[_Task, Verdict | Generated | _Second]
+_Step = Answered[_Task, Verdict | Replied[str] | _Second]
 
 
 class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
@@ -300,7 +290,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         )
         count = refinements.count_waiting(connection, selection)
         question = self.question(where=selection.where.as_dict(), up_to=selection.up_to)
-        return Selected(question, count) if count else None
+        return (question, count) if count else None
 
     def question(self, **answers: Any) -> dict[str, Any]:
         rebuild_messages = self._selection.rebuild_messages
@@ -350,7 +340,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         for step in steps:
             if isinstance(step.result, Verdict):
                 firsts.append(NewJudgment(step.task.response_id, 0, 0, step.result))
-            elif isinstance(step.result, Generated):
+            elif isinstance(step.result, Replied):
                 generations.append((step.task, step.result))
             else:
                 seconds.append((step.task, step.result))
@@ -369,8 +359,8 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         before = refinements.judged_answers(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
-        rows = [
-            _row(task, _without_second(generated), before)
+        ended: list[tuple[_Task, Outcome, int | None, int | None]] = [
+            (task, _without_second(generated), None, None)
             for task, generated in generations
             if task.changed(generated) is None
         ]
@@ -380,7 +370,20 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
                 response_id, judgment = stored
                 first = before.get(task.response_id)
                 outcome = outcome_of(None if first is None else first.groundedness, judgment.groundedness)
-                rows.append(_row(task, outcome, before, judgment.judgment_id, response_id))
+                ended.append((task, outcome, response_id, judgment.judgment_id))
+        rows = [
+            refinements.NewRefinement(
+                method=refinements.REFLECT,
+                subject=str(task.response_id),
+                number=1,
+                root_response_id=task.response_id,
+                outcome=outcome.value,
+                response_id=response_id,
+                judgment_id=judgment_id,
+                judgment_before_id=before[task.response_id].judgment_id if task.response_id in before else None,
+            )
+            for task, outcome, response_id, judgment_id in ended
+        ]
         refinements.insert_refinements(connection, run_id, rows, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
@@ -413,23 +416,3 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
 
     def _selection_of(self, begun: Begun) -> refinements.ReflectSelection:
         return replace(self._selection, run_id=begun.run.id, up_to=begun.run.question["up_to"])
-
-
-def _row(
-    task: _Task,
-    outcome: Outcome,
-    before: dict[int, refinements.JudgedAnswer],
-    judgment_id: int | None = None,
-    response_id: int | None = None,
-) -> refinements.NewRefinement:
-    first = before.get(task.response_id)
-    return refinements.NewRefinement(
-        method=refinements.REFLECT,
-        subject=str(task.response_id),
-        number=1,
-        root_response_id=task.response_id,
-        outcome=outcome.value,
-        response_id=response_id,
-        judgment_id=judgment_id,
-        judgment_before_id=None if first is None else first.judgment_id,
-    )

@@ -16,17 +16,15 @@ from judgeboard.domain import JudgeInput, Response, ResponseKind, Status, Verdic
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.rubric_file import OVERALL
-from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generated, Generator
+from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
-from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.prices import Price
-from judgeboard.methods.generation import joined_hosts, rebuilt_messages, store_verdicts
+from judgeboard.llm.endpoint import ModelEndpoint, Price
+from judgeboard.methods.generation import rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import suites
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
@@ -39,10 +37,9 @@ HOW = "model:NAME, python:module:function or source:NAME"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The candidate: a ``generator``, or the logged answers of a ``source``.
+    """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` as in ``--candidate``.
 
-    ``name`` is the value of ``--candidate``, for example "model:gpt-4o-mini". ``own_code`` marks a function of the
-    user's, whose cost is unknown.
+    ``own_code`` marks a function of the user's, whose cost is unknown.
     """
 
     name: str
@@ -137,7 +134,7 @@ class _Scored(NamedTuple):
     verdict: Verdict
 
 
-_Step = Answered[CaseTask, Generated | _Scored]
+_Step = Answered[CaseTask, Replied[str] | _Scored]
 
 
 class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
@@ -151,10 +148,6 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._candidate = candidate
         self._baseline = baseline
         self._suite_run_id = 0
-
-    @property
-    def endpoint_host(self) -> str | None:
-        return joined_hosts(None if self.answering is None else self.answering.host, self.judge.endpoint_host)
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         suite, candidate = self._suite, self._candidate
@@ -181,8 +174,8 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             spec=spec,
             spec_hash=address,
             candidate=candidate.name,
-            version_id=version.id,
-            now=datetime.now(UTC),
+            judge_version_id=version.id,
+            created_at=datetime.now(UTC),
         )
         self._suite_run_id = stored.id
         if candidate.source is not None:
@@ -205,7 +198,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             # The cost of a function of the user's is unknown and does not count against a limit.
             record = replace(generated.record, cost_micro=0) if self._candidate.own_code else generated.record
             go_on = await keep(Answered(task, generated, record))
-            answer = generated.text
+            answer = generated.value
             if answer is None or not go_on:
                 return
         item = JudgeInput(
@@ -221,7 +214,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
         now = datetime.now(UTC)
-        answered = [(step.task, step.result) for step in steps if isinstance(step.result, Generated)]
+        answered = [(step.task, step.result) for step in steps if isinstance(step.result, Replied)]
         scored = [(step.task, step.result) for step in steps if isinstance(step.result, _Scored)]
         self._save_answers(connection, begun.run.id, answered, now)
         self._save_scores(connection, begun, scored, now)
@@ -270,12 +263,12 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         return tasks
 
     def _save_answers(
-        self, connection: Connection, run_id: int, answered: Sequence[tuple[CaseTask, Generated]], now: datetime
+        self, connection: Connection, run_id: int, answered: Sequence[tuple[CaseTask, Replied[str]]], now: datetime
     ) -> None:
         model = self._candidate.model
         new, failed = [], []
         for task, generated in answered:
-            text, case = generated.text, task.case
+            text, case = generated.value, task.case
             response = None if text is None else self._response(case, run_id, text, task.passages, model)
             new.append(NewGeneration(case.key, 1, model, generated.record, response))
             if text is None:

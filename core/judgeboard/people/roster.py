@@ -28,12 +28,11 @@ from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
 from judgeboard.store.reviewers import (
     Reviewer,
+    change_reviewer,
     checked_name,
     find_reviewer,
     lock_names,
     reviewers_of,
-    set_role,
-    set_same_as,
     store_reviewer,
 )
 from judgeboard.store.settings import check_query_types, primary_judge, set_setting
@@ -70,7 +69,7 @@ def add_person(store: Store, address: str, role: Role, actor: Actor) -> Reviewer
         if known is not None and role_of(known) is not Role.NONE:
             raise BadInput(f"{name} was added already, as {role_of(known)}: change the role instead")
         person = known or store_reviewer(connection, SIGNED_IN, name, role=new_role)
-        set_role(connection, person.id, new_role)
+        change_reviewer(connection, person.id, role=new_role)
         _record(connection, "add_person", actor, person, role=new_role)
     return Reviewer(person.id, SIGNED_IN, name, new_role)
 
@@ -129,7 +128,7 @@ def _set(store: Store, address: str, role: Role, actor: Actor, kind: str) -> Rev
             raise BadInput(f"{name} is admin because JUDGEBOARD_ADMIN names this address: change that variable first")
         if role is not person.role:
             _keep_an_admin(everybody, person, role)
-            set_role(connection, person.id, role)
+            change_reviewer(connection, person.id, role=role)
             _record(connection, kind, actor, person, role=role)
     return Reviewer(person.id, person.origin, person.name, role)
 
@@ -181,7 +180,7 @@ def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
 def _store_first_admin(store: Store, name: str) -> Reviewer:
     with store.writing() as connection:
         person = store_reviewer(connection, SIGNED_IN, name, role=Role.ADMIN)
-        set_role(connection, person.id, Role.ADMIN)
+        change_reviewer(connection, person.id, role=Role.ADMIN)
         details = {"person": person.id, "name": name, "to": Role.ADMIN.value, "by": "JUDGEBOARD_ADMIN"}
         record_event(connection, "add_person", name, details=details)
     return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
@@ -225,7 +224,7 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor) -> Re
         raise BadInput(f"{target.name} is no person on the pages: give the name or the e-mail address used there")
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         own = store_reviewer(connection, "cli", checked_name(user))
-        set_same_as(connection, own.id, None if target is None else target.id)
+        change_reviewer(connection, own.id, same_as=None if target is None else target.id)
         details = {"person": None if target is None else target.id, "user": own.id}
         record_event(connection, "link_person", actor_name(actor), details=details)
     return target or own
@@ -282,31 +281,25 @@ def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersio
     Raises:
         BadInput: It is the last version of the primary judge that is in use.
     """
-    with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
-        version = _locked(connection, which)
-        retired = retired_versions(connection)
-        if version.id in retired:
-            return version
-        in_use = {each.id for each in list_versions(connection) if each.name == version.name} - retired.keys()
-        if in_use == {version.id} and primary_judge(connection) == version.name:
-            raise BadInput(f"{version.name} is the primary judge: choose another in Settings before you retire it")
-        record_retired(connection, version.id, actor_name(actor), retired=True)
-    return version
+    return _set_retired(store, which, actor, retired=True)
 
 
 def restore_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
     """Restore a retired judge version and return it. Idempotent; errors as of `retire_version`."""
+    return _set_retired(store, which, actor, retired=False)
+
+
+def _set_retired(store: Store, which: int | str, actor: Actor, *, retired: bool) -> StoredVersion:
     with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
-        version = _locked(connection, which)
-        if version.id in retired_versions(connection):
-            record_retired(connection, version.id, actor_name(actor), retired=False)
-    return version
-
-
-def _locked(connection: Connection, which: int | str) -> StoredVersion:
-    """Return the version; transactions that retire or use a version of this name wait for this one."""
-    version = get_version(connection, which)
-    connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
+        version = get_version(connection, which)
+        # Transactions that retire or use a version of this name wait for this one.
+        connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
+        before = retired_versions(connection)
+        if (version.id in before) is not retired:
+            in_use = {each.id for each in list_versions(connection) if each.name == version.name} - before.keys()
+            if retired and in_use == {version.id} and primary_judge(connection) == version.name:
+                raise BadInput(f"{version.name} is the primary judge: choose another in Settings before you retire it")
+            record_retired(connection, version.id, actor_name(actor), retired=retired)
     return version
 
 

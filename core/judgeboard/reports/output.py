@@ -2,11 +2,11 @@
 
 import csv
 import io
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import orjson
 
@@ -57,6 +57,11 @@ class Column:
     right: bool = False
 
 
+Line = TypeVar("Line")
+Columns = Mapping[Column, Callable[[Line], object]]
+"""The columns of a table, each with the function that takes its value from a line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Columns, and rows with one value per column; None is unknown."""
@@ -68,6 +73,11 @@ class Table:
         """Refuse a row that does not fit the columns."""
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"a row does not have {len(self.columns)} values")
+
+    @classmethod
+    def of(cls, lines: Iterable[Line], columns: Columns[Line]) -> "Table":
+        """Return a table with a row for each line."""
+        return cls(tuple(columns), tuple(tuple(value(line) for value in columns.values()) for line in lines))
 
     def without(self, titles: Collection[str]) -> "Table":
         """Return the table without the columns of these titles."""

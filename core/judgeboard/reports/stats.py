@@ -15,13 +15,13 @@ from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.overview import (
     Grader,
-    VersionTotals,
     count_flags,
     count_graders,
     count_judgments,
     count_labels,
     count_responses,
 )
+from judgeboard.store.runs import Counts
 from judgeboard.store.statements import record_of
 from judgeboard.text import money
 
@@ -134,10 +134,9 @@ def agreement_table(stats: Stats) -> Table:
     return statistics_table(("Judge", "Grade"), rows)
 
 
-def _version(version: StoredVersion, totals: VersionTotals | None) -> VersionCounts:
-    known = totals or VersionTotals(dict.fromkeys(map(str, Status), 0), None)
-    cost = None if known.cost_micro is None else known.cost_micro / 1_000_000
-    return record_of(VersionCounts, version, counts=known.counts, cost=cost)
+def _version(version: StoredVersion, totals: Counts | None) -> VersionCounts:
+    cost = None if totals is None or totals.total_cost_micro is None else totals.total_cost_micro / 1_000_000
+    return record_of(VersionCounts, version, counts=(totals or Counts()).by_status, cost=cost)
 
 
 def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:

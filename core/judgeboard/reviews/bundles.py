@@ -23,7 +23,7 @@ from judgeboard.store.next_items import take_lease
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
 from judgeboard.store.queues import Queue, queue_named
 from judgeboard.store.reviewers import Reviewer, find_reviewer
-from judgeboard.store.reviews import review_by_key
+from judgeboard.store.reviews import find_review
 from judgeboard.text import iso_z
 
 MOST_ITEMS = 1_000
@@ -193,7 +193,7 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
         with store.reading() as connection:
             item = item_by_id(connection, line.item_id)
             (text,) = item_texts(connection, [item], reviewer.id)
-            stored = review_by_key(connection, key)
+            stored = find_review(connection, request_key=key)
             reviews = reviews_on(connection, item.id) if stored is not None else []
     except NotFound:
         return refused(NO_ITEM)

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.store.failure_modes import list_modes
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import LockedResponse, StoredReview, claims_by_judgment, judgment_is_of, replacement_of
+from judgeboard.store.reviews import LockedResponse, StoredReview, claims_by_judgment, find_review
 from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()
@@ -51,7 +51,7 @@ def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None,
 
 def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
     """Return the judgment that was on the screen; raise `BadInput` if it is not one of this answer."""
-    if judgment_id is not None and not judgment_is_of(connection, judgment_id, response.id):
+    if judgment_id is not None and not claims_by_judgment(connection, [judgment_id], response.id):
         raise BadInput(f"judgment {judgment_id} does not belong to {response.external_id}")
     return judgment_id
 
@@ -133,7 +133,7 @@ def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, 
     """Refuse to change a review that is not the reviewer's own or not current; ``what`` is the action: "undo it"."""
     if review.reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
-    later = replacement_of(connection, review.id)
+    later = find_review(connection, replaces=review.id)
     if review.decision is Decision.WITHDRAWN or (later is not None and later.decision is Decision.WITHDRAWN):
         raise DecisionRefused("This review is undone already.")
     if later is not None:

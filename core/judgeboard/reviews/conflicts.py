@@ -25,7 +25,6 @@ from judgeboard.store.queues import (
     ConflictRow,
     Queue,
     conflict_rows,
-    open_queue_ids,
     own_conflict_rows,
     queue_by_id,
     queue_named,
@@ -79,8 +78,8 @@ def open_conflicts(
 
     ``after`` is the ``next`` of the page before.
     """
-    ids = open_queue_ids(connection) if queue is None else [queue_named(connection, queue).id]
-    return _page(connection, conflict_rows(connection, ids, after=after or 0, limit=limit + 1), limit)
+    queue_id = None if queue is None else queue_named(connection, queue).id
+    return _page(connection, conflict_rows(connection, queue_id, after=after or 0, limit=limit + 1), limit)
 
 
 def own_conflicts(connection: Connection, reviewer_id: int, *, limit: int = 50) -> ConflictPage:

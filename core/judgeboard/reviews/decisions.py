@@ -9,20 +9,20 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Label, Preference, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.flags.low_groundedness import NAME as LOW_GROUNDEDNESS
+from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
 from judgeboard.reviews.label_schemas import checked_fields
 from judgeboard.reviews.outcome import held_words, update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
-from judgeboard.store.drafts import delete_drafts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
+from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
 from judgeboard.store.queue_items import reviewed_in_queues
-from judgeboard.store.reviewers import Reviewer, implied_labels_of, set_implied_labels
+from judgeboard.store.reviewers import Reviewer, change_reviewer, implied_labels_of
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedFlag,
@@ -30,6 +30,7 @@ from judgeboard.store.reviews import (
     NewReview,
     StoredReview,
     current_reviews,
+    find_review,
     insert_review,
     insert_reviews,
     lock_flag,
@@ -37,7 +38,6 @@ from judgeboard.store.reviews import (
     lock_subject,
     open_flag_ids,
     preferences_of,
-    review_by_key,
 )
 from judgeboard.store.settings import thresholds
 from judgeboard.text import shortened
@@ -63,7 +63,7 @@ def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str,
 def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None:
     """Store a person's answer to the question whether their decisions imply labels."""
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        set_implied_labels(connection, reviewer.id, implied=implied)
+        change_reviewer(connection, reviewer.id, implied_labels=implied)
         record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
 
 
@@ -116,7 +116,7 @@ def decide(
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         flag = lock_flag(connection, flag_id)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision)
             held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
@@ -169,7 +169,7 @@ def grade(
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         response = lock_response(connection, response_id)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=(stored.response_id, stored.flag_ids) == (response_id, ()))
             return stored.id
@@ -218,7 +218,7 @@ def prefer(
     (aspect,) = checked_aspects((aspect,))
     with allowed(store, reviewer, Action.REVIEW) as connection:
         lock_subject(connection, None, pair_id)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             same = stored.pair_id == pair_id and preferences_of(connection, stored.id) == {aspect: preference}
             check_same(stored, reviewer, same=same)
@@ -297,7 +297,7 @@ def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, *
     if refused.grade == NOTHING:
         return ""
     key = f"{refused.request_key}:kept"
-    if review_by_key(connection, key) is None:
+    if find_review(connection, request_key=key) is None:
         draft = replace(refused, decision=None, preferences={}, request_key=key)
         store_review(connection, "keep_draft", draft, reviewer, **details)
     return f" Your {'grade' if refused.grade.note is None else 'note'} is kept."

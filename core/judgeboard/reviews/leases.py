@@ -15,7 +15,6 @@ from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.queues import check_open
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.gold_items import add_training_items
 from judgeboard.store.leases import (
     OFFLINE,
     Lease,
@@ -25,7 +24,7 @@ from judgeboard.store.leases import (
     release_lease,
     renew_lease,
 )
-from judgeboard.store.next_items import add_own_item, take_lease, take_lease_at
+from judgeboard.store.next_items import add_own_item, add_training_items, take_lease, take_lease_at
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import QueueItem, item_by_id
 from judgeboard.store.queues import Queue, may_take_from, queue_by_id, queue_named

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, ItemState, Stage
-from judgeboard.store.events import record_event
-from judgeboard.store.notifications import CONFLICT
+from judgeboard.store.events import CONFLICT, record_event
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
+    UNFINISHED,
     QueueReview,
     decided_states,
     flags_decided_at,
@@ -135,7 +135,7 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
     state = result.state
     if state is ItemState.CONFLICT and item.repeat_for is not None:
         state = ItemState.AGREED  # nobody adjudicates a repeat or a test item
-    if state is ItemState.OPEN and item.state is not ItemState.OPEN and unfinished_beside(connection, item):
+    if state in UNFINISHED and item.state not in UNFINISHED and unfinished_beside(connection, item):
         state = ItemState.LEFT  # a later flag added the same answer to the queue again
     set_item_state(connection, item, state, now, leases=result.more if state is ItemState.OPEN else 0)
     if state is ItemState.CONFLICT and item.state is not ItemState.CONFLICT:

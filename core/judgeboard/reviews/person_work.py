@@ -17,9 +17,9 @@ from judgeboard.stats.means import difference_of_means, median
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.gold_items import add_training_items
 from judgeboard.store.leases import active_leases, release_lease
-from judgeboard.store.person_reviews import (
+from judgeboard.store.next_items import add_training_items
+from judgeboard.store.own_reviews import (
     ComparedReviews,
     GivenReview,
     compared_reviews,

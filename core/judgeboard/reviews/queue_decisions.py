@@ -35,10 +35,9 @@ from judgeboard.store.reviews import (
     LockedResponse,
     NewReview,
     StoredReview,
+    find_review,
     lock_subject,
     preferences_of,
-    review_by_id,
-    review_by_key,
 )
 
 NOT_IN_CONFLICT = {
@@ -109,7 +108,9 @@ def decide_item(
         queue = queue_by_id(connection, item.queue_id)
         if queue.implied_labels:
             grade = with_implied(grade, decision)
-        stored = review_by_key(connection, request.request_key)  # behind the locks: the same request may be on its way
+        stored = find_review(
+            connection, request_key=request.request_key
+        )  # behind the locks: the same request may be on its way
         if stored is not None:
             before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
             check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
@@ -215,7 +216,7 @@ def answer_reveal(
         item = item_by_id(connection, blind.queue_item_id or 0)
         _check_decision(item, decision)
         response = lock_subject(connection, item.response_id, item.pair_id)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=(stored.stage, stored.queue_item_id) == (Stage.REVEALED, item.id))
             return stored.id
@@ -268,7 +269,7 @@ def adjudicate(
             raise BadInput("an adjudication confirms or dismisses")
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = item_by_id(connection, item_id, lock=True)
-        stored = review_by_key(connection, request.request_key)
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)
             return stored.id
@@ -325,7 +326,7 @@ def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> 
 
 
 def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> StoredReview:
-    review = review_by_id(connection, review_id)
+    review = find_review(connection, id=review_id)
     if review is None or review.reviewer_id != reviewer.id or review.stage is not Stage.BLIND:
         raise DecisionRefused("The judge is revealed only after your own blind review.")
     return review

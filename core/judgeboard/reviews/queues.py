@@ -17,17 +17,15 @@ from judgeboard.stats.estimates import percent
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.gold_items import add_training_items, count_gold
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.leases import own_progress
+from judgeboard.store.next_items import add_training_items, count_gold
 from judgeboard.store.queue_filling import (
     CreatedQueue,
     any_pairs,
     count_matching,
     count_sampled,
-    dimensions_without_scores,
     fill_queue,
-    rules_without_flags,
     values_without_rows,
 )
 from judgeboard.store.queue_items import decided_flags_in
@@ -37,9 +35,7 @@ from judgeboard.store.queues import (
     assign,
     assignees,
     count_items,
-    count_leased_items,
     count_leases,
-    count_reviews,
     count_skipped,
     count_work,
     insert_queue,
@@ -382,7 +378,7 @@ def queue_progress(
         queue = queue_named(connection, queue)
     items = count_items(connection, queue.id)
     states = {state: sum(each.items for each in items if each.state is state) for state in ItemState}
-    leased = count_leased_items(connection, queue.id, at)
+    leased, reviews = count_leases(connection, queue.id, at)
     sampled, short = count_sampled(connection, queue) if queue.sampling_rate else (0, 0)
     several = [each for each in items if each.several and each.state is not ItemState.LEFT]
     assigned_to = tuple(assignees(connection, queue.id))
@@ -397,7 +393,7 @@ def queue_progress(
         conflict=states[ItemState.CONFLICT],
         adjudicated=states[ItemState.ADJUDICATED],
         left=states[ItemState.LEFT],
-        reviews=count_reviews(connection, queue.id),
+        reviews=reviews,
         reviews_needed=sum(each.reviews_needed for each in items if each.state is not ItemState.LEFT),
         several=sum(each.items for each in several),
         several_finished=sum(each.items for each in several if each.state in finished),
@@ -479,7 +475,7 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
         dimensions = [grade for grade in (*rules.grades, *rules.optional_grades) if grade not in ASKED]
         sentences += [
             f"nothing is scored on {dimension!r} yet: reviewers score it as a dimension of a rubric, 1 to 5"
-            for dimension in dimensions_without_scores(connection, dimensions)
+            for dimension in values_without_rows(connection, "dimension", dimensions)
         ]
     return sentences
 
@@ -509,7 +505,7 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
 def _check_flags(connection: Connection, where: RowFilter, *, states: bool) -> None:
     """Raise `BadInput` for a rule that does not exist, or (``states``) a filter that no open flag can ever match."""
     known = [rule.name for rule in RULES]
-    unknown = rules_without_flags(connection, [rule for rule in where.rules if rule not in known])
+    unknown = values_without_rows(connection, "rule", [rule for rule in where.rules if rule not in known])
     if unknown:
         raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(known)}")
     decided = [state for state in where.states if state != FlagState.OPEN]
@@ -527,17 +523,15 @@ def _check_share(name: str, value: float, *, whole: bool = False) -> None:
 def _people(
     connection: Connection, queue_id: int, assigned_to: tuple[Reviewer, ...], now: datetime
 ) -> tuple[PersonProgress, ...]:
-    work = count_work(connection, queue_id)
+    work = count_work(connection, queue_id, now)
     seconds = median_seconds(connection, queue_id)
     skipped = count_skipped(connection, queue_id)
-    leases = count_leases(connection, queue_id, now)
-    ids = {*work, *skipped, *leases, *(person.id for person in assigned_to)}
+    ids = {*work, *skipped, *(person.id for person in assigned_to)}
     people = (
         PersonProgress(
             person,
             **work.get(person.id, {}),
             skipped=skipped.get(person.id, 0),
-            leases=leases.get(person.id, 0),
             median_seconds=seconds.get(person.id),
         )
         for person in reviewers_by_id(connection, ids)

@@ -11,8 +11,7 @@ from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.llm.endpoint import choose_provider
-from judgeboard.llm.prices import price_of
+from judgeboard.llm.endpoint import choose_provider, price_of
 from judgeboard.llm.provider import is_address
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.judging import make_judge
@@ -201,11 +200,8 @@ def request_rejudge(
     ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``failed`` or ``plain``, as for
     `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate`` is the one that
     the person saw. ``api_key`` is kept in the memory of this process, which then runs the job itself. A reviewer can
-    rejudge one answer, with a stored judge version at its usual address.
-
-    Raises:
-        NotAllowed: A reviewer requests more than one answer, or a new judge.
-        BadInput: The judge or a value cannot be used, or the same job is unfinished.
+    rejudge one answer, with a stored judge version at its usual address; else it raises NotAllowed. Raises BadInput if
+    the judge or a value cannot be used, or the same job is unfinished.
     """
     _check(judge, max_cost, concurrency)
     now = datetime.now(UTC)

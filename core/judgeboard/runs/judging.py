@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import (
     DEFAULT_DOMAIN,
     DEFAULT_MAX_OUTPUT,
@@ -20,8 +19,8 @@ from judgeboard.judges.judge import (
     JudgeOptions,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
-from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import (
     Begun,
     Method,
@@ -33,14 +32,15 @@ from judgeboard.runs.method import (
     id_tasks,
     run_method,
 )
-from judgeboard.runs.runner import Answered, Keep
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings import load_settings, provider_address, provider_key
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import judge_inputs
-from judgeboard.store.runs import PLAIN, StoredRun, run_kind, select_asks, start_or_continue_run
+from judgeboard.store.runs import PLAIN, StoredRun, select_asks, start_or_continue_run
+from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_judgments
 
 
@@ -83,33 +83,30 @@ class JudgingSummary(RunAccount):
     selected: int = 0
 
     @classmethod
-    def of_run(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
-        """Return the summary of a run; of one that had nothing to ask where ``run`` is None."""
-        counts = {each.name: getattr(account, each.name) for each in fields(account) if each.init}
-        return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **counts)
+    def of_run(cls, outcome: RunOutcome) -> "JudgingSummary":
+        """Return the summary of a run."""
+        selected = 0 if outcome.run is None else outcome.run.selected or 0
+        return record_of(cls, outcome.account, judge=outcome.version.title, selected=selected)
 
 
+@dataclass(eq=False, kw_only=True)
 class Judging(VerdictMethod[JudgingSummary]):
     """Plain judging: every selected response is asked about once."""
 
-    def __init__(
-        self, judge: Judge, *, where: RowFilter | None = None, mode: str = PLAIN, limit: int | None = None
-    ) -> None:
-        self.judge = judge
-        self.kind = run_kind(mode)
-        self._where = where
-        self._mode = mode
-        self._limit = limit
+    judge: Judge
+    where: RowFilter | None = None
+    mode: str = PLAIN
+    limit: int | None = None
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         """Start or continue the run of this selection."""
-        check_limit(self._limit)
+        check_limit(self.limit)
         return start_or_continue_run(
             connection,
             version,
-            mode=self._mode,
-            where=self._where,
-            limit=self._limit,
+            mode=self.mode,
+            where=self.where,
+            limit=self.limit,
             actor=actor,
             endpoint_host=self.endpoint_host,
         )
@@ -120,15 +117,15 @@ class Judging(VerdictMethod[JudgingSummary]):
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
             asks = select_asks(connection, run, after_id=after_id, downwards=run.shared, limit=limit)
-            inputs = judge_inputs(connection, [each.response_id for each in asks])
-            tasks = [Ask(inputs[each.response_id], each.ask) for each in asks if each.response_id in inputs]
-            return (asks[-1].response_id, tasks) if asks else None
+            inputs = judge_inputs(connection, [id_ for id_, _ in asks])
+            tasks = [Ask(inputs[id_], number) for id_, number in asks if id_ in inputs]
+            return (asks[-1][0], tasks) if asks else None
 
         return id_tasks(begun.store, load)
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Return the counts of the run."""
-        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
+        return JudgingSummary.of_run(outcome)
 
 
 async def judge_pending_async(
@@ -145,7 +142,7 @@ async def judge_pending_async(
     An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
     any judgment of this version), ``failed`` (whose latest is not ok) or ``all``. The judge is closed at the end.
     """
-    return await run_method(store, Judging(judge, where=where, mode=mode, limit=limit), **options)
+    return await run_method(store, Judging(judge=judge, where=where, mode=mode, limit=limit), **options)
 
 
 judge_pending = blocking(judge_pending_async)
@@ -230,11 +227,8 @@ async def judge(
     the scores are None. Groundedness is None without ``passages``; an empty list means that none were retrieved.
     ``messages`` are those of the generator: a judge with a model sees the turns before the question.
     ``judge`` is a kind of judge (``lexical``, ``rag``), made for this call with ``options`` (fields of `JudgeOptions`),
-    or a judge of `make_judge`, which keeps its connections over many calls and is closed by the caller.
-
-    Raises:
-        BadInput: There is no such judge, the options do not make one, or a text is no text.
-        EndpointRefused: The endpoint refuses the key, the model or the address.
+    or a judge of `make_judge`, which keeps its connections over many calls and is closed by the caller. Raises BadInput
+    if the options make no judge or a text is no text, EndpointRefused if the endpoint refuses key, model or address.
     """
     if isinstance(passages, str):
         raise BadInput("passages must be a list of texts, not one text")

@@ -14,8 +14,7 @@ from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.runs.blocking import on_first_ctrl_c
-from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally
+from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally, on_first_ctrl_c
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs import (
@@ -23,7 +22,6 @@ from judgeboard.store.runs import (
     StoredRun,
     finish_run,
     get_run,
-    keep_if_selected,
     run_counts,
     start_or_continue_method_run,
 )
@@ -74,9 +72,8 @@ def key_tasks(
 ) -> Iterator[T]:
     """Yield the tasks of keys in their order; each is read a batch before it is done.
 
-    ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. With
-    ``backwards`` it begins at the other end because another process works on the same run: the two then meet, instead
-    of paying for each answer twice.
+    ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. A run
+    that another process works on is done ``backwards``: the two then meet, instead of paying for each answer twice.
     """
     for batch in batches(keys[::-1] if backwards else keys, LEAST_READ_AHEAD):
         with store.reading() as connection:
@@ -88,8 +85,7 @@ def id_tasks(store: Store, load: Callable[[Connection, int | None, int], tuple[i
     """Yield tasks by id; each is read a batch before it is done.
 
     ``load(connection, after_id, limit)`` returns the last of the next ``limit`` ids after ``after_id`` (None at the
-    start) with their tasks, without what is forgotten meanwhile; None at the end. Of a shared run it goes downwards,
-    as in `key_tasks`.
+    start) with their tasks, without what is forgotten meanwhile; None at the end.
     """
     after_id: int | None = None
     while True:
@@ -133,14 +129,14 @@ class RunAccount(AskCounts):
         return SOME_FAILED if self.error else DONE
 
 
-def account_of(store: Readable, run_id: int, *, not_reached: int | None = None) -> RunAccount:
-    """Return the account of a run, its earlier parts included; ``not_reached`` is by default selected less asked."""
+def account_of(store: Readable, run_id: int, *, not_reached: int) -> RunAccount:
+    """Return the account of a run, its earlier parts included."""
     with store.reading() as connection:
         run = get_run(connection, run_id)
         counts = run_counts(connection, [run_id])[run_id]
     return RunAccount(
         run_id=run_id,
-        not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
+        not_reached=not_reached,
         cost=None if counts.total_cost_micro is None else counts.total_cost_micro / 1_000_000,
         state=run.state,
         why_stopped=run.why_stopped,
@@ -171,15 +167,9 @@ class RunOptions(TypedDict, total=False):
     on_stop: Callable[[str, int], None] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The number of items or steps to ask, and the question: the JSON values that identify the run.
-
-    An unfinished run with the same question is continued; its ``up_to`` (the highest id at the start) is not compared.
-    """
-
-    question: Mapping[str, Any]
-    count: int
+Selected = tuple[Mapping[str, Any], int]
+"""The question, that is the JSON values that identify the run, and the number of items or steps to ask. An unfinished
+run with the same question is continued; its ``up_to`` (the highest id at the start) is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,29 +209,21 @@ class Method(ABC, Generic[T, S, R]):
 
     @property
     def endpoint_host(self) -> str | None:
-        """Where the texts are sent."""
-        return self.judge.endpoint_host
+        """The hosts that the texts are sent to; None if nothing leaves the process."""
+        hosts = (self.judge.endpoint_host, None if self.answering is None else self.answering.host)
+        return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         """Return what there is to ask; None if there is nothing and no unfinished run to continue."""
         raise NotImplementedError
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun | None:
-        """Start or continue the run of what is selected, in the writing transaction ``connection``.
-
-        A method that stores more than the run at its start extends it.
-        """
+        """Start or continue the run of what is selected; a method that stores more at its start extends it."""
         selected = self.select(connection, version)
         if selected is None:
             return None
         return start_or_continue_method_run(
-            connection,
-            self.kind,
-            version,
-            selected.question,
-            selected.count,
-            actor=actor,
-            endpoint_host=self.endpoint_host,
+            connection, self.kind, version, *selected, actor=actor, endpoint_host=self.endpoint_host
         )
 
     @abstractmethod
@@ -276,13 +258,8 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
     again: bool = False
 
     @abstractmethod
-    def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[K], *, few: bool
-    ) -> Mapping[K, EarlierAsk]:
-        """Return the latest ask of the version about each of these keys, without those that it was not asked about.
-
-        ``few`` tells that the keys are a batch, to be looked up by name; otherwise they are all that the run is about.
-        """
+    def latest(self, connection: Connection, version: StoredVersion, keys: Sequence[K]) -> Mapping[K, EarlierAsk]:
+        """Return the latest ask of the version about each of these keys, without those that it was not asked about."""
 
     @abstractmethod
     def keys(self, begun: Begun) -> Sequence[K]:
@@ -293,16 +270,10 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         """Return the tasks of some keys with the number of each ask, without those that are forgotten meanwhile."""
 
     def open_asks(
-        self,
-        connection: Connection,
-        version: StoredVersion,
-        keys: Sequence[K],
-        run_id: int | None = None,
-        *,
-        few: bool = False,
+        self, connection: Connection, version: StoredVersion, keys: Sequence[K], run_id: int | None = None
     ) -> list[tuple[K, int]]:
         """Return the keys that are still to ask about, each with the number of its next ask (see `Again`)."""
-        latest = self.latest(connection, version, keys, few=few)
+        latest = self.latest(connection, version, keys)
         again = Again(run_id) if self.again else None
         return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
 
@@ -311,7 +282,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         version, run = begun.version, begun.run
 
         def load(connection: Connection, keys: Sequence[K]) -> list[T]:
-            return self.load(connection, self.open_asks(connection, version, keys, run.id, few=True))
+            return self.load(connection, self.open_asks(connection, version, keys, run.id))
 
         with begun.store.reading() as connection:
             asks = self.open_asks(connection, version, self.keys(begun), run.id)
@@ -334,10 +305,11 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
             attempt = connection.begin_nested()
             version = ensure_version(connection, method.judge.version)
             run = method.begin(connection, version, actor)
-            if run is None:
+            if run is None or run.selected == 0:
                 attempt.rollback()
+                run = None
             else:
-                run = keep_if_selected(attempt, run)
+                attempt.commit()
         account = RunAccount()
         if run is not None:
             account = await ask_run(Begun(store, version, run), method, **options)

@@ -1,22 +1,29 @@
-"""The raw call behind a judgment: the prompt as it was sent, each reply, tokens, cost and time."""
+"""Raw calls: the prompt as it was sent, each reply, tokens, cost and time, of judgments and of a trial of a judge."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import JudgeInput
+from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import JudgeboardError
-from judgeboard.judges.judge import JudgeOptions, fingerprint
+from judgeboard.judges.judge import Judge, JudgeOptions, fingerprint, judge_with_requests
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
-from judgeboard.llm.chat import ChatRequest, Message, NoReply
+from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.people.permissions import Action, Actor, check_allowed
+from judgeboard.runs.jobs import judge_with_key
+from judgeboard.runs.judging import make_judge
+from judgeboard.runs.runner import run_blocking
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import StoredCall, load_calls
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import judge_inputs
+from judgeboard.store.runs import matching
 
 NO_CALL = "This verdict needed no model call."
 NOT_REBUILT = (
@@ -27,11 +34,10 @@ NOT_REBUILT = (
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A stored call with its prompt.
+    """A stored call with its prompt, of which only the template ``prompt`` of the judge version is stored.
 
-    The prompt is not stored. ``messages`` are rebuilt from the judge version and the answer by the code that sends
-    them. They are empty if that could give another prompt; ``note`` is the reason. ``prompt`` is the template of the
-    judge version.
+    ``messages`` are rebuilt from version and answer by the code that sends them. They are empty if that could give
+    another prompt; ``note`` is the reason.
     """
 
     call: StoredCall
@@ -54,27 +60,9 @@ def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[i
     return raw
 
 
-@dataclass(slots=True)
-class _Unsent:
-    """A chat model that keeps the first request and sends nothing."""
-
-    host: str | None = None
-    request: ChatRequest | None = None
-
-    async def complete(self, request: ChatRequest) -> NoReply:
-        self.request = self.request or request
-        return NoReply("not sent", ())
-
-    async def aclose(self) -> None:
-        """Hold nothing, release nothing."""
-
-
-@dataclass(frozen=True, slots=True)
 class _UnsentOptions(JudgeOptions):
-    chat: _Unsent = field(default_factory=_Unsent)
-
     def endpoint(self, asker: str) -> ModelEndpoint:  # noqa: ARG002 - as `JudgeOptions` has it
-        return ModelEndpoint(self.chat, self.model or "")
+        return ModelEndpoint(RecordedChat({}), self.model or "")  # it answers nothing
 
 
 def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ...]:
@@ -87,11 +75,49 @@ def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ..
     try:
         if "dimensions" in version.params:
             options["rubric"] = Rubric(stored_dimensions(version.params), domain=options.pop("domain", None))
-        chat = _Unsent()
-        judge = JUDGES[version.kind](_UnsentOptions(name=version.name, model=version.model, chat=chat, **options))
+        judge = JUDGES[version.kind](_UnsentOptions(name=version.name, model=version.model, **options))
         if fingerprint(judge.version) != version.fingerprint:
             return ()
-        asyncio.run(judge.judge(item))
+        _, requests = asyncio.run(judge_with_requests(judge, item))
     except (JudgeboardError, LookupError, TypeError, ValueError):  # parameters of another release
         return ()
-    return () if chat.request is None else tuple(chat.request.messages)
+    return tuple(requests[0].messages)
+
+
+ANSWERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One answer of a trial: the input of the judge, the requests as sent, and the verdict."""
+
+    item: JudgeInput
+    requests: tuple[ChatRequest, ...]
+    verdict: Verdict
+
+
+def try_judge(
+    seen: Seen, *, judge: dict[str, Any], where: RowFilter | None = None, api_key: str | None = None, actor: Actor
+) -> list[Trial]:
+    """Judge the first three answers of a filter that the viewer may see, and store nothing.
+
+    ``judge`` has the fields of a job; the key is used for these calls alone. Raises NotAllowed if the actor may not
+    choose a judge, BadInput if it cannot be made, EndpointRefused if the endpoint refuses key, model or address.
+    """
+    check_allowed(seen.store, actor, Action.CHOOSE_JUDGE)
+    with seen.reading() as connection:
+        inputs = judge_inputs(connection, matching(connection, where or RowFilter(), limit=ANSWERS))
+    # A person waits for the result, so a fault is shown at the first try.
+    made = make_judge(**judge_with_key(judge, api_key), tries=1)
+    return run_blocking(_try, made, list(inputs.values()))
+
+
+async def _try(judge: Judge, items: list[JudgeInput]) -> list[Trial]:
+    async def tried(item: JudgeInput) -> Trial:
+        verdict, requests = await judge_with_requests(judge, item)
+        return Trial(item, tuple(requests), verdict)
+
+    try:
+        return list(await asyncio.gather(*(asyncio.create_task(tried(item)) for item in items)))
+    finally:
+        await judge.aclose()

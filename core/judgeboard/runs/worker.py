@@ -66,11 +66,8 @@ def lock_jobs(store: Store) -> JobsLock | None:
 
 
 def workflow_database(store: Store) -> str:
-    """Return where the durable workflows are kept: a file of their own beside SQLite, a schema in PostgreSQL.
-
-    A file of its own, so that the writes of the workflows never lock the store's.
-    """
-    if store.is_sqlite:
+    """Return where the durable workflows are kept: a file of their own beside SQLite, a schema in PostgreSQL."""
+    if store.is_sqlite:  # writes to another file never lock the store
         return f"sqlite:///{Path(str(store.engine.url.database)).resolve()}.jobs"
     return store.engine.url.render_as_string(hide_password=False)
 
@@ -100,7 +97,7 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
         if key is None and job.filter.get(OWN_KEY):
             raise BadInput(KEY_LOST)
         judge = make_judge(**judge_with_key(job.judge, key), concurrency=job.filter["concurrency"])
-        method = Judging(judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
+        method = Judging(judge=judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
         begun = _begun(store, job, method)
     except JudgeboardError as error:
         with store.writing() as connection:
@@ -146,7 +143,7 @@ async def _judge(begun: Begun, method: Judging, job: StoredJob, closing: threadi
 
 
 async def _watch(store: Store, job_id: str, runner: Runner[Any, Any], closing: threading.Event) -> None:
-    """Stop the runner when somebody cancels the job, from whichever process, or when this process ends."""
+    # A job can be cancelled from any process.
 
     def is_cancelled() -> bool:
         with store.reading() as connection:

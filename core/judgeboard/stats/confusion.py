@@ -17,12 +17,10 @@ from judgeboard.stats.arrays import (
     column_sums,
     ratio,
     row_sums,
-    same_length,
 )
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.intervals import (
     RESAMPLES,
-    SEED,
     Scale,
     WithoutOne,
     bootstrapped,
@@ -61,19 +59,8 @@ def category_codes(values: AnyArray, categories: Sequence[Any]) -> IntArray:
     return positions.astype(np.int64) - 1
 
 
-def confusion_cells(people: AnyArray, judge: AnyArray, categories: Sequence[Any]) -> IntArray:
-    """Return each pair's cell in the flattened table of k x k declared categories, people in the rows."""
-    same_length(people, judge)
-    return category_codes(people, categories) * len(categories) + category_codes(judge, categories)
-
-
-def confusion(people: AnyArray, judge: AnyArray, categories: Sequence[Any]) -> Confusion:
-    """Return the table of two arrays over declared categories, including those that never occur."""
-    return confusion_of_cells(confusion_cells(people, judge, categories), categories)
-
-
 def confusion_of_cells(cells: IntArray, categories: Sequence[Any]) -> Confusion:
-    """Return the table of pairs in the flattened ``cells``."""
+    """Return the table of pairs in the flattened ``cells``, with the categories that never occur."""
     k = len(categories)
     counts = np.bincount(cells, minlength=k * k).reshape(k, k).tolist()
     return Confusion(tuple(map(str, categories)), tuple(map(tuple, counts)))
@@ -190,24 +177,18 @@ ONE_CATEGORY = "both sides gave only one category, the same one"
 class TableEstimates:
     """A k x k confusion table with its bootstrap over evidence groups, drawn once for all statistics."""
 
-    def __init__(
-        self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
-    ) -> None:
+    def __init__(self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES) -> None:
         """Count and resample pairs given by their cell in the flattened table, people in the rows."""
         self._cells = cells
         self._groups = groups
         self._patterns = patterns(cells, k * k, groups)
         self._observed = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
-        self._resampled = resampled(self._patterns, resamples=resamples, seed=seed).reshape(resamples, k, k)
+        self._resampled = resampled(self._patterns, resamples=resamples).reshape(resamples, k, k)
 
     def kappa(self, weights: Weights = "nominal") -> Estimate:
         """Return Cohen's kappa; undefined only if expected agreement is 1."""
         named = "" if weights == "nominal" else f"{weights} weights; "
-        return self.coefficient(partial(kappa, weights=weights), ONE_CATEGORY, named)
-
-    def coefficient(self, of_tables: Callable[[FloatArray], FloatArray], undefined: str, named: str = "") -> Estimate:
-        """Return a ``statistic`` between -1 and 1, with its interval on Fisher's z scale."""
-        return self.statistic(of_tables, undefined, named, scale="Fisher's z")
+        return self.statistic(partial(kappa, weights=weights), ONE_CATEGORY, named, scale="Fisher's z")
 
     def statistic(
         self,

@@ -42,9 +42,9 @@ def unmeasured(n: int, reason: str) -> Estimate:
     return Estimate(None, n=n, reason=reason)
 
 
-def too_few(n: int, at_least: int = MIN_PAIRS) -> str:
+def too_few(n: int) -> str:
     """Return why a statistic of so few rows is not shown."""
-    return f"too few (n = {n:,}, at least {at_least} needed)"
+    return f"too few (n = {n:,}, at least {MIN_PAIRS} needed)"
 
 
 def leaving_out(estimate: Estimate, *left_out: tuple[str, int]) -> Estimate:
@@ -75,24 +75,8 @@ def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
     """Return the 97.5 % quantile of Student's t for each number of degrees of freedom (any shape, each >= 1)."""
     from scipy.special import stdtrit
 
-    quantile: FloatArray = stdtrit(_degrees(df), 0.975)
+    quantile: FloatArray = stdtrit(df, 0.975)
     return quantile
-
-
-def t_lower_tail(t: float, df: int) -> float:
-    """Return the probability that Student's t with ``df`` >= 1 degrees of freedom is below ``t``."""
-    from scipy.special import stdtr
-
-    return float(stdtr(_degrees(df), t))
-
-
-def _degrees(df: "npt.ArrayLike") -> "FloatArray":
-    import numpy as np
-
-    degrees = np.asarray(df, dtype=np.float64)
-    if (degrees < 1).any():
-        raise ValueError("Student's t needs at least one degree of freedom")
-    return degrees
 
 
 WIDER = NormalDist().inv_cdf(0.995) / NormalDist().inv_cdf(0.975)
@@ -180,8 +164,3 @@ def more_pairs(estimate: Estimate) -> int | None:
         return 0
     step = int(max(10.0 ** (math.floor(math.log10(wanted)) - 1), 1))
     return math.ceil(wanted / step) * step
-
-
-def luck_of_slices(slices: int) -> float:
-    """Return the probability that at least one of ``slices`` independent 95 % intervals misses by chance."""
-    return 1 - 0.95**slices

@@ -38,15 +38,15 @@ from judgeboard.stats.ratings import Ratings, Scale, positions
 
 
 class Pairs:
-    """Rating pairs, checked against their scale, with the resampled table that several statistics share.
+    """Rating pairs with the resampled table that several statistics share.
 
-    ``judge`` and ``people`` hold positions among the declared categories, or continuous scores.
+    ``judge`` and ``people`` hold positions among the declared categories, or continuous scores (`positions`).
     """
 
     def __init__(
         self,
-        judge: AnyArray,
-        people: AnyArray,
+        judge: FloatArray,
+        people: FloatArray,
         scale: Scale,
         groups: AnyArray | Grouping | None = None,
         *,
@@ -56,7 +56,7 @@ class Pairs:
         self.n = same_length(judge, people) if scores is None else same_length(judge, people, scores)
         self.scale = scale
         self.groups = groups if isinstance(groups, Grouping) else grouping(groups, self.n)
-        self.judge, self.people = (positions(side, scale) for side in (judge, people))
+        self.judge, self.people = judge, people
         self._scores = scores
         self._resamples = resamples
 
@@ -148,6 +148,7 @@ def pair_statistics(
     with several rows of a response. ``scores`` are the judge's groundedness for the AUROC of labels, NaN without one.
     Raises ValueError if arrays differ in length, a value is outside the scale, or a value is missing.
     """
+    judge, people = positions(judge, scale), positions(people, scale)
     pairs = Pairs(judge, people, scale, groups, scores=scores, resamples=resamples)
     return PairStatistics(
         grade=scale.grade,
@@ -209,7 +210,7 @@ def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Calla
 
 
 def _coefficient(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
-    return lambda pairs: pairs.table.coefficient(compute, undefined)
+    return lambda pairs: pairs.table.statistic(compute, undefined, scale="Fisher's z")
 
 
 def _alpha(name: str, applies: Callable[[Scale], bool], metric: Metric) -> Statistic:
@@ -225,7 +226,8 @@ def _alpha(name: str, applies: Callable[[Scale], bool], metric: Metric) -> Stati
 
 def _ac2(pairs: Pairs) -> Estimate:
     weights = pairs.scale.weights or "nominal"
-    return pairs.table.coefficient(partial(gwet_of_tables, weights=weights), "no pairs", f"{weights} weights; ")
+    compute = partial(gwet_of_tables, weights=weights)
+    return pairs.table.statistic(compute, "no pairs", f"{weights} weights; ", scale="Fisher's z")
 
 
 def _of_values(compute: Callable[[FloatArray, FloatArray, Grouping], Estimate]) -> Callable[[Pairs], Estimate]:

@@ -1,4 +1,4 @@
-"""Shares, means of 0, ½ and 1, ratios of totals, the use of a scale, and tests of counts."""
+"""Shares, means of 0, ½ and 1, ratios of totals, anchoring, the use of a scale, and tests of counts."""
 
 import math
 from dataclasses import dataclass
@@ -20,9 +20,8 @@ from judgeboard.stats.arrays import (
     same_length,
     tie_codes,
 )
-from judgeboard.stats.estimates import measured, t_quantile, too_few, unmeasured
+from judgeboard.stats.estimates import leaving_out, measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import (
-    RESAMPLES,
     bootstrapped,
     resampled_tables,
     share_intervals,
@@ -31,23 +30,21 @@ from judgeboard.stats.intervals import (
 )
 
 
-def share(
-    hits: npt.ArrayLike, groups: AnyArray | None = None, *, at_least: int = 1, resamples: int = RESAMPLES
-) -> Estimate:
-    """Return the share of true ``hits``, one per row; undefined with fewer than ``at_least`` rows.
+def share(hits: npt.ArrayLike, groups: AnyArray | None = None) -> Estimate:
+    """Return the share of true ``hits``, one per row; undefined without rows.
 
     The interval resamples evidence groups; without ``groups``, or if all differ, it is Wilson's.
     """
     hit = np.asarray(hits, dtype=np.bool_)
     n, k = hit.size, int(hit.sum())
-    if n < at_least:
-        return unmeasured(n, too_few(n, at_least) if n else "no answers")
+    if not n:
+        return unmeasured(0, "no answers")
     by_group = grouping(groups, n)
     if by_group.all_distinct:
         return share_intervals(k, n)[0]
     if k in {0, n}:
         return wilson_on_groups(k / n, n, by_group.count, by_group.unit)
-    tables = resampled_tables(hit.astype(np.int64), 2, by_group, resamples=resamples)
+    tables = resampled_tables(hit.astype(np.int64), 2, by_group)
     return bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_group)
 
 
@@ -99,6 +96,58 @@ def ratio_of_totals(sums: RatioSums) -> Estimate:
     spread = squares if squares > 1e-12 * max(sums.upper_squared, 1e-300) else 0.0
     reach = float(t_quantile(sums.n - 1)) * math.sqrt(sums.n / (sums.n - 1) * spread) / sums.lower
     return measured(value, sums.n, (max(value - reach, 0), value + reach), method="ratio estimator", unit="response")
+
+
+_JACKKNIFE = "jackknife"
+
+
+def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, responses: Grouping) -> Estimate:
+    """Return how far people move to the judge's grades after they have seen them: 0 nobody, 1 all adopt them.
+
+    It is the least-squares slope through the origin of m = revealed - blind on d = judge - blind. ``responses`` groups
+    the rows by response. Rows on which both agreed before are left out of n.
+
+    The interval is a jackknife over responses (B. Efron, C. Stein, Annals of Statistics, 1981), since several people on
+    one response move together. Few responses carry most weight, and few of them move where anchoring is small. The
+    interval is therefore taken on the logit scale, with half a response added on either side (F. J. Anscombe, "On
+    estimating binomial response relations", Biometrika, 1956). Without that it covered the truth in only 70 to 90 of
+    100 simulations.
+    """
+    same_length(judge, blind, revealed, responses.codes)
+    apart, moved = judge - blind, revealed - blind
+    differing = np.abs(apart) > TIE
+    n, agreed = int(differing.sum()), int((~differing).sum())
+    if not n:
+        return unmeasured(0, "nobody differed from the judge" if agreed else "no grades before and after")
+    apart, moved, groups = apart[differing], moved[differing], responses.at(differing)
+    upper, lower = groups.sums(apart * moved), groups.sums(apart * apart)
+    value = float(upper.sum() / lower.sum())
+    return leaving_out(
+        _on_the_logit(value, n, upper, lower, groups), ("agreed with the judge before seeing it", agreed)
+    )
+
+
+def _on_the_logit(value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping) -> Estimate:
+    """Return the share with its interval, from each group's sums of d m and of d d."""
+    if groups.count < 2:
+        return measured(value, n, reason=f"no interval: one {groups.group} only")
+    t = float(t_quantile(groups.count - 1))
+    if not 0 <= value <= 1:  # people moved away from the judge, or beyond it
+        error = _jackknife_error(upper, lower)
+        return measured(value, n, (value - t * error, value + t * error), method=_JACKKNIFE, unit=groups.unit)
+    half = float(np.square(lower).sum() / lower.sum()) / 2
+    upper, lower = np.append(upper, (0.0, half)), np.append(lower, (half, half))
+    share = float(upper.sum() / lower.sum())
+    centre, reach = math.log(share / (1 - share)), t * _jackknife_error(upper, lower) / (share * (1 - share))
+    low, high = ((1 + math.tanh(end / 2)) / 2 for end in (centre - reach, centre + reach))
+    method = f"{_JACKKNIFE} on the logit, half a {groups.group} added either way"
+    return measured(value, n, (min(low, value), max(high, value)), method=method, unit=groups.unit)
+
+
+def _jackknife_error(upper: FloatArray, lower: FloatArray) -> float:
+    """Return the jackknife's standard error of the ratio of two totals."""
+    without = (upper.sum() - upper) / (lower.sum() - lower)
+    return math.sqrt((len(upper) - 1) / len(upper) * float(np.square(without - without.mean()).sum()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,10 +85,11 @@ def pairs_of_raters(ratings: Ratings) -> tuple[RaterPair, ...]:
 
 
 def self_agreement(
-    raters: AnyArray, first: FloatArray, second: FloatArray, scale: Scale, groups: AnyArray | None = None
+    raters: AnyArray, first: AnyArray, second: AnyArray, scale: Scale, groups: AnyArray | None = None
 ) -> tuple[RaterPair, ...]:
     """Return how far each rater agrees with themselves, by name; a row has a rater's two ratings of an item."""
     same_length(raters, first, second)
+    first, second = positions(first, scale), positions(second, scale)
     rater_pairs = []
     for name in np.unique(raters).tolist():
         rows = raters == name
@@ -105,13 +106,8 @@ def against_gold(ratings: Ratings, gold: FloatArray) -> tuple[RaterAgainstGold, 
     for column, name in enumerate(ratings.raters):
         rated = ratings.rated[:, column]
         rows = rated & ~np.isnan(gold)
-        pairs = Pairs(
-            ratings.as_given(ratings.values[rows, column]),
-            ratings.as_given(gold[rows]),
-            ratings.scale,
-            ratings.groups.at(rows),
-            resamples=PAIR_RESAMPLES,
-        )
+        own, groups = ratings.values[rows, column], ratings.groups.at(rows)
+        pairs = Pairs(own, gold[rows], ratings.scale, groups, resamples=PAIR_RESAMPLES)
         results.append(RaterAgainstGold(name, pairs.n, int(rated.sum()) - pairs.n, estimates(pairs)))
     return tuple(results)
 
@@ -158,6 +154,6 @@ def judges_and_people(
 
 def _pair(ratings: Ratings, first: int, second: int) -> RaterPair:
     both = ratings.rated[:, first] & ratings.rated[:, second]
-    grades = [ratings.as_given(ratings.values[both, column]) for column in (first, second)]
-    pairs = Pairs(grades[1], grades[0], ratings.scale, ratings.groups.at(both), resamples=PAIR_RESAMPLES)
+    of_first, of_second = ratings.values[both, first], ratings.values[both, second]
+    pairs = Pairs(of_second, of_first, ratings.scale, ratings.groups.at(both), resamples=PAIR_RESAMPLES)
     return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, estimates(pairs, SYMMETRIC))

@@ -181,10 +181,10 @@ def human_values(
     same_length(adjudicated, response_ids)
     by_people = ~adjudicated
     if human == "gold":
-        by_gold = one_value_per_response(response_ids[adjudicated], reviewers[adjudicated], values[adjudicated], kind)
-        by_people &= ~among(response_ids, by_gold.response_ids)
-        together = one_value_per_response(response_ids[by_people], reviewers[by_people], values[by_people], kind)
-        return _merged(by_gold, together)
+        of_lead = np.unique(response_ids[adjudicated])
+        counted = adjudicated | ~among(response_ids, of_lead)
+        together = one_value_per_response(response_ids[counted], reviewers[counted], values[counted], kind)
+        return replace(together, gold=int(among(together.response_ids, of_lead).sum()))
     only_gold = np.setdiff1d(response_ids[adjudicated], response_ids[by_people]).size
     ids, who, grades = response_ids[by_people], reviewers[by_people], values[by_people]
     if human == "majority":
@@ -192,18 +192,6 @@ def human_values(
     _check_values(grades)
     order = _check_one_review_each(ids, who)
     return PeopleValues(ids[order], grades[order], np.ones(len(ids), dtype=np.int64), only_gold=only_gold)
-
-
-def _merged(by_gold: PeopleValues, together: PeopleValues) -> PeopleValues:
-    ids = np.concatenate((by_gold.response_ids, together.response_ids))
-    order = np.argsort(ids, kind="stable")
-    return PeopleValues(
-        ids[order],
-        np.concatenate((by_gold.values, together.values))[order],
-        np.concatenate((by_gold.people, together.people))[order],
-        ties=by_gold.ties + together.ties,
-        gold=len(by_gold.response_ids),
-    )
 
 
 def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: AnyArray, kind: Kind) -> PeopleValues:
@@ -224,8 +212,11 @@ def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: 
     starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     people = np.diff(np.append(starts, n))
     if kind == "label":
-        winners, decided = _majorities(levels, starts)
-        return PeopleValues(ids[starts][decided], distinct[winners[decided]], people[decided], int((~decided).sum()))
+        cells = np.repeat(np.arange(len(starts)), people) * len(distinct) + levels
+        votes = np.bincount(cells, minlength=len(starts) * len(distinct)).reshape(-1, len(distinct))
+        decided = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
+        winners = votes.argmax(axis=1)[decided]
+        return PeopleValues(ids[starts][decided], distinct[winners], people[decided], int((~decided).sum()))
     if kind == "quality":
         return PeopleValues(ids[starts], distinct[levels[starts + (people - 1) // 2]], people)
     return PeopleValues(ids[starts], np.add.reduceat(distinct[levels], starts) / people, people)
@@ -244,15 +235,3 @@ def _check_one_review_each(response_ids: IntArray, reviewers: AnyArray) -> IntAr
     if ((ids[1:] == ids[:-1]) & (who[1:] == who[:-1])).any():
         raise ValueError("a reviewer has two reviews of one response: select one of them first")
     return order
-
-
-def _majorities(levels: IntArray, starts: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return the most frequent value of each stretch of the sorted ``levels``, and whether no other is as frequent."""
-    stretch = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(levels))))
-    width = int(levels.max()) + 1
-    cells, votes = np.unique(stretch * width + levels, return_counts=True)
-    order = np.lexsort((votes, cells // width))
-    stretch, levels, votes = cells[order] // width, cells[order] % width, votes[order]
-    last = np.flatnonzero(np.append(stretch[1:] != stretch[:-1], True))
-    tied = (stretch[last - 1] == stretch[last]) & (votes[last - 1] == votes[last]) & (last > 0)
-    return levels[last], ~tied

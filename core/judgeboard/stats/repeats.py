@@ -1,15 +1,22 @@
-"""How far a judge agrees with itself when it is asked again."""
+"""How far a judge agrees with itself: asked again about answers, and about pairs in both orders.
+
+Source of the latter: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A verdict that differs
+between the orders is inconsistent: it is discarded and counted. A pair with an unusable order is unmeasured.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import zip_longest
+from typing import Literal
 
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping, same_length
 from judgeboard.stats.chance_corrected import interval_alpha
-from judgeboard.stats.estimates import unmeasured
-from judgeboard.stats.intervals import mean_estimate
+from judgeboard.stats.estimates import measured, unmeasured
+from judgeboard.stats.intervals import bootstrapped, mean_estimate, resampled_tables, wilson_on_groups
 from judgeboard.stats.proportions import share
 
 RepeatedItem = Mapping[int, Mapping[str, float]]
@@ -23,12 +30,14 @@ _DIGITS = 9  # values are the same that differ by float noise alone
 class RepeatedMeasure:
     """One measure of the items that have a value in every repeat.
 
-    ``rows`` are the positions of these items; ``same`` marks those whose values are equal. ``incomplete`` counts items
-    with values in some repeats only. ``spread`` is the mean difference between an item's highest and lowest value.
+    ``rows`` are the positions of these items, ``values`` has a row for each and a column for each repeat. ``same``
+    marks those whose values are equal, ``incomplete`` counts items with values in some repeats only. ``spread`` is the
+    mean difference between an item's highest and lowest value.
     """
 
     measure: str
     rows: IntArray
+    values: FloatArray
     same: BoolArray
     incomplete: int
     self_consistency: Estimate
@@ -55,21 +64,155 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
     incomplete = sum(some) - len(rows)
     if not len(rows):
         nothing = unmeasured(0, "no item has a value in every repeat")
-        return RepeatedMeasure(name, rows, np.empty(0, dtype=np.bool_), incomplete, nothing, nothing, nothing)
-    widest = max(len(items[row]) for row in rows.tolist())
-    table: FloatArray = np.full((len(rows), widest), np.nan)
-    for place, row in enumerate(rows.tolist()):
-        values = [round(repeat[name], _DIGITS) for repeat in items[row].values()]
-        table[place, : len(values)] = values
+        no_values, none_same = np.empty((0, 0)), np.empty(0, dtype=np.bool_)
+        return RepeatedMeasure(name, rows, no_values, none_same, incomplete, nothing, nothing, nothing)
+    repeats = [[round(repeat[name], _DIGITS) for _, repeat in sorted(items[row].items())] for row in rows.tolist()]
+    table: FloatArray = np.array(list(zip_longest(*repeats, fillvalue=np.nan))).T
     apart: FloatArray = np.nanmax(table, axis=1) - np.nanmin(table, axis=1)
     same: BoolArray = apart == 0
     by_group = grouping(groups[rows], len(rows))
     return RepeatedMeasure(
         measure=name,
         rows=rows,
+        values=table,
         same=same,
         incomplete=incomplete,
         self_consistency=share(same, groups[rows]),
         krippendorff_alpha=interval_alpha(table, by_group),
         spread=mean_estimate(apart, by_group),
     )
+
+
+A, B, TIE = 0, 1, 2
+NONE = -1
+"""No usable verdict, no gold, no preference."""
+INCONSISTENT = -2
+
+UnusableAs = Literal["drop", "tie", "wrong"]
+"""What an unusable verdict counts as when verdicts are compared with the truth."""
+
+UNUSABLE_AS: tuple[UnusableAs, ...] = ("drop", "tie", "wrong")
+
+ONE_ORDER = "not measured (one order)"
+
+_WRONG = -3
+
+
+@dataclass(frozen=True)
+class BothOrderCounts:
+    """Pairs by result: pairs = wins_a + wins_b + ties + flips + tie_win + unmeasured.
+
+    ``flips`` are A in one order and B in the other; ``tie_win`` are a tie in one order only.
+    """
+
+    pairs: int
+    both_usable: int
+    unmeasured: int
+    wins_a: int
+    wins_b: int
+    ties: int
+    flips: int
+    tie_win: int
+
+
+class OrderVerdicts:
+    """Verdicts on pairs, one row per pair: A, B, TIE or NONE if the stored answer A, or B, was shown first.
+
+    With ``one_order`` the verdict on a pair is that of the order in which the judge was asked.
+    """
+
+    def __init__(self, ab: IntArray, ba: IntArray, *, one_order: bool = False) -> None:
+        self.n = same_length(ab, ba)
+        self.ab, self.ba, self.one_order = ab, ba, one_order
+        if one_order and bool(((ab != NONE) & (ba != NONE)).any()):
+            raise ValueError("a judge that was asked in one order has no verdicts in both")
+
+    @cached_property
+    def both(self) -> BoolArray:
+        """Which pairs have a usable verdict in both orders."""
+        both: BoolArray = (self.ab != NONE) & (self.ba != NONE)
+        return both
+
+    @cached_property
+    def verdicts(self) -> IntArray:
+        """The verdict on each pair: A, B, TIE, INCONSISTENT, or NONE where it is unmeasured."""
+        if self.one_order:
+            return np.where(self.ab != NONE, self.ab, self.ba)
+        return np.where(self.both, np.where(self.ab == self.ba, self.ab, INCONSISTENT), NONE)
+
+    def counts(self) -> BothOrderCounts:
+        """Return the number of pairs by result."""
+        verdicts, differ = self.verdicts, self.verdicts == INCONSISTENT
+        tie_win = int((differ & ((self.ab == TIE) | (self.ba == TIE))).sum())
+        return BothOrderCounts(
+            pairs=self.n,
+            both_usable=int(self.both.sum()),
+            unmeasured=int((verdicts == NONE).sum()),
+            wins_a=int((verdicts == A).sum()),
+            wins_b=int((verdicts == B).sum()),
+            ties=int((verdicts == TIE).sum()),
+            flips=int(differ.sum()) - tie_win,
+            tie_win=tie_win,
+        )
+
+    def self_consistency(self) -> Estimate:
+        """Return the share of equal verdicts among the pairs with both orders usable."""
+        if self.one_order:
+            return unmeasured(0, ONE_ORDER)
+        if not self.both.any():
+            return unmeasured(0, "no pair has usable verdicts in both orders")
+        return share((self.ab == self.ba)[self.both])
+
+    def first_position(self) -> Estimate:
+        """Return the share of single verdicts, ties excluded, for the answer shown first; 0.5 means no position bias.
+
+        It counts pairs with both orders usable. n is the number of verdicts; the interval resamples pairs.
+        """
+        if self.one_order:
+            return unmeasured(0, ONE_ORDER)
+        pairs = np.flatnonzero(self.both)
+        first = np.concatenate((self.ab[pairs] == A, self.ba[pairs] == B))
+        decided = np.concatenate((self.ab[pairs] != TIE, self.ba[pairs] != TIE))
+        if not decided.any():
+            return unmeasured(0, "all usable verdicts in both orders are ties")
+        return _share_by_pair(first[decided], np.tile(pairs, 2)[decided])
+
+    def accuracy_of_orders(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
+        """Return how often a verdict is right, as the mean of both orders; the interval resamples pairs.
+
+        ``truth`` is A, B or TIE of each pair, NONE if it is not known; ``unknown`` is the reason if none is known.
+        """
+        if self.one_order:
+            return self.accuracy(truth, unusable, unknown=unknown)
+        known = truth != NONE
+        rows = np.flatnonzero(known & self.both if unusable == "drop" else known)
+        if not rows.size:
+            return unmeasured(0, "no usable verdict on these pairs" if known.any() else unknown)
+        verdicts = np.concatenate((self.ab[rows], self.ba[rows]))
+        right = _counted_as(verdicts, unusable) == np.tile(truth[rows], 2)
+        return replace(_share_by_pair(right, np.tile(rows, 2)), n=rows.size)
+
+    def accuracy(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
+        """Return how often the verdict on a pair is right; inconsistent pairs have none."""
+        rows = (truth != NONE) & (self.verdicts != INCONSISTENT)
+        if unusable == "drop":
+            rows &= self.verdicts != NONE
+        if not rows.any():
+            return unmeasured(0, "no usable verdict on these pairs" if (truth != NONE).any() else unknown)
+        return share(_counted_as(self.verdicts[rows], unusable) == truth[rows])
+
+
+def _counted_as(verdicts: IntArray, unusable: UnusableAs) -> IntArray:
+    return np.where(verdicts == NONE, TIE if unusable == "tie" else _WRONG, verdicts)
+
+
+def _share_by_pair(hits: BoolArray, pairs: IntArray) -> Estimate:
+    """Return the share of ``hits``, one row per verdict, with an interval that resamples their ``pairs``."""
+    by_pair, n, k = grouping(pairs, hits.size), hits.size, int(hits.sum())
+    if k in {0, n}:
+        return wilson_on_groups(k / n, n, by_pair.count, "pair")
+    if by_pair.count == 1:
+        return measured(k / n, n, reason="no interval: one pair only")
+    tables = resampled_tables(hits.astype(np.int64), 2, by_pair)
+    estimate = bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_pair, named="by pair; ")
+    return estimate if estimate.unit is None else replace(estimate, unit="pair")

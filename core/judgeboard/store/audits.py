@@ -3,12 +3,12 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, select
 
 from judgeboard.domain import FlagState, ResponseKind, Status, StepRecord, Verdict
-from judgeboard.flags import supreme_disagrees
+from judgeboard.flags.rules import RULE_NAMED, SUPREME_DISAGREES
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import update_flags
@@ -72,11 +72,9 @@ def audited_judgments(connection: Connection, version_id: int, where: RowFilter)
 
 def measures_given(connection: Connection, version_id: int) -> frozenset[str]:
     """Return which of groundedness, quality and label any usable verdict of a version has."""
-    names = ("groundedness", "quality", "label")
-    counts = select(*(func.count(JUDGMENT.c[name]).label(name) for name in names))
-    of_version = JUDGMENT.c.judge_version_id == version_id
-    row = connection.execute(counts.where(of_version, JUDGMENT.c.status == Status.OK.value)).one()
-    return frozenset(name for name in names if getattr(row, name))
+    counts = select(*(func.count(JUDGMENT.c[name]).label(name) for name in ("groundedness", "quality", "label")))
+    usable = counts.where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.status == Status.OK.value)
+    return frozenset(name for name, n in connection.execute(usable).one()._asdict().items() if n)
 
 
 def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) -> list[AuditedJudgment]:
@@ -105,9 +103,8 @@ def latest_reviews(
         .where(JUDGMENT_REVIEW.c.judge_version_id == supreme_id, JUDGMENT.c.judge_version_id == audited_id)
         .order_by(JUDGMENT_REVIEW.c.id)
     )
-    if judgment_ids is not None:
-        query = query.where(JUDGMENT_REVIEW.c.judgment_id.in_(judgment_ids))
-    return {row.judgment_id: LatestReview._make(row) for row in connection.execute(query)}
+    rows = rows_with(connection, query, JUDGMENT_REVIEW.c.judgment_id, judgment_ids)
+    return {row.judgment_id: LatestReview._make(row) for row in rows}
 
 
 def audits_done(connection: Connection) -> list[tuple[int, int]]:
@@ -150,30 +147,29 @@ def store_judgment_reviews(
     statement = insert_or_skip(connection, JUDGMENT_REVIEW, "judgment_id", "judge_version_id", "ask")
     for batch in batches(reviews):
         responses = read_responses(connection, {review.audited.response_id for review in batch}, lock=True)
-        rows = [_row(supreme_id, run_id, review, now) for review in batch]
+        rows = [
+            {
+                "judgment_id": review.audited.judgment_id,
+                "judge_version_id": supreme_id,
+                "ask": review.ask,
+                "correct": review.correct,
+                "inclusion_probability": review.probability,
+                **step_values(review.record, run_id, now),
+            }
+            for review in batch
+        ]
         stored += connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
         states = read_states(connection, responses)
-        update_flags(connection, states, (supreme_disagrees.RULE,), rules_in_force(connection), now)
+        update_flags(connection, states, (RULE_NAMED[SUPREME_DISAGREES],), rules_in_force(connection), now)
     return stored
 
 
 def count_flagged(connection: Connection, fingerprint: str, response_ids: Collection[int]) -> int:
     """Return how many of these have a flag, not superseded, that a supreme judge disagrees with this version."""
-    key = f"{supreme_disagrees.NAME}:{fingerprint}"
+    key = f"{SUPREME_DISAGREES}:{fingerprint}"
     query = select(FLAG.c.response_id).where(FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value)
-    of_rule = query.where(FLAG.c.rule == supreme_disagrees.NAME)
+    of_rule = query.where(FLAG.c.rule == SUPREME_DISAGREES)
     return len(set(connection.execute(of_rule).scalars()) & set(response_ids))
-
-
-def _row(supreme_id: int, run_id: int | None, review: NewJudgmentReview, now: datetime) -> dict[str, Any]:
-    return {
-        "judgment_id": review.audited.judgment_id,
-        "judge_version_id": supreme_id,
-        "ask": review.ask,
-        "correct": review.correct,
-        "inclusion_probability": review.probability,
-        **step_values(review.record, run_id, now),
-    }
 
 
 def count_verdicts(connection: Connection, version_id: int) -> int:

@@ -1,6 +1,5 @@
 """Comparisons of pairs by judges, one row per order shown, and samples of a judge's own answers to questions."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,10 +36,6 @@ class NewComparison:
     reference: str | None = None
     reasoning: str | None = None
     ask: int = 0
-
-    def __post_init__(self) -> None:
-        if bool(self.preferences) != (self.record.status is Status.OK):
-            raise ValueError(f"a comparison that is {self.record.status} has {len(self.preferences)} preferences")
 
 
 class ComparisonKey(NamedTuple):
@@ -92,10 +87,9 @@ def store_comparisons(
     run_id: int | None,
     items: Sequence[NewComparison],
     now: datetime | None = None,
-) -> set[ComparisonKey]:
-    """Store comparisons of one version; return the new ones. Comparisons that are already stored do not change."""
+) -> None:
+    """Store comparisons of one version. Comparisons that are already stored do not change."""
     now = now or datetime.now(UTC)
-    came_in: set[ComparisonKey] = set()
     statement = insert_or_skip(connection, COMPARISON, *_KEY).returning(
         COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.id
     )
@@ -104,8 +98,6 @@ def store_comparisons(
         rows = [_row(version.id, run_id, item, now) for item in batch.values()]
         ids = {ComparisonKey(*key): id_ for *key, id_ in connection.execute(statement, rows)}
         add_aspects(connection, {id_: batch[key].preferences for key, id_ in ids.items()})
-        came_in |= ids.keys()
-    return came_in
 
 
 def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, Preference]]) -> None:
@@ -218,14 +210,21 @@ class LatestInOrder(NamedTuple):
 
 
 class LatestComparison(NamedTuple):
-    """The latest usable comparison of one pair in one order, or the latest one if none is usable."""
+    """The latest usable comparison of one pair in one condition and order, or the latest one if none is usable."""
 
     comparison_id: int
+    condition: str
     shown: Shown
     status: Status
     preferences: dict[str, Preference]
+    reference: str | None
     reasoning: str | None
     error: str | None
+
+    @property
+    def preference(self) -> Preference | None:
+        """The overall preference, else that on the first aspect; None if the verdict is unusable."""
+        return self.preferences.get(OVERALL, next(iter(self.preferences.values()), None))
 
 
 class PairHead(NamedTuple):
@@ -313,20 +312,23 @@ def status_counts(
     return counts
 
 
-def latest_comparisons(connection: Connection, version_id: int, pair_id: int) -> list[LatestComparison]:
-    """Return a version's latest plain comparisons of a pair, one per order asked, ab first."""
+def latest_comparisons(
+    connection: Connection, version_id: int, pair_id: int, conditions: Sequence[str] = (PLAIN,)
+) -> list[LatestComparison]:
+    """Return a version's latest comparisons of a pair, one per condition and order asked, ab first."""
     of_pair = (COMPARISON.c.judge_version_id == version_id) & (COMPARISON.c.pair_id == pair_id)
-    query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition == PLAIN).order_by(COMPARISON.c.ask)
-    latest: dict[Shown, LatestComparison] = {}
+    query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition.in_(conditions)).order_by(COMPARISON.c.ask)
+    latest: dict[tuple[str, Shown], LatestComparison] = {}
     for row in connection.execute(query):
-        comparison = latest.get(row.shown)
+        key = (row.condition, row.shown)
+        comparison = latest.get(key)
         if comparison is None or comparison.comparison_id != row.id:
             if comparison is not None and comparison.status is Status.OK and row.status is not Status.OK:
                 continue
-            comparison = latest[row.shown] = record_of(LatestComparison, row, comparison_id=row.id, preferences={})
+            comparison = latest[key] = record_of(LatestComparison, row, comparison_id=row.id, preferences={})
         if row.aspect is not None:
             comparison.preferences[row.aspect] = row.preference
-    return [latest[shown] for shown in Shown if shown in latest]
+    return [latest[key] for key in sorted(latest)]
 
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})
@@ -342,10 +344,6 @@ class NewSample:
     answer: str | None
     record: StepRecord
     ask: int = 0
-
-    def __post_init__(self) -> None:
-        if self.answer is not None and self.record.status is not Status.OK:
-            raise ValueError(f"a sample that is {self.record.status} has no answer")
 
 
 class SampleKey(NamedTuple):
@@ -367,7 +365,6 @@ class StoredSample(NamedTuple):
 class SampledQuestion(NamedTuple):
     """The samples of a version for one question by number, the latest ask of each; None where no answer was read."""
 
-    version_id: int
     pair_id: int
     source: str
     query_type: str
@@ -384,13 +381,10 @@ def store_samples(
     run_id: int | None,
     items: Sequence[NewSample],
     now: datetime | None = None,
-) -> set[SampleKey]:
-    """Store samples of one judge version; return the new ones. Samples that are already stored do not change."""
+) -> None:
+    """Store samples of one judge version. Samples that are already stored do not change."""
     now = now or datetime.now(UTC)
-    statement = insert_or_skip(connection, SAMPLE, "pair_id", "judge_version_id", "number", "ask").returning(
-        SAMPLE.c.pair_id, SAMPLE.c.number
-    )
-    came_in: set[SampleKey] = set()
+    statement = insert_or_skip(connection, SAMPLE, "pair_id", "judge_version_id", "number", "ask")
     for batch in batches(items):
         rows = [
             {
@@ -403,12 +397,13 @@ def store_samples(
             }
             for item in batch
         ]
-        came_in |= {SampleKey(*key) for key in connection.execute(statement, rows)}
-    return came_in
+        connection.execute(statement, rows)
 
 
-def stored_samples(connection: Connection, version_id: int, pair_ids: Collection[int]) -> dict[SampleKey, StoredSample]:
-    """Return the samples of a version for these questions by key, the latest ask of each."""
+def stored_samples(
+    connection: Connection, version_id: int, pair_ids: Collection[int] | None = None
+) -> dict[SampleKey, StoredSample]:
+    """Return the samples of a version for these questions (default: all) by key, the latest ask of each."""
     query = select(*columns_of(SampleKey, SAMPLE), *columns_of(StoredSample, SAMPLE))
     query = query.where(SAMPLE.c.judge_version_id == version_id).order_by(SAMPLE.c.ask)
     return {
@@ -417,45 +412,31 @@ def stored_samples(connection: Connection, version_id: int, pair_ids: Collection
     }
 
 
-def load_samples(connection: Connection, version_ids: Collection[int]) -> list[SampledQuestion]:
-    """Return the samples of these versions, by version and question."""
-    tried = select(
-        SAMPLE.c.judge_version_id, SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.answer, SAMPLE.c.status
-    ).where(SAMPLE.c.judge_version_id.in_(version_ids))
-    tries: dict[tuple[int, int], dict[int, tuple[str | None, str]]] = {}
-    for version_id, pair_id, number, answer, status in connection.execute(tried.order_by(SAMPLE.c.ask)):
-        tries.setdefault((version_id, pair_id), {})[number] = (answer, status)
-    columns = select(PAIR.c.id, *columns_of(SampledQuestion, PAIR))
-    rows = rows_with(connection, columns, PAIR.c.id, {pair_id for _, pair_id in tries})
-    pairs = {id_: tuple(values) for id_, *values in rows}
-    questions = []
-    for (version_id, pair_id), by_number in sorted(tries.items()):
-        answers_and_statuses = zip(*(by_number[number] for number in sorted(by_number)), strict=True)
-        questions.append(SampledQuestion._make((version_id, pair_id, *pairs[pair_id], *answers_and_statuses)))
-    return questions
+def load_samples(connection: Connection, version_id: int) -> list[SampledQuestion]:
+    """Return the samples of a version, by question."""
+    samples: dict[int, list[StoredSample]] = {}
+    for (pair_id, _), sample in sorted(stored_samples(connection, version_id).items()):
+        samples.setdefault(pair_id, []).append(sample)
+    query = select(PAIR.c.id.label("pair_id"), *columns_of(SampledQuestion, PAIR)).order_by(PAIR.c.id)
+    return [
+        record_of(
+            SampledQuestion,
+            row,
+            answers=tuple(sample.answer for sample in samples[row.pair_id]),
+            statuses=tuple(sample.status for sample in samples[row.pair_id]),
+        )
+        for row in rows_with(connection, query, PAIR.c.id, samples)
+    ]
 
 
-@dataclass(slots=True)
-class ComparedPairs:
-    """The comparisons of a version by status and pair, the latest ask of each order, and the references shown."""
-
-    statuses: dict[int, Counter[str]] = field(default_factory=dict)
-    references: dict[int, set[str]] = field(default_factory=dict)
-
-
-def compared_pairs(connection: Connection, version_id: int) -> ComparedPairs:
-    """Return the comparisons of a version by pair; references that are not recorded are left out."""
-    pairs = ComparedPairs()
+def compared_pairs(connection: Connection, version_id: int) -> dict[int, list[tuple[Status, str | None]]]:
+    """Return a version's comparisons by pair, the latest ask of each: its status and the reference that was shown."""
     key = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown)
     query = select(*key, COMPARISON.c.status, COMPARISON.c.reference).where(COMPARISON.c.judge_version_id == version_id)
-    latest = {
-        (pair_id, condition, shown): (status, reference)
-        for pair_id, condition, shown, status, reference in connection.execute(query.order_by(COMPARISON.c.ask))
-    }
-    for (pair_id, condition, _), (status, reference) in latest.items():
-        pairs.statuses.setdefault(pair_id, Counter())[status] += 1
-        if condition == REFERENCE and reference is not None:
-            pairs.references.setdefault(pair_id, set()).add(reference)
+    latest = {tuple(row[:3]): row for row in connection.execute(query.order_by(COMPARISON.c.ask))}
+    pairs: dict[int, list[tuple[Status, str | None]]] = {}
+    for row in latest.values():
+        pairs.setdefault(row.pair_id, []).append((row.status, row.reference))
     return pairs
 
 
@@ -468,17 +449,6 @@ class StoredTry(NamedTuple):
     raw: str | None
 
 
-class StoredOrder(NamedTuple):
-    """A version's comparison of a pair in one order; ``preference`` is None if it is unusable."""
-
-    condition: str
-    shown: str
-    status: str
-    reference: str | None
-    preference: str | None
-    reasoning: str | None
-
-
 def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[StoredTry]:
     """Return a version's samples for a question in order, the latest ask of each."""
     query = select(*columns_of(StoredTry, SAMPLE)).where(
@@ -486,22 +456,6 @@ def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[Stor
     )
     rows = connection.execute(query.order_by(SAMPLE.c.number, SAMPLE.c.ask))
     return list({row.number: StoredTry(*row) for row in rows}.values())
-
-
-def orders_of(connection: Connection, version_id: int, pair_id: int) -> list[StoredOrder]:
-    """Return a version's comparisons of a pair, overall if it has several aspects, plain before reference."""
-    columns = (COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.status, COMPARISON.c.reference)
-    query = (
-        select(*columns, SCORE.c.preference, COMPARISON.c.reasoning, SCORE.c.aspect)
-        .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
-        .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.pair_id == pair_id)
-        .order_by(COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask)
-    )
-    latest = {(row.condition, row.shown, row.aspect): row for row in connection.execute(query)}
-    usable = {(row.condition, row.shown) for row in latest.values() if row.aspect is not None}
-    rows = [row for row in latest.values() if row.aspect is not None or (row.condition, row.shown) not in usable]
-    overall = [row for row in rows if row.aspect in {None, OVERALL}]
-    return [StoredOrder(*row[:-1]) for row in overall or rows]
 
 
 def sampling_versions(connection: Connection) -> list[StoredVersion]:

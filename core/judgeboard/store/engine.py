@@ -104,11 +104,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads; it never waits for a writer on SQLite (WAL).
-
-        Raises:
-            BadInput: The database cannot hold a value, for example an id of 2**63.
-        """
+        """A transaction that only reads; on SQLite it waits for no writer. Raises BadInput for ids from 2**63 on."""
         with _values_that_fit(), self.engine.connect() as connection:
             yield connection
             connection.rollback()
@@ -117,10 +113,8 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes, committed at the end of the context.
 
-        On SQLite it starts at once (BEGIN IMMEDIATE), and a thread must not open a second one inside.
-
-        Raises:
-            BadInput: The database file is read-only, or the database cannot hold a value.
+        On SQLite it starts at once (BEGIN IMMEDIATE), and a thread must not open a second one inside. Raises BadInput
+        if the database file is read-only, or the database cannot hold a value.
         """
         turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
         try:
@@ -249,9 +243,7 @@ def current_revision(store: Store) -> str | None:
 def upgrade(store: Store) -> str | None:
     """Create or upgrade the schema in one transaction; return its previous revision.
 
-    Raises:
-        SchemaMismatch: It is newer than this program, or too old to be upgraded.
-        BadInput: The database reports an error.
+    Raises SchemaMismatch if it is newer than this program or too old, BadInput if the database reports an error.
     """
     from judgeboard.store.migrations.run import run_upgrade
 
@@ -307,16 +299,12 @@ def _mismatch(url: URL, revision: str) -> str:
     if not _REVISION.fullmatch(revision):
         return f"{place} belongs to another program (its schema revision is {revision!r}): use another database"
     if revision > HEAD:
-        return (
-            f"{place} has schema revision {revision}, but this program supports revisions up to {HEAD}: "
-            "a newer Judgeboard created this database, install that version"
+        what = f"supports revisions up to {HEAD}: a newer Judgeboard created this database, install that version"
+    elif revision >= OLDEST:
+        what = f"needs {HEAD}: make a backup and run `judgeboard migrate --db {place}`"
+    else:
+        what = (
+            f"needs {HEAD}: export it with the version that created it (`judgeboard export all -o FOLDER`) "
+            "and import the files into a new database with this one"
         )
-    if revision >= OLDEST:
-        return (
-            f"{place} has schema revision {revision}, but this program needs {HEAD}: "
-            f"make a backup and run `judgeboard migrate --db {place}`"
-        )
-    return (
-        f"{place} has schema revision {revision}, but this program needs {HEAD}: export it with the version "
-        "that created it (`judgeboard export all -o FOLDER`) and import the files into a new database with this one"
-    )
+    return f"{place} has schema revision {revision}, but this program {what}"

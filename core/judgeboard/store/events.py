@@ -1,16 +1,23 @@
-"""Events: who did what, written in the transaction of the change."""
+"""Events: who did what, written in the transaction of the change; and the notifications of people, read from them."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, insert, select
+from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
-from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.statements import any_row, columns_of, record_of
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER
 
 NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
+
+
+CONFLICT, MENTION = "conflict", "mention"
+ASSIGNED = ("make_queue", "assign_queue")
+LATEST = 200  # events of a kind that are read for a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +53,8 @@ def record_event(
     now: datetime | None = None,
 ) -> int:
     """Store an event and return its id; ``details`` contains ids and numbers, never texts of a log."""
-    inserted = connection.execute(
-        insert(EVENT).returning(EVENT.c.id),
-        {
-            "kind": kind,
-            "actor": actor,
-            "at": now or datetime.now(UTC),
-            "response_id": response_id,
-            "details": details or {},
-        },
-    )
+    row = {"kind": kind, "actor": actor, "response_id": response_id, "details": details or {}}
+    inserted = connection.execute(insert(EVENT).returning(EVENT.c.id), row | {"at": now or datetime.now(UTC)})
     return int(inserted.scalar_one())
 
 
@@ -75,14 +74,9 @@ def latest_events(
     return _events(connection, *_conditions(connection, where), *older, limit=limit)
 
 
-def event_kinds(connection: Connection) -> tuple[str, ...]:
-    """Return the kinds that occur, sorted."""
-    return occurring_values(connection, EVENT.c.kind)
-
-
-def event_actors(connection: Connection) -> tuple[str, ...]:
-    """Return the actors, sorted, at most 200."""
-    return occurring_values(connection, EVENT.c.actor)
+def event_values(connection: Connection, column: Literal["kind", "actor"]) -> tuple[str, ...]:
+    """Return the kinds or the actors that occur, sorted, at most 200."""
+    return occurring_values(connection, EVENT.c[column])
 
 
 def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElement[bool]]:
@@ -101,9 +95,9 @@ def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElemen
 
 def _actor(connection: Connection, name: str) -> str:
     """Return an actor as stored: an exact match first, then a name that differs only by case."""
-    if connection.execute(select(EVENT.c.id).where(EVENT.c.actor == name).limit(1)).first() is not None:
+    if any_row(connection, EVENT.c.actor == name):
         return name
-    stored = (*event_actors(connection), *connection.execute(select(REVIEWER.c.name)).scalars())
+    stored = (*event_values(connection, "actor"), *connection.execute(select(REVIEWER.c.name)).scalars())
     return next((each for each in stored if each.casefold() == name.casefold()), name)
 
 
@@ -117,3 +111,47 @@ def _events(
         .order_by(EVENT.c.id.desc())
     )
     return tuple(record_of(StoredEvent, row) for row in connection.execute(query.limit(limit)))
+
+
+@dataclass(frozen=True, slots=True)
+class Notification(StoredEvent):
+    """An event that concerns a person, and whether they have read it."""
+
+    read: bool
+
+
+def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) -> list[Notification]:
+    """Return a person's notifications, the newest first, without those of hidden answers."""
+    read_until = select(REVIEWER.c.notified_until).where(REVIEWER.c.id == reviewer_id)
+    until = connection.execute(read_until).scalar_one_or_none() or 0
+    listed = [
+        record_of(Notification, event, read=event.id <= until)
+        for kind in (*ASSIGNED, CONFLICT, MENTION)  # one after the other: each reads the end of an index
+        for event in _events(connection, EVENT.c.kind == kind, limit=LATEST)
+        if reviewer_id in event.details.get("people", event.details.get("assigned_to", ()))
+    ]
+    return sorted(listed, key=lambda each: -each.id)[:limit]
+
+
+def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:
+    """Store that a person has read their notifications up to this event."""
+    unread = or_(REVIEWER.c.notified_until.is_(None), REVIEWER.c.notified_until < until)
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id, unread).values(notified_until=until))
+
+
+def mentioned(text: str, names: Mapping[int, str]) -> list[int]:
+    """Return the people (by id) whom a text mentions: "@ann", "@Ann Lee", or "@ann" for ann@example.org.
+
+    The longest name counts: "@Ann Lee" does not mention Ann.
+    """
+    handles = [
+        (handle, id_) for id_, name in names.items() for handle in {name.casefold(), name.casefold().split("@")[0]}
+    ]
+    handles.sort(key=lambda handle: -len(handle[0]))
+    folded, people = text.casefold(), set()
+    for handle, id_ in handles:
+        pattern = rf"(?<!\w)@{re.escape(handle)}(?!\w)"
+        if re.search(pattern, folded):
+            people |= {other for same, other in handles if same == handle} | {id_}
+            folded = re.sub(pattern, " ", folded)
+    return sorted(people)

@@ -65,20 +65,14 @@ from judgeboard.text import iso_z
 
 # No column may be added that the importer would read as a column of the log: an export can be imported unchanged.
 RESPONSE_COLUMNS = (
-    Column("source"),
-    Column("external_id"),
-    Column("kind"),
-    Column("query_type"),
-    Column("query"),
+    *(Column(name) for name in ("source", "external_id", "kind", "query_type", "query")),
     Column("context", ColumnType.TEXTS),
-    Column("answer"),
-    Column("generator_model"),
+    *(Column(name) for name in ("answer", "generator_model")),
     Column("generator_cost", ColumnType.NUMBER),
     Column("messages", ColumnType.JSON),
     Column("reference"),
     Column("asked_at", ColumnType.TIME),
-    Column("metadata", ColumnType.JSON),
-    Column("feedback", ColumnType.JSON),
+    *(Column(name, ColumnType.JSON) for name in ("metadata", "feedback")),
 )
 
 
@@ -249,7 +243,6 @@ def _refinements() -> Select[Any]:
 
 
 def _audits() -> Select[Any]:
-    """Every review of a judgment by a supreme judge."""
     query = _query(
         JUDGMENT_REVIEW,
         "id attempts model_reported latency_ms",
@@ -270,7 +263,6 @@ def _audits() -> Select[Any]:
 
 
 def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every response that is not forgotten, with its feedback."""
     query = select(RESPONSE.c.id.label(_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
     for chunk in _chunks(connection, query):
         ids = [row[_KEY] for row in chunk]
@@ -297,10 +289,7 @@ _SAMPLE_COLUMNS = (
 
 
 def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every pair with two answers that is not forgotten, with the imported preferences.
-
-    Questions that were only sampled are in the table of samples.
-    """
+    # Questions that were only sampled are in the table of samples.
     query = select(PAIR.c.id.label(_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
     for chunk in _chunks(connection, query):
         ids = [row[_KEY] for row in chunk]
@@ -313,10 +302,7 @@ def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def _samples(connection: Connection) -> Iterator[dict[str, Any]]:
-    """The samples of each judge version for each question that is not forgotten.
-
-    Samples are numbered by position, so that samples after a missing one (of an unfinished run) are left out.
-    """
+    # Samples are numbered by position, so that samples after a missing one (of an unfinished run) are left out.
     versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
     for version_id, name, fingerprint in connection.execute(versions).all():
         of_version = SAMPLE.c.judge_version_id == version_id
@@ -347,7 +333,6 @@ def _sample_lists(samples: Sequence[Row[Any]]) -> dict[str, Any]:
 
 
 def _items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The pairs as rows, by id, but not a forgotten one."""
     query = select(PAIR).where(PAIR.c.id.in_(ids), PAIR.c.question.is_not(None)).order_by(PAIR.c.id)
     for name in ("a", "b"):
         side, origin = RESPONSE.alias(), RESPONSE.alias()
@@ -365,7 +350,6 @@ def _items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, An
 
 
 def _logged(side: FromClause, origin: FromClause) -> ColumnElement[str]:
-    """The logged answer that a side is, or was taken from."""
     return case((side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id)
 
 

@@ -1,13 +1,12 @@
 """The filter as SQL conditions on responses, open flags and current judgments, with text search."""
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
 from judgeboard.flags.rule import HALF_STEP, Thresholds
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import SCORE_FIELDS, RowFilter
 from judgeboard.store.metadata import with_metadata
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
@@ -86,18 +85,10 @@ def text_condition(connection: Connection, response_id: ColumnElement[int], word
     if len(words) < SHORTEST:
         condition = RESPONSE.c.external_id.startswith(words, autoescape=True)
     elif connection.dialect.name == "sqlite":
-        return response_id.in_(_indexed(words))
+        return response_id.in_(indexed_matches(words))
     else:
         condition = contains_text(words)
     return condition if response_id is RESPONSE.c.id else response_id.in_(select(RESPONSE.c.id).where(condition))
-
-
-def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...] | None:
-    """Return the responses that contain ``words``; None if there are more than ``most``, and on PostgreSQL."""
-    if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
-        return None
-    ids = tuple(connection.execute(_indexed(words).limit(most + 1)).scalars())
-    return None if len(ids) > most else ids
 
 
 def contains_text(words: str) -> ColumnElement[bool]:
@@ -105,16 +96,15 @@ def contains_text(words: str) -> ColumnElement[bool]:
     return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
 
 
-def _indexed(words: str) -> Select[Any]:
-    """The ids that FTS5 finds for one quoted phrase, in which only the quote is special."""
+def indexed_matches(words: str) -> Select[Any]:
+    """Return the query of the ids that FTS5 finds for one quoted phrase, in which only the quote is special."""
     quoted = words.replace('"', '""')
     return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
 
 
 def needs_verdict(where: RowFilter) -> bool:
     """Return whether the filter needs a usable verdict. With a status, the judge only selects whose status counts."""
-    scores = (where.min_score, where.max_score, where.min_quality, where.max_quality, where.unscored)
-    if any(value is not None for value in scores):
+    if any(getattr(where, name) is not None for name in (*SCORE_FIELDS, "unscored")):
         return True
     if where.judge_side is not None:
         return where.judge_side != "none"
@@ -259,9 +249,9 @@ def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
     )
     own += day_conditions(where, FLAG.c.asked_day)
     own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
-    looked_up = replace(where, rules=(), states=(), min_score=None, max_score=None, min_quality=None, max_quality=None)
+    looked_up = where.without("rules", "states", *SCORE_FIELDS)
     if where.judge_side is None and where.unscored is None and where.judge_version is None:
-        looked_up = replace(looked_up, judge=None)
+        looked_up = looked_up.without("judge")
     elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
     named = value_conditions((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
     if named:

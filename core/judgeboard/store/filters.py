@@ -56,7 +56,7 @@ MANY_FIELDS = {
     "status": "statuses",
     "failure_mode": "failure_modes",
 }
-_NUMBERS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
+SCORE_FIELDS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
 DAY_FIELDS = {"from": "day_from", "to": "day_to"}
 
 MISSING = "none"
@@ -69,10 +69,7 @@ Scalar = str | int | float | bool
 
 
 class MetadataCondition(NamedTuple):
-    """A condition on one metadata field; ``values`` are what its value may equal, empty for a missing field.
-
-    With the operator ``>=`` or ``<=`` there is one value, a number.
-    """
+    """A condition on one metadata field; ``values`` are what it may equal (none: missing), or the end of a range."""
 
     field: str
     operator: str
@@ -195,21 +192,14 @@ class RowFilter:
     failure_modes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in MANY_FIELDS.values():
-            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
+        texts = (*MANY_FIELDS.values(), "metadata", "kinds")
+        for name in texts:
+            object.__setattr__(self, name, tuple(sorted({str(value) for value in getattr(self, name)})))
         if self.response_ids is not None:
             object.__setattr__(self, "response_ids", tuple(sorted(set(self.response_ids))))
-        object.__setattr__(self, "kinds", tuple(sorted({str(kind) for kind in self.kinds})))
         object.__setattr__(self, "text", (self.text or "").strip() or None)
-        object.__setattr__(self, "metadata", tuple(sorted(set(self.metadata))))
-        for value in (
-            *self.metadata,
-            *(text for name in MANY_FIELDS.values() for text in getattr(self, name)),
-            self.judge,
-            self.text,
-        ):
-            reason = None if value is None else unstorable(value)
-            if reason is not None:
+        for value in (self.judge, self.text, *(text for name in texts for text in getattr(self, name))):
+            if value is not None and (reason := unstorable(value)):
                 raise BadInput(f"nothing stored matches this filter: it contains a {reason}")
         for condition in self.metadata:
             metadata_condition(condition)
@@ -223,6 +213,10 @@ class RowFilter:
         _check_range("quality", self.min_quality, self.max_quality, 1, 4)
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
             raise BadInput(f"from {day_words(self.day_from)} to {day_words(self.day_to)} contains no day")
+
+    def without(self, *names: str) -> "RowFilter":
+        """Return the filter without these fields."""
+        return from_dict({name: value for name, value in self.as_dict().items() if name not in names})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields that are set as JSON values; equal filters give equal dicts."""
@@ -279,9 +273,9 @@ def _single(field: str, value: str) -> tuple[str, Any]:
     if field == "graded":
         _check_choices("graded", (value,), ("yes", "no"))
         return "graded", value == "yes"
-    if field in _NUMBERS:
+    if field in SCORE_FIELDS:
         try:
-            return field, _NUMBERS[field](value)
+            return field, SCORE_FIELDS[field](value)
         except ValueError:
             raise BadInput(f"--where {field}={value}: not a number") from None
     return field, value
@@ -311,10 +305,6 @@ def _check_range(name: str, low: float | None, high: float | None, least: int, m
 
 def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
     """Return a description of a filter, "all answers" if it is empty; ``titles`` are judge versions' titles by id."""
-    return ", ".join(_words(where, titles or {})) or "all answers"
-
-
-def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
     listed = (
         where.query_types,
         tuple(rule.replace("_", " ") for rule in where.rules),
@@ -326,7 +316,7 @@ def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
         tuple(f"failure mode {mode}" for mode in where.failure_modes),
     )
     words = [" or ".join(values) for values in listed if values]
-    words += _judge_words(where, titles)
+    words += _judge_words(where, titles or {})
     for name, low, high in (
         ("score", where.min_score, where.max_score),
         ("quality", where.min_quality, where.max_quality),
@@ -336,21 +326,19 @@ def _words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
     days = (None if day is None else day_words(day) for day in (where.day_from, where.day_to))
     words += ["without a time"] if where.no_time else _range_words(*days)
     words += _metadata_words(where)
-    words += [
-        description
-        for is_set, description in (
-            (where.judge_side not in {None, "none"}, f"judge {where.judge_side}"),
-            (where.user is not None, _USER_WORDS.get(where.user or "", "")),
-            (where.graded is True, "graded"),
-            (where.graded is False, "not graded"),
-            (where.text is not None, f"“{where.text}”"),
-        )
-        if is_set
-    ]
-    for counted, noun in ((where.ids, "id"), (where.response_ids, "chosen answer")):
-        if counted is not None and (counted or noun != "id"):
-            words.append(f"{noun} {counted[0]}" if noun == "id" and len(counted) == 1 else f"{len(counted)} {noun}s")
-    return words
+    if where.judge_side not in {None, "none"}:
+        words.append(f"judge {where.judge_side}")
+    if where.user is not None:
+        words.append(_USER_WORDS[where.user])
+    if where.graded is not None:
+        words.append("graded" if where.graded else "not graded")
+    if where.text is not None:
+        words.append(f"“{where.text}”")
+    if where.ids:
+        words.append(f"id {where.ids[0]}" if len(where.ids) == 1 else f"{len(where.ids)} ids")
+    if where.response_ids is not None:
+        words.append(f"{len(where.response_ids)} chosen answers")
+    return ", ".join(words) or "all answers"
 
 
 def metadata_conditions(where: RowFilter) -> list[list[MetadataCondition]]:

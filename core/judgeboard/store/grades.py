@@ -3,21 +3,21 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, func, insert, literal, select
+from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, func, literal, select
 
 from judgeboard.domain import ImportedGrade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.reviewers import lock_names, reviewers_of, store_reviewer
-from judgeboard.store.reviews import fields_json, has_grade, insert_modes, insert_scores, is_current, is_test
+from judgeboard.store.reviews import NewReview, has_grade, insert_reviews, is_current, is_test
 from judgeboard.store.statements import Columns, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
@@ -30,6 +30,7 @@ from judgeboard.store.tables import (
 )
 from judgeboard.text import iso_z
 
+T = TypeVar("T")
 LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # by the codes in ``Grades.labels``
 
 # Stages in ``GradedReviews.stages``. ``AGAIN``: a repeated item, which only counts for self-agreement.
@@ -146,16 +147,11 @@ def _number(column: ColumnElement[Any], grade: str) -> ColumnElement[Any]:
     return cast(column, Float)
 
 
-@dataclass(frozen=True, slots=True)
-class DimensionScales:
-    """The scales of the scores on a dimension, as written; ``whole`` if every score is a whole number."""
+def scales_of_dimension(connection: Connection, dimension: str) -> tuple[list[str], bool]:
+    """Return the scales, as written, on which current reviews and verdicts score a dimension.
 
-    written: tuple[str, ...]
-    whole: bool
-
-
-def scales_of_dimension(connection: Connection, dimension: str) -> DimensionScales:
-    """Return the scales on which current reviews and current verdicts score a dimension."""
+    With them, whether every score is a whole number.
+    """
     rows: list[tuple[str, int]] = []
     for scores in (REVIEW_SCORE, JUDGMENT_SCORE):
         has_fraction = func.max(case((func.round(scores.c.value) != scores.c.value, 1), else_=0))
@@ -165,7 +161,7 @@ def scales_of_dimension(connection: Connection, dimension: str) -> DimensionScal
         else:
             query = query.join(CURRENT, CURRENT.c.judgment_id == scores.c.judgment_id)
         rows += [tuple(row) for row in connection.execute(query.group_by(scores.c.scale))]
-    return DimensionScales(tuple(sorted({scale for scale, _ in rows})), not any(fraction for _, fraction in rows))
+    return sorted({scale for scale, _ in rows}), not any(fraction for _, fraction in rows)
 
 
 def dimensions_scored(connection: Connection) -> tuple[str, ...]:
@@ -255,11 +251,9 @@ def _readable(connection: Connection, agreed: Sequence[_Graded]) -> list[_Graded
 
 
 def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
-    levels: dict[float, list[_Graded]] = defaultdict(list)
-    for review in sorted(usable, key=lambda review: (not review.adjudicated, review.response_id)):
-        levels[review.level].append(review)
-    turns = zip_longest(*(levels[level] for level in sorted(levels)))
-    return [review for turn in turns for review in turn if review is not None][:count]
+    first = sorted(usable, key=lambda review: (not review.adjudicated, review.response_id))
+    turns = in_turns(sorted(first, key=lambda review: review.level), lambda review: review.level)
+    return [review for turn in turns for review in turn][:count]
 
 
 def _example(connection: Connection, review: _Graded) -> Example:
@@ -291,24 +285,44 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
     response replaces the current one.
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
-    keyed = {_request_key(grade): grade for grade in grades}
-    known = set(connection.execute(select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keyed))).scalars())
-    left = {key: grade for key, grade in keyed.items() if key not in known}
-    new = len(left)
-    while left:  # once, unless an annotator graded a response several times: each replaces the one before
-        first: dict[tuple[int, int], str] = {}
-        for key, grade in left.items():
-            first.setdefault((grade.response_id, reviewers[grade.imported.annotator]), key)
-        before = _current_reviews(connection, first)
-        rows = [
-            _row(left.pop(key), pair[1], key, batch_id, now) | {"replaces": before.get(pair)}
-            for pair, key in first.items()
-        ]
-        ids = connection.execute(insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True), rows).scalars()
-        imported = {id_: keyed[key].imported for id_, key in zip(ids, first.values(), strict=True)}
-        insert_scores(connection, {id_: each.scores for id_, each in imported.items()})
-        insert_modes(connection, {id_: each.grade.modes for id_, each in imported.items()})
-    return new
+    by_key = {_request_key(grade): grade for grade in grades}
+    known = known_keys(connection, by_key)
+    new = [
+        NewReview(
+            reviewer_id=reviewers[grade.imported.annotator],
+            request_key=key,
+            at=grade.imported.at or now,
+            response_id=grade.response_id,
+            grade=replace(grade.imported.grade, scores=grade.imported.scores),
+            label_schema_id=grade.label_schema_id,
+            import_batch_id=batch_id,
+        )
+        for key, grade in by_key.items()
+        if key not in known
+    ]
+    current = _current_reviews(connection, new)
+    for turn in in_turns(new, _owner):
+        reviews = [replace(review, replaces=current.get(_owner(review))) for review in turn]
+        current |= zip(map(_owner, reviews), insert_reviews(connection, reviews), strict=True)
+    return len(new)
+
+
+def known_keys(connection: Connection, keys: Collection[str]) -> set[str]:
+    """Return those of these request keys that have a review."""
+    return set(connection.execute(select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keys))).scalars())
+
+
+def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[list[T]]:
+    """Yield the items in lists, in each at most one of an owner: so each item can replace the owner's one before it."""
+    by_owner: dict[Hashable, list[T]] = defaultdict(list)
+    for item in items:
+        by_owner[owner_of(item)].append(item)
+    for turn in zip_longest(*by_owner.values()):
+        yield [item for item in turn if item is not None]
+
+
+def _owner(review: NewReview) -> tuple[int | None, int]:
+    return review.response_id, review.reviewer_id
 
 
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
@@ -324,32 +338,15 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
     return {name: known.get(name, folded[name.casefold()]) for name in names}
 
 
-def _current_reviews(connection: Connection, pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """The review without a decision that stands, per (response, reviewer)."""
+def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict[tuple[int | None, int], int]:
+    """The current review without a decision of the same person on the same answer as each new one."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
-        REVIEW.c.response_id.in_({response_id for response_id, _ in pairs}),
-        REVIEW.c.reviewer_id.in_({reviewer_id for _, reviewer_id in pairs}),
+        REVIEW.c.response_id.in_({review.response_id for review in new}),
+        REVIEW.c.reviewer_id.in_({review.reviewer_id for review in new}),
         REVIEW.c.decision.is_(None),
         is_current(),
     )
     return {(response, reviewer): id_ for response, reviewer, id_ in connection.execute(query.order_by(REVIEW.c.id))}
-
-
-def _row(grade: GradeOf, reviewer_id: int, key: str, batch_id: int, now: datetime) -> dict[str, Any]:
-    imported_grade = grade.imported.grade
-    names = ("label", "groundedness", "quality", "spans", "note", "corrected_answer")
-    return (
-        {name: getattr(imported_grade, name) for name in names}
-        | fields_json(imported_grade)
-        | {
-            "label_schema_id": grade.label_schema_id,
-            "response_id": grade.response_id,
-            "reviewer_id": reviewer_id,
-            "request_key": key,
-            "import_batch_id": batch_id,
-            "at": grade.imported.at or now,
-        }
-    )
 
 
 def _request_key(grade: GradeOf) -> str:
@@ -359,6 +356,10 @@ def _request_key(grade: GradeOf) -> str:
     content += [asdict(score) for score in grade.imported.scores]
     fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}
     content += [each for each in (fields, grade.imported.grade.modes) if each]
-    at = None if grade.imported.at is None else iso_z(grade.imported.at)
-    text = json.dumps([*content, at], sort_keys=True, separators=(",", ":"))
+    return import_key([*content, None if grade.imported.at is None else iso_z(grade.imported.at)])
+
+
+def import_key(content: list[Any]) -> str:
+    """Return the request key of an imported review: a hash of its content."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"import:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, exists, func, insert, select, update
 
 from judgeboard.domain import RunState
 from judgeboard.errors import NotFound
@@ -29,9 +29,7 @@ class StoredJob:
     failed: str | None
 
 
-_COLUMNS = columns_of(StoredJob, JOB)
-
-
+_JOBS = select(*columns_of(StoredJob, JOB))
 _REQUESTS = 7_216_418_205  # PostgreSQL's number of the lock
 
 
@@ -48,16 +46,19 @@ def insert_job(connection: Connection, job: StoredJob) -> None:
 
 def get_job(connection: Connection, job_id: str) -> StoredJob:
     """Return a job, or raise NotFound."""
-    row = connection.execute(select(*_COLUMNS).where(JOB.c.id == job_id)).one_or_none()
-    if row is None:
+    jobs = _read(connection, _JOBS.where(JOB.c.id == job_id))
+    if not jobs:
         raise NotFound(f"no job {job_id}")
-    return StoredJob(*row)
+    return jobs[0]
+
+
+def _read(connection: Connection, query: Select[Any]) -> list[StoredJob]:
+    return [StoredJob(*row) for row in connection.execute(query)]
 
 
 def list_jobs(connection: Connection, limit: int = 20) -> list[StoredJob]:
     """Return the latest jobs, newest first."""
-    rows = connection.execute(select(*_COLUMNS).order_by(JOB.c.created_at.desc(), JOB.c.id).limit(limit))
-    return [StoredJob(*row) for row in rows]
+    return _read(connection, _JOBS.order_by(JOB.c.created_at.desc(), JOB.c.id).limit(limit))
 
 
 _LATER = JOB.alias("later_job")
@@ -67,17 +68,15 @@ _CONTINUED = exists().where(_LATER.c.run_id == JOB.c.run_id, _LATER.c.created_at
 def unfinished_jobs(connection: Connection) -> list[StoredJob]:
     """Return the jobs that wait, run or are stopping, oldest first; not one whose run a later job continued."""
     running = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])
-    query = select(*_COLUMNS).join(RUN, RUN.c.id == JOB.c.run_id, isouter=True)
     open_ = running & ~_CONTINUED | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None))
-    query = query.where(JOB.c.failed.is_(None), open_).order_by(JOB.c.created_at, JOB.c.id)
-    return [StoredJob(*row) for row in connection.execute(query)]
+    query = _JOBS.outerjoin(RUN, RUN.c.id == JOB.c.run_id).where(JOB.c.failed.is_(None), open_)
+    return _read(connection, query.order_by(JOB.c.created_at, JOB.c.id))
 
 
 def last_job_of_version(connection: Connection, version_id: int) -> StoredJob | None:
     """Return the latest job with this judge version, or None."""
-    query = select(*_COLUMNS).join(RUN, RUN.c.id == JOB.c.run_id).where(RUN.c.judge_version_id == version_id)
-    row = connection.execute(query.order_by(JOB.c.created_at.desc()).limit(1)).one_or_none()
-    return None if row is None else StoredJob(*row)
+    query = _JOBS.join(RUN, RUN.c.id == JOB.c.run_id).where(RUN.c.judge_version_id == version_id)
+    return next(iter(_read(connection, query.order_by(JOB.c.created_at.desc()).limit(1))), None)
 
 
 def is_continued(connection: Connection, job: StoredJob) -> bool:

@@ -119,10 +119,7 @@ def list_versions(connection: Connection, ids: Select[tuple[int]] | None = None)
 
 
 def get_version(connection: Connection, which: int | str) -> StoredVersion:
-    """Return a version by id, fingerprint (or its first 8 digits or more), title ("rag v3") or name (its newest).
-
-    Raises NotFound if no version matches, or the digits match several.
-    """
+    """Return a version by id, fingerprint (8 digits or more), title ("rag v3") or name (its newest), else NotFound."""
     if isinstance(which, int):
         row = connection.execute(_VERSIONS.where(VERSION.c.id == which)).one_or_none()
         if row is None:
@@ -141,10 +138,7 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
 def choose_version(
     connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str
 ) -> StoredVersion:
-    """Return a version (`get_version`) that is one of ``usable``, which ``did`` something such as "compared pairs".
-
-    Raises NotFound, with the usable versions (or all if there are none), if no usable version matches.
-    """
+    """Return the version among ``usable``, which ``did`` something such as "compared pairs", or raise NotFound."""
     try:
         version = get_version(connection, which)
     except NotFound:
@@ -157,7 +151,7 @@ def choose_version(
 def not_found(
     connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str, *, what: str = "judge version"
 ) -> NotFound:
-    """Return the error if no version matches, with the usable versions; the arguments are those of `choose_version`."""
+    """Return the error of `choose_version`, with the usable versions, or all if there are none."""
     name = str(which)
     available = f"{did}: {closest(name, usable)}" if usable else closest_of_all(name, list_versions(connection))
     return NotFound(f"no {what} {which!r}; {available}")
@@ -183,15 +177,9 @@ class Retired:
 def retired_versions(connection: Connection) -> dict[int, Retired]:
     """Return the retired versions by id."""
     query = select(EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
-    retired: dict[int, Retired] = {}
-    for kind, by, at, details in connection.execute(
-        query.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
-    ):
-        version_id = details["version"]
-        retired.pop(version_id, None)
-        if kind == RETIRED:
-            retired[version_id] = Retired(version_id, by, at)
-    return retired
+    changes = connection.execute(query.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id))
+    latest = {row.details["version"]: row for row in changes}
+    return {id_: Retired(id_, row.actor, row.at) for id_, row in latest.items() if row.kind == RETIRED}
 
 
 def refuse_retired(connection: Connection, version: StoredVersion) -> None:

@@ -175,7 +175,7 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
 
 
 def step_values(record: StepRecord, run_id: int | None, now: datetime) -> dict[str, Any]:
-    """Return the values of the step columns (`tables.step_columns`) of a row."""
+    """Return the values of the columns of a step of a row."""
     texts = ("raw", "model_reported", "error")
     values = ("status", "prompt_tokens", "completion_tokens", "cost_micro", "latency_ms", "reply_format")
     return {

@@ -44,7 +44,7 @@ from judgeboard.store.filters import (
     metadata_path,
 )
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.statements import LOGGED, batches
+from judgeboard.store.statements import LOGGED, rows_with
 from judgeboard.store.tables import RESPONSE
 
 MAX_INDEXED = 50  # bytes of a field's name in the name of its index, which has at most 63 on PostgreSQL
@@ -161,10 +161,7 @@ def index_name(field: str) -> str:
 
 
 def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
-    """Create the index of a metadata field, or drop it; return whether anything changed.
-
-    Raises BadInput if the name is not valid or too long.
-    """
+    """Create or drop the index of a metadata field; return whether anything changed. Raises BadInput for a bad name."""
     field = metadata_field(metadata_path(field))
     if len(field.encode()) > MAX_INDEXED or "%" in field:
         raise BadInput(f"{field!r} cannot have an index: its name may have {MAX_INDEXED} bytes and no %")
@@ -212,10 +209,7 @@ def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
 
 
 def metadata_groups(connection: Connection, field: str, values: Sequence[str]) -> Subquery:
-    """Return the logged answers whose field has one of these values, as columns ``id`` and ``value``.
-
-    ``values`` are written as in a filter, at least one.
-    """
+    """Return the logged answers whose field has one of ``values`` (written as in a filter): ``id`` and ``value``."""
     matches = {
         value: and_(*has_metadata(connection, RowFilter(metadata=(f"{field}={value}",)), RESPONSE)) for value in values
     }
@@ -238,12 +232,8 @@ def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[st
 def metadata_of(connection: Connection, ids: Sequence[int], fields: Sequence[str]) -> dict[int, tuple[Any, ...]]:
     """Return the values of fields of responses, by response; None where it is missing."""
     paths = [metadata_path(field) for field in fields]
-    values: dict[int, tuple[Any, ...]] = {}
-    for batch in batches(list(ids)):
-        query = select(RESPONSE.c.id, RESPONSE.c.extra).where(RESPONSE.c.id.in_(batch))
-        for row in connection.execute(query):
-            values[row.id] = tuple(value_at(row.extra, path) for path in paths)
-    return values
+    rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.extra), RESPONSE.c.id, ids)
+    return {row.id: tuple(value_at(row.extra, path) for path in paths) for row in rows}
 
 
 def value_at(value: Any, path: Sequence[str | int]) -> Any:
@@ -268,9 +258,3 @@ def value_text(value: Scalar) -> str:
     shown = shown_value(value) or ""
     quoted = isinstance(value, str) and (shown != shown.strip() or shown in {"", MISSING} or shown[0] == '"')
     return json.dumps(shown, ensure_ascii=False) if quoted else shown
-
-
-def few_with_metadata(connection: Connection, where: RowFilter, most: int) -> tuple[int, ...] | None:
-    """Return the responses whose metadata matches the filter; None if there are more than ``most``."""
-    ids = tuple(row.id for row in connection.execute(with_metadata(connection, where).limit(most + 1)))
-    return None if len(ids) > most else ids

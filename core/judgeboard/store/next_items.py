@@ -1,4 +1,8 @@
-"""Leases the next item of a queue to a reviewer, which may be a repeat of an item that they reviewed."""
+"""Leases the next item of a queue to a reviewer, which may be an item for them alone.
+
+Repeats of items that they reviewed, unannounced test items and the items of training queues are such items, with
+``repeat_for``: they decide nothing and count in no figure of answers. The last two have a gold label.
+"""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -6,16 +10,19 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, or_, select
 
 from judgeboard.domain import FlagState, ItemState, Stage
-from judgeboard.flags.random_sample import sampling_number
-from judgeboard.store.gold_items import add_test
+from judgeboard.flags.rules import sampling_number
+from judgeboard.store.filter_conditions import response_conditions
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import UNUSED, Lease, assign_lease, release_lease
+from judgeboard.store.own_reviews import IS_GOLD
 from judgeboard.store.queue_filling import follow_queues
-from judgeboard.store.queue_items import NewItem, insert_items, item_by_id
+from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
 from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
-from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG, REVIEW, SKIP
+from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE, REVIEW, SKIP
 
 EARLIEST = timedelta(days=7)
+CANDIDATES = 100  # gold labels among which a test item is drawn
 
 
 def add_own_item(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
@@ -34,12 +41,26 @@ def add_own_item(connection: Connection, queue: Queue, reviewer_id: int, now: da
     test, repeat = drawn["test"] < queue.test_rate, drawn["again"] < queue.repeat_rate
     if not (test or repeat) or _has_open_repeat(connection, queue, reviewer_id):
         return None
-    item = add_test(connection, queue, reviewer_id, drawn["which"], now) if test else None
-    return _add_repeat(connection, queue, reviewer_id, now) if item is None and repeat else item
+    tested = _answer_to_test(connection, queue, reviewer_id, drawn["which"]) if test else None
+    again = _answer_to_repeat(connection, queue, reviewer_id, now) if tested is None and repeat else None
+    response_id = again if tested is None else tested
+    if response_id is None:
+        return None
+    first = connection.execute(select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)).scalar() or 0.0
+    item = NewItem(response_id=response_id, position=first - 1, repeat_for=reviewer_id, test=tested is not None)
+    return insert_items(connection, queue.id, [item], now)[0]
 
 
-def _add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
-    """Add a repeat of the oldest item that a reviewer reviewed in a queue, at least a week ago, without one yet."""
+def _answer_to_test(connection: Connection, queue: Queue, reviewer_id: int, number: float) -> int | None:
+    """Draw with ``number`` (0 to 1) among the oldest gold labels of answers that a reviewer never reviewed."""
+    own = REVIEW.alias("own")
+    reviewed = exists().where(own.c.response_id == REVIEW.c.response_id, own.c.reviewer_id == reviewer_id)
+    golds = connection.execute(_golds(queue, reviewer_id).where(~reviewed).limit(CANDIDATES)).scalars().all()
+    return golds[int(number * len(golds))] if golds else None
+
+
+def _answer_to_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
+    """Return the oldest answer that a reviewer reviewed in a queue, at least a week ago, without a repeat yet."""
     again = QUEUE_ITEM.alias("again")
     served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id)
     query = (
@@ -57,13 +78,8 @@ def _add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: dat
         .order_by(REVIEW.c.id)
         .limit(1)
     )
-    response_id = connection.execute(query).scalar_one_or_none()
-    if response_id is None:
-        return None
-    first = connection.execute(select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)).scalar_one()
-    item = NewItem(response_id=response_id, position=first - 1, repeat_for=reviewer_id)
-    (item_id,) = insert_items(connection, queue.id, [item], now)
-    return item_id
+    response_id: int | None = connection.execute(query).scalar_one_or_none()
+    return response_id
 
 
 def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
@@ -84,6 +100,56 @@ def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> 
         ~passed,
     )
     return connection.execute(select(open_repeat)).scalar_one()
+
+
+def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int:
+    """Add the items of a training queue that a person does not have yet; return how many were added."""
+    has = select(func.count()).where(QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id)
+    golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.filter))
+    if queue.max_items is not None:
+        golds = golds.limit(max(queue.max_items - connection.execute(has).scalar_one(), 0))
+    new = [
+        NewItem(
+            response_id=response_id,
+            position=sampling_number(f"{queue.seed}:order", "gold", str(response_id)),
+            repeat_for=reviewer_id,
+            test=True,
+        )
+        for response_id in dict.fromkeys(connection.execute(golds).scalars())
+    ]
+    if new:
+        insert_items(connection, queue.id, new, now)
+    return len(new)
+
+
+def count_gold(connection: Connection, where: RowFilter, schema_id: int | None) -> int:
+    """Return the number of answers with a gold label that a filter matches."""
+    gold = _gold_reviews(schema_id, func.count(REVIEW.c.response_id.distinct()))
+    return int(connection.execute(gold.where(*response_conditions(connection, where))).scalar_one())
+
+
+def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:
+    """The answers with a gold label that are not in a queue for a reviewer yet, the oldest gold label first."""
+    known = exists().where(
+        QUEUE_ITEM.c.queue_id == queue.id,
+        QUEUE_ITEM.c.response_id == REVIEW.c.response_id,
+        or_(QUEUE_ITEM.c.repeat_for == reviewer_id, QUEUE_ITEM.c.state.in_(UNFINISHED)),
+    )
+    return _gold_reviews(queue.label_schema_id, REVIEW.c.response_id).where(~known).order_by(REVIEW.c.id)
+
+
+def _gold_reviews(schema_id: int | None, column: ColumnElement[Any]) -> Select[Any]:
+    """A column of the gold labels, with a label schema or without one, of answers that are not forgotten."""
+    return (
+        select(column)
+        .join_from(REVIEW, RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .where(
+            IS_GOLD,
+            is_current(),
+            REVIEW.c.label_schema_id.is_not_distinct_from(schema_id),
+            RESPONSE.c.answer.is_not(None),
+        )
+    )
 
 
 # SQLite uses the partial index of unused leases only if the condition is written as in the index.

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, Table, case, func, literal_column, select
 
-from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage, Status
+from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.filter_conditions import (
@@ -21,7 +21,7 @@ from judgeboard.store.filter_conditions import (
 from judgeboard.store.filters import RowFilter, ScoreName
 from judgeboard.store.reviews import flags_decided, is_current
 from judgeboard.store.row_filter import by_index
-from judgeboard.store.runs import AskCounts
+from judgeboard.store.runs import AskCounts, Counts
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, OPEN, columns_of, record_of
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER, VERSION
@@ -228,7 +228,6 @@ def _judged(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 def _feedback_sides(connection: Connection) -> dict[str, int]:
-    """Count logged answers by the side of their latest feedback."""
     made = select(RESPONSE.c.id).where(_NOT_LOGGED)
     counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_side_conditions().items()]
     query = select(*counters).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
@@ -330,14 +329,6 @@ def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecis
 
 
 @dataclass(frozen=True, slots=True)
-class VersionTotals:
-    """Judgments of a version by status; ``cost_micro`` is None if the cost of a usable judgment is unknown."""
-
-    counts: dict[str, int]
-    cost_micro: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Grader:
     """A person with the number of their current reviews."""
 
@@ -374,18 +365,19 @@ def count_graders(connection: Connection) -> list[Grader]:
     return [Grader(name, n) for name, _, n in rows]
 
 
-def count_judgments(connection: Connection) -> dict[int, VersionTotals]:
-    """Return the totals of judgments of logged answers by judge version; every ask and repeat counts."""
+def count_judgments(connection: Connection) -> dict[int, Counts]:
+    """Return the counts and costs of judgments of logged answers by judge version; every ask and repeat counts."""
     keys = JUDGMENT.c.judge_version_id, JUDGMENT.c.status
     sums = func.count(), func.count(JUDGMENT.c.cost_micro), func.sum(JUDGMENT.c.cost_micro)
     query = select(*keys, *sums).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(LOGGED)
-    totals: dict[int, VersionTotals] = {}
+    counted: dict[int, Counter[str]] = {}
     for version_id, status, n, priced, cost in connection.execute(query.group_by(*keys)):
-        before = totals.get(version_id, VersionTotals(dict.fromkeys(map(str, Status), 0), 0))
-        unknown = before.cost_micro is None or priced < n
-        known = None if unknown else (before.cost_micro or 0) + int(cost or 0)
-        totals[version_id] = VersionTotals(before.counts | {status: n}, known)
-    return totals
+        counts = counted.setdefault(version_id, Counter())
+        counts.update({status: n, "unpriced": n - priced, "cost_micro": int(cost or 0)})
+    return {
+        id_: Counts.of(counts, cost_micro=counts["cost_micro"], unpriced=counts["unpriced"])
+        for id_, counts in counted.items()
+    }
 
 
 def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
@@ -456,7 +448,6 @@ def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
 
 
 def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select columns of a table by the group of the answer (default: its query type) and its day."""
     if groups is None:
         keys = table.c.query_type, table.c.asked_day
         return select(*keys, *columns).group_by(*keys)

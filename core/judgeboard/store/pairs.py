@@ -57,7 +57,7 @@ def last_rows(connection: Connection) -> LastRows:
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}
-"""The field of a pair with the external id of an answer that is in no log, by side."""
+"""The field of a pair with the external id of an answer that is in no log, by side; verdicts may refer to it."""
 
 Sides = tuple[int | None, int | None]
 
@@ -76,12 +76,6 @@ class Origin(NamedTuple):
 
 
 Origins = Mapping[str, list[Origin]]
-
-
-def unlogged_names(pair: Pair, origins: Origins) -> dict[str, str]:
-    """Return, by field, the external ids of a pair's answers that are in no log; verdicts may refer to them."""
-    names = {UNLOGGED["a"]: pair.response_a, UNLOGGED["b"]: pair.response_b}
-    return {column: name for column, name in names.items() if name is not None and name not in origins}
 
 
 def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[tuple[int, str]]]:
@@ -206,15 +200,14 @@ def _store_batch(
     hashes = [pair_hash(pair) for pair in pairs]
     first: dict[Key, int] = {}
     for index, pair in enumerate(pairs):
-        first.setdefault(_key(pair), index)
+        first.setdefault(key_of(pair), index)
     known = _find(connection, first.keys())
     new = {key: index for key, index in first.items() if key not in known}
     refused = _insert(connection, pairs, hashes, new, batch_id, now)
     inserted = {key for key in new if key not in refused}
     known |= _find(connection, new.keys())
-    came_in: set[Key] = set()
     for index, pair in enumerate(pairs):
-        key = _key(pair)
+        key = key_of(pair)
         stored = known.get(key)
         clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
         if clash is not None or stored is None:
@@ -222,8 +215,7 @@ def _store_batch(
             result.conflicts.append(DifferingPair(start + index, *(clash or ("id", "not stored"))))
             continue
         result.ids.append(stored.id)
-        if key in inserted and key not in came_in:
-            came_in.add(key)
+        if key in inserted and index == new[key]:
             result.new.append(stored.id)
         else:
             result.unchanged += 1
@@ -237,7 +229,6 @@ def _insert(
     batch_id: int | None,
     now: datetime,
 ) -> dict[Key, str]:
-    """Insert the new pairs; return the reasons of those that could not be stored."""
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
@@ -249,12 +240,13 @@ def _insert(
             refused[key] = ids_or_reason
             continue
         pair = pairs[index]
+        names = {UNLOGGED["a"]: pair.response_a, UNLOGGED["b"]: pair.response_b}
         rows.append(
             {
                 **{name: getattr(pair, name) for name in _COPIED},
                 "response_a_id": ids_or_reason[0],
                 "response_b_id": ids_or_reason[1],
-                "extra": pair.metadata | unlogged_names(pair, origins),
+                "extra": pair.metadata | {key: name for key, name in names.items() if name and name not in origins},
                 "content_hash": hashes[index].stored,
                 "import_batch_id": batch_id,
                 "imported_at": now,
@@ -278,7 +270,6 @@ def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
 
 
 def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | None:
-    """Return the field in which a pair differs from the stored one of its id, and how."""
     if hash_.question != stored.hash.question:
         return "question", f"{pair.external_id!r} is stored with another question, options or reference"
     if hash_.answers is not None and hash_.answers != stored.hash.answers:
@@ -288,7 +279,3 @@ def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | Non
         how = "without a gold" if stored.gold is None else f"with the gold {stored.gold.value!r}"
         return "gold", f"{pair.external_id!r} is stored {how}"
     return None
-
-
-def _key(pair: Pair) -> Key:
-    return pair.source, pair.external_id

@@ -1,26 +1,23 @@
 """The preferences of people on pairs, and the facts of pairs that agreement reads beside them."""
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, Subquery, and_, case, exists, func, insert, literal, select
+from sqlalchemy import Connection, Subquery, and_, case, exists, func, literal, select
 
-from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Preference, Shown, Stage
-from judgeboard.judges.pairwise import PAIRWISE
-from judgeboard.judges.self_reference import SELF_REFERENCE
+from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Grade, Preference, Shown, Stage
+from judgeboard.judges.pairwise import PAIRWISE, SELF_REFERENCE
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
-from judgeboard.stats.both_orders import NONE, OrderVerdicts
+from judgeboard.stats.repeats import NONE, OrderVerdicts
 from judgeboard.store.comparisons import BothOrders
-from judgeboard.store.grades import imported_reviewers
+from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.reviews import insert_preferences, is_current
-from judgeboard.store.statements import TextColumn, batches, columns_of, read_columns, record_of, rows_with
+from judgeboard.store.reviews import NewReview, insert_reviews, is_current
+from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
     CURRENT,
@@ -90,34 +87,32 @@ def store_preferences(
     return new
 
 
-_PREFERENCES: Select[Any] = (
-    select(
-        *columns_of(CurrentPreference, PREFERENCE_SCORE, REVIEW, REVIEWER),
-        REVIEWER.c.name.label("reviewer"),
-        REVIEW.c.seen,
-    )
-    .select_from(REVIEW)
-    .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.review_id == REVIEW.c.id)
-    .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-    .where(is_current())
-)
-
-
 def load_preferences(
     connection: Connection, pair_ids: Collection[int] | None = None, *, aspect: str | None = None
 ) -> list[CurrentPreference]:
     """Return the current preferences on these pairs (default: all) and this aspect (default: all), the oldest first."""
-    query = _PREFERENCES.order_by(PREFERENCE_SCORE.c.id)
+    query = (
+        select(
+            *columns_of(CurrentPreference, PREFERENCE_SCORE, REVIEW, REVIEWER),
+            REVIEWER.c.name.label("reviewer"),
+            REVIEW.c.seen,
+        )
+        .select_from(REVIEW)
+        .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.review_id == REVIEW.c.id)
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        .where(is_current())
+        .order_by(PREFERENCE_SCORE.c.id)
+    )
     if aspect is not None:
         query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
-    return [_preference(row) for row in rows_with(connection, query, REVIEW.c.pair_id, pair_ids)]
+    rows = rows_with(connection, query, REVIEW.c.pair_id, pair_ids)
+    return [record_of(CurrentPreference, row, blind=not row.seen) for row in rows]
 
 
 def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[CurrentPreference]:
     """Return a person's current preferences for a side on one aspect of a pair: blind, then revealed."""
-    own = REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, PREFERENCE_SCORE.c.aspect == aspect
-    query = _PREFERENCES.where(*own, PREFERENCE_SCORE.c.preference.is_not(None)).order_by(REVIEW.c.id)
-    return [_preference(row) for row in connection.execute(query)]
+    all_of_pair = load_preferences(connection, [pair_id], aspect=aspect)
+    return [each for each in all_of_pair if each.reviewer_id == reviewer_id and each.preference is not None]
 
 
 def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
@@ -142,47 +137,40 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
 
 def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -> bool:
     """Whether a comparison is one of this pair."""
-    query = select(COMPARISON.c.id).where(COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
-    return connection.execute(query).first() is not None
+    return any_row(connection, COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
 
 
 def _store_batch(
     connection: Connection, preferences: Sequence[PreferenceOf], batch_id: int | None, now: datetime
 ) -> list[bool]:
-    imported = [each.preference for each in preferences]
-    reviewers = imported_reviewers(connection, {each.annotator for each in imported})
-    owners = [(each.pair_id, reviewers[each.preference.annotator], each.preference.shown) for each in preferences]
+    reviewers = imported_reviewers(connection, {each.preference.annotator for each in preferences})
+    reviews = [
+        NewReview(
+            reviewer_id=reviewers[each.preference.annotator],
+            request_key=_request_key(each),
+            at=each.preference.at or now,
+            pair_id=each.pair_id,
+            grade=Grade(note=each.preference.note),
+            preferences=each.preference.aspects,
+            shown=each.preference.shown,
+            import_batch_id=batch_id,
+        )
+        for each in preferences
+    ]
+    owners: list[_Owner] = [(each.pair_id or 0, each.reviewer_id, each.shown) for each in reviews]
     current = _current_at(connection, owners)
-    keys = [_request_key(each) for each in preferences]
-    query = select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keys))
-    known_keys = set(connection.execute(query).scalars())
-    new = [False] * len(preferences)
-    left = [index for index, key in enumerate(keys) if key not in known_keys]
-    while left:  # once, unless a person has several preferences on a pair: each replaces the one before
-        first: dict[_Owner, int] = {}
-        later = []
-        for index in left:
-            known = current.get(owners[index])
-            if known is not None and _adds_nothing(imported[index], known):
-                continue
-            if owners[index] in first:
-                later.append(index)
-            else:
-                first[owners[index]] = index
-        if first:
-            rows = [
-                _row(imported[index], owner, keys[index], batch_id, now)
-                | {"replaces": current[owner].id if owner in current else None}
-                for owner, index in first.items()
-            ]
-            returning = insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True)
-            ids = list(connection.execute(returning, rows).scalars())
-            aspects = {id_: imported[index].aspects for id_, index in zip(ids, first.values(), strict=True)}
-            insert_preferences(connection, aspects)
-            for (owner, index), id_ in zip(first.items(), ids, strict=True):
-                current[owner] = _Known(id_, dict(imported[index].aspects), imported[index].note)
-                new[index] = True
-        left = later
+    known = known_keys(connection, [review.request_key for review in reviews])
+    new = [False] * len(reviews)
+    unknown = [index for index, review in enumerate(reviews) if review.request_key not in known]
+    for turn in in_turns(unknown, owners.__getitem__):
+        added: dict[int, NewReview] = {}
+        for index in turn:
+            last = current.get(owners[index])
+            if last is None or _adds(reviews[index], last):
+                added[index] = replace(reviews[index], replaces=None if last is None else last.id)
+        for index, id_ in zip(added, insert_reviews(connection, list(added.values())), strict=True):
+            current[owners[index]] = _Known(id_, dict(reviews[index].preferences), reviews[index].grade.note)
+            new[index] = True
     return new
 
 
@@ -201,26 +189,13 @@ def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Own
     return current
 
 
-def _adds_nothing(preference: GivenPreference, known: _Known) -> bool:
-    """Whether every part of a given preference is part of the known one."""
-    return preference.note in {None, known.note} and all(
-        aspect in known.aspects
-        and all(value in {None, getattr(known.aspects[aspect], name)} for name, value in asdict(part).items())
-        for aspect, part in preference.aspects.items()
+def _adds(review: NewReview, known: _Known) -> bool:
+    """Whether any part of a review is not part of the known one."""
+    return review.grade.note not in {None, known.note} or any(
+        aspect not in known.aspects
+        or any(value not in {None, getattr(known.aspects[aspect], name)} for name, value in asdict(part).items())
+        for aspect, part in review.preferences.items()
     )
-
-
-def _row(preference: GivenPreference, owner: _Owner, key: str, batch_id: int | None, now: datetime) -> dict[str, Any]:
-    pair_id, reviewer_id, shown = owner
-    return {
-        "pair_id": pair_id,
-        "reviewer_id": reviewer_id,
-        "shown": shown,
-        "note": preference.note,
-        "request_key": key,
-        "import_batch_id": batch_id,
-        "at": preference.at or now,
-    }
 
 
 def _request_key(preference: PreferenceOf) -> str:
@@ -228,13 +203,8 @@ def _request_key(preference: PreferenceOf) -> str:
     choice = preference.preference
     at = None if choice.at is None else iso_z(choice.at)
     aspects = {aspect: asdict(part) for aspect, part in choice.aspects.items()}
-    content = [preference.source, preference.external_id, choice.annotator, choice.shown, aspects, choice.note, at]
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return f"import:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def _preference(row: Any) -> CurrentPreference:
-    return record_of(CurrentPreference, row, blind=not row.seen)
+    names = preference.source, preference.external_id, choice.annotator
+    return import_key([*names, choice.shown, aspects, choice.note, at])
 
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
@@ -376,13 +346,9 @@ def counted_preferences(
             continue
         of_person = counted.setdefault((each.pair_id, each.aspect), {})
         known = of_person.get(each.reviewer_id)
-        if known is None or _rank(each) > _rank(known):
+        if known is None or (each.blind, each.review_id) > (known.blind, known.review_id):
             of_person[each.reviewer_id] = each
     return counted
-
-
-def _rank(preference: CurrentPreference) -> tuple[bool, int]:
-    return preference.blind, preference.review_id
 
 
 def side_of(preference: CurrentPreference) -> Preference:

@@ -10,7 +10,6 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
-    Subquery,
     and_,
     case,
     delete,
@@ -202,50 +201,47 @@ def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
     return [ItemCount(state, bool(more), n, int(needed)) for state, more, n, needed in connection.execute(query)]
 
 
-def count_leases(connection: Connection, queue_id: int, now: datetime) -> dict[int, int]:
-    """Return the number of items that each person (by id) leases now."""
+def count_leases(connection: Connection, queue_id: int, now: datetime) -> tuple[int, int]:
+    """Return how many items are leased now, and the number of reviews in a queue, both without repeats."""
+    leased = case((_is_leased(now), LEASE.c.queue_item_id))
+    query = select(func.count(leased.distinct()), func.count(case((LEASE.c.done, 1))))
+    items, reviews = connection.execute(query.where(_of_people(queue_id), LEASE.c.repeat_for.is_(None))).one()
+    return items, reviews
+
+
+def count_work(connection: Connection, queue_id: int, now: datetime) -> dict[int, dict[str, Any]]:
+    """Return the work of each person (by id) as columns.
+
+    These are the reviews ``done`` and ``unsure``, the time of the ``last`` one, and the ``leases`` that they have now.
+    """
     query = (
-        select(LEASE.c.reviewer_id, func.count())
-        .where(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now)
+        select(
+            LEASE.c.reviewer_id,
+            func.count(case((LEASE.c.done, 1))).label("done"),
+            func.count(case((REVIEW.c.decision == Decision.UNSURE.value, 1))).label("unsure"),
+            func.max(REVIEW.c.at).label("last"),
+            func.count(case((_is_leased(now), 1))).label("leases"),
+        )
+        .outerjoin(REVIEW, REVIEW.c.id == LEASE.c.review_id)
+        .where(_of_people(queue_id), LEASE.c.done | _is_leased(now))
         .group_by(LEASE.c.reviewer_id)
     )
-    return dict(tuple(row) for row in connection.execute(query))
-
-
-def count_leased_items(connection: Connection, queue_id: int, now: datetime) -> int:
-    """Return the number of items that are leased now, without repeats."""
-    leased = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.repeat_for.is_(None))
-    return int(connection.execute(select(func.count(LEASE.c.queue_item_id.distinct())).where(leased)).scalar_one())
-
-
-def count_reviews(connection: Connection, queue_id: int) -> int:
-    """Return the number of reviews in a queue, without those of repeats."""
-    done = and_(_of_people(queue_id), LEASE.c.done.is_(True), LEASE.c.repeat_for.is_(None))
-    return int(connection.execute(select(func.count()).where(done)).scalar_one())
-
-
-def count_work(connection: Connection, queue_id: int) -> dict[int, dict[str, Any]]:
-    """Return how many reviews each person (by id) has ``done`` and is ``unsure`` in, and the time of the ``last``."""
-    reviews = _reviews(queue_id)
-    query = select(
-        reviews.c.reviewer_id,
-        func.count(),
-        func.count(case((reviews.c.decision == Decision.UNSURE.value, 1))),
-        func.max(reviews.c.at),
-    ).group_by(reviews.c.reviewer_id)
-    return {
-        id_: {"done": done, "unsure": unsure, "last": last} for id_, done, unsure, last in connection.execute(query)
-    }
+    work = [row._asdict() for row in connection.execute(query)]
+    return {columns.pop("reviewer_id"): columns for columns in work}
 
 
 def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
     """Return the median time that each person (by id) spent on an item, in seconds, without unmeasured times."""
-    reviews = _reviews(queue_id)
-    rank = func.row_number().over(partition_by=reviews.c.reviewer_id, order_by=reviews.c.seconds)
-    count = func.count().over(partition_by=reviews.c.reviewer_id)
+    person = LEASE.c.reviewer_id
     ranked = (
-        select(reviews.c.reviewer_id, reviews.c.seconds, rank.label("rank"), count.label("count"))
-        .where(reviews.c.seconds.is_not(None))
+        select(
+            person,
+            REVIEW.c.seconds,
+            func.row_number().over(partition_by=person, order_by=REVIEW.c.seconds).label("rank"),
+            func.count().over(partition_by=person).label("count"),
+        )
+        .join(REVIEW, REVIEW.c.id == LEASE.c.review_id)
+        .where(_of_people(queue_id), LEASE.c.done.is_(True), REVIEW.c.seconds.is_not(None))
         .subquery()
     )
     # The middle one, or the two beside the middle.
@@ -268,13 +264,8 @@ def _of_people(queue_id: int) -> ColumnElement[bool]:
     return and_(LEASE.c.reviewer_id.in_(select(REVIEWER.c.id)), LEASE.c.queue_id == queue_id)
 
 
-def _reviews(queue_id: int) -> Subquery:
-    reviews = (
-        select(LEASE.c.reviewer_id, REVIEW.c.decision, REVIEW.c.seconds, REVIEW.c.at)
-        .join(REVIEW, REVIEW.c.id == LEASE.c.review_id, isouter=True)
-        .where(_of_people(queue_id), LEASE.c.done.is_(True))
-    )
-    return reviews.subquery("reviews")
+def _is_leased(now: datetime) -> ColumnElement[bool]:
+    return and_(LEASE.c.done.is_(False), LEASE.c.until > now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,21 +302,17 @@ _CONFLICTS: Select[Any] = (
 
 
 def conflict_rows(
-    connection: Connection, queue_ids: Collection[int], *, after: int = 0, limit: int = 50
+    connection: Connection, queue_id: int | None = None, *, after: int = 0, limit: int = 50
 ) -> list[ConflictRow]:
-    """Return the open conflicts of these queues by id, with ids above ``after``."""
+    """Return the open conflicts of a queue, or of all open queues, by id, with ids above ``after``."""
+    is_open = select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN.value).correlate(None)
     in_conflict = (
-        QUEUE_ITEM.c.queue_id.in_(queue_ids),
+        QUEUE_ITEM.c.queue_id.in_(is_open) if queue_id is None else QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state == ItemState.CONFLICT.value,
         QUEUE_ITEM.c.id > after,
     )
     query = _CONFLICTS.where(*in_conflict).order_by(QUEUE_ITEM.c.id).limit(limit)
     return [record_of(ConflictRow, row) for row in connection.execute(query)]
-
-
-def open_queue_ids(connection: Connection) -> list[int]:
-    """Return the queues that are open."""
-    return list(connection.execute(select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN.value)).scalars())
 
 
 def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int = 50) -> list[ConflictRow]:

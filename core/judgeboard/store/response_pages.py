@@ -13,17 +13,18 @@ from judgeboard.domain import FlagState
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.filter_conditions import (
+    SHORTEST,
     day_conditions,
-    few_matches,
+    indexed_matches,
     of_judge,
     subquery_conditions,
     value_conditions,
     verdict_conditions,
 )
-from judgeboard.store.filters import METADATA, RowFilter, metadata_field, metadata_path
+from judgeboard.store.filters import METADATA, SCORE_FIELDS, RowFilter, metadata_field, metadata_path
 from judgeboard.store.judge_versions import list_versions, version_title
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
-from judgeboard.store.metadata import as_stored, few_with_metadata, index_name, indexed_fields, metadata_value
+from judgeboard.store.metadata import as_stored, index_name, indexed_fields, metadata_value, with_metadata
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import LOGGED, OPEN, TextColumn, columns_of, listed, read_columns, record_of
@@ -77,21 +78,19 @@ def _by_metadata(connection: Connection, field: str, *, descending: bool) -> Ord
 
 
 def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedList:
-    """Return the list in its order.
-
-    By groundedness it has only answers with one of the filter's judge, by a metadata field only answers that have it.
-    """
+    """Return the list in its order; by a groundedness or a metadata field it has only answers with one."""
     order = order_of(connection, where, sort)
     narrow = where.response_ids is not None or bool(where.ids)
-    few: list[tuple[tuple[int, ...] | None, dict[str, Any]]] = []
-    if where.text is not None:
-        few.append((few_matches(connection, where.text, _FEW), {"text": None}))
+    searches: list[tuple[Select[Any], dict[str, Any]]] = []
+    if where.text is not None and len(where.text) >= SHORTEST and connection.dialect.name == "sqlite":
+        searches.append((indexed_matches(where.text), {"text": None}))
     if where.metadata:
-        few.append((few_with_metadata(connection, where, _FEW), {"metadata": ()}))
-    for matches, without in few:
-        if matches is not None:
-            wanted = matches if where.response_ids is None else tuple(set(matches) & set(where.response_ids))
-            where, narrow = replace(where, **without, response_ids=wanted), True
+        searches.append((with_metadata(connection, where), {"metadata": ()}))
+    for search, without in searches:
+        few = connection.execute(search.limit(_FEW + 1)).scalars().all()
+        if len(few) <= _FEW:
+            wanted = few if where.response_ids is None else set(few) & set(where.response_ids)
+            where, narrow = replace(where, **without, response_ids=tuple(wanted)), True
     if order.value is LOWEST.value:
         return _by_score(connection, where, order, narrow=narrow)
     return _of_answers(connection, where, order, narrow=narrow)
@@ -124,18 +123,9 @@ def _of_answers(connection: Connection, where: RowFilter, order: Order, *, narro
 
 def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow: bool) -> KeyedList:
     own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, where)]
-    of_answers = replace(
-        where,
-        judge=where.judge if where.statuses else None,
-        judge_version=where.judge_version if where.statuses else None,
-        judge_side=None,
-        unscored=None,
-        user=None,
-        min_score=None,
-        max_score=None,
-        min_quality=None,
-        max_quality=None,
-    )
+    of_answers = where.without("judge_side", "unscored", "user", *SCORE_FIELDS)
+    if not where.statuses:
+        of_answers = of_answers.without("judge", "judge_version")
     elsewhere = subquery_conditions(connection, of_answers, CURRENT.c.response_id)
     if where.ids:
         elsewhere.append(_named(where, CURRENT.c.response_id))
@@ -308,14 +298,6 @@ def response_facts(connection: Connection, ids: IntArray) -> ResponseFacts:
     )
     query = select(*columns).where(RESPONSE.c.id.in_(listed(connection, ids.tolist()))).order_by(RESPONSE.c.id)
     return ResponseFacts(*read_columns(connection, query))
-
-
-def answer_lengths(connection: Connection, ids: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the ids of the responses that are not forgotten, ascending, and the lengths of their answers."""
-    conditions = RESPONSE.c.id.in_(listed(connection, ids.tolist())), RESPONSE.c.answer.is_not(None)
-    query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer)).where(*conditions).order_by(RESPONSE.c.id)
-    known, lengths = read_columns(connection, query)
-    return known, lengths
 
 
 def rules_of(connection: Connection, ids: IntArray) -> dict[str, IntArray]:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
+from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key
 from judgeboard.store.tables import FEEDBACK, RESPONSE
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
@@ -68,14 +68,10 @@ def content_hash(response: Response) -> str:
     return hashlib.sha256(_canonical(content(response))).hexdigest()
 
 
-def evidence_hash(query: str, passages: Sequence[str] | None) -> str:
-    """Return the SHA-256 (64 hex digits) of a query with its passages; None differs from an empty list."""
-    return hashlib.sha256(_canonical([query, None if passages is None else list(passages)])).hexdigest()
-
-
 def evidence_group(query: str, passages: Sequence[str] | None) -> int:
-    """Return the first 8 bytes of `evidence_hash` as a signed integer, which fits a BIGINT column."""
-    return int.from_bytes(bytes.fromhex(evidence_hash(query, passages)[:16]), "big", signed=True)
+    """Return the first 8 bytes of the SHA-256 of a query with its passages as a signed integer, for a BIGINT column."""
+    evidence = _canonical([query, None if passages is None else list(passages)])  # None differs from an empty list
+    return int.from_bytes(hashlib.sha256(evidence).digest()[:8], "big", signed=True)
 
 
 class PairHash(NamedTuple):
@@ -115,9 +111,9 @@ class KnownResponse(NamedTuple):
     content_hash: str
 
 
-def key_of(response: Response) -> tuple[str, str]:
-    """Return the unique key of a response: source and external id."""
-    return response.source, response.external_id
+def key_of(stored: Response | Pair) -> tuple[str, str]:
+    """Return the unique key of a response or a pair: source and external id."""
+    return stored.source, stored.external_id
 
 
 def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], KnownResponse]:
@@ -152,11 +148,9 @@ def insert_feedback(
     now: datetime,
 ) -> list[int]:
     """Insert feedback that is not stored yet and return the response of each row; ``known_ids`` may have feedback."""
-    stored: set[tuple[Any, ...]] = set()
-    if known_ids:
-        columns = (FEEDBACK.c[name] for name in ("response_id", "kind", "value", "user", "at"))
-        rows = connection.execute(select(*columns).where(FEEDBACK.c.response_id.in_(known_ids)))
-        stored = {tuple(row) for row in rows}
+    names = ("response_id", "kind", "value", "user", "at")
+    query = select(*(FEEDBACK.c[name] for name in names)).where(FEEDBACK.c.response_id.in_(known_ids))
+    stored = {tuple(row) for row in connection.execute(query)} if known_ids else set()
     added: list[dict[str, Any]] = []
     for response_id, entries in feedback.items():
         for entry in entries:
@@ -164,7 +158,6 @@ def insert_feedback(
             row = (response_id, entry.kind.value, float(entry.value), entry.user, at)
             if row not in stored:
                 stored.add(row)
-                names = ("response_id", "kind", "value", "user", "at")
                 added.append(dict(zip(names, row, strict=True)) | {"import_batch_id": batch_id, "imported_at": now})
     if added:
         connection.execute(insert(FEEDBACK), added)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select, update
 
@@ -66,14 +67,9 @@ def reviewers_of(connection: Connection, origin: str, *, lock: bool = False) -> 
     return _people(connection, REVIEWER.c.origin == origin, lock=lock)
 
 
-def set_role(connection: Connection, reviewer_id: int, role: Role) -> None:
-    """Store what a person may do from now on."""
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(role=role))
-
-
-def set_same_as(connection: Connection, reviewer_id: int, person_id: int | None) -> None:
-    """Store as whom a user of the terminal reviews; None: as themselves."""
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(same_as=person_id))
+def change_reviewer(connection: Connection, reviewer_id: int, **columns: Any) -> None:
+    """Store a person's ``role``, ``same_as`` whom they review (None: as themselves), or ``implied_labels``."""
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(**columns))
 
 
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
@@ -81,11 +77,6 @@ def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
     query = select(REVIEWER.c.implied_labels).where(REVIEWER.c.id == reviewer_id)
     answer: bool | None = connection.execute(query).scalar_one_or_none()
     return answer
-
-
-def set_implied_labels(connection: Connection, reviewer_id: int, *, implied: bool) -> None:
-    """Store whether a person's decisions imply labels."""
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(implied_labels=implied))
 
 
 def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:

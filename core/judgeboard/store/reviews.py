@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Select, Table, and_, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, exists, insert, or_, select, update
 
 from judgeboard.domain import (
     AspectPreference,
@@ -13,7 +13,6 @@ from judgeboard.domain import (
     ClaimMark,
     ClaimStatus,
     Decision,
-    DimensionScore,
     FlagState,
     Grade,
     Preference,
@@ -86,20 +85,6 @@ def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
         {name: value for name, value in asdict(mark).items() if value is not None} | {"status": mark.status.value}
         for mark in marks
     ] or None
-
-
-def fields_json(grade: Grade) -> dict[str, Any]:
-    """Return the columns with the values of a label schema, None where there are none."""
-    return {
-        "choices": dict(grade.choices) or None,
-        "texts": dict(grade.texts) or None,
-        "in_suite": True if grade.in_suite and grade.corrected_answer else None,
-    }
-
-
-def fields_from(row: Any) -> dict[str, Any]:
-    """Return the fields of a `Grade` that `fields_json` stored."""
-    return {"choices": row.choices or {}, "texts": row.texts or {}, "in_suite": bool(row.in_suite)}
 
 
 def marks_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
@@ -181,6 +166,10 @@ class NewReview:
     shown: Shown | None = None
     comparison_seen_id: int | None = None
     label_schema_id: int | None = None
+    import_batch_id: int | None = None
+
+
+_OF_REVIEW, _OF_GRADE = ([column.name for column in columns_of(cls, REVIEW)] for cls in (NewReview, Grade))
 
 
 def lock_subject(connection: Connection, response_id: int | None, pair_id: int | None) -> LockedResponse | None:
@@ -225,10 +214,7 @@ def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
     response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
     if response_id is None:
         raise NotFound(f"no flag {flag_id}")
-    response = lock_response(connection, response_id)
-    query = select(FLAG.c.rule, FLAG.c.state).where(FLAG.c.id == flag_id).with_for_update()
-    rule, state = connection.execute(query).one()
-    return LockedFlag(flag_id, response, rule, state)
+    return lock_flags(connection, lock_responses(connection, [response_id]), [flag_id])[0]
 
 
 def lock_flags(
@@ -247,30 +233,21 @@ def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
     return tuple(connection.execute(query.order_by(FLAG.c.id)).scalars())
 
 
-def review_by_key(connection: Connection, request_key: str) -> StoredReview | None:
-    """Return the review that a request wrote, None where it wrote none."""
-    return _one(connection, _REVIEWS.where(REVIEW.c.request_key == request_key))
-
-
 def lock_reviewed(
     connection: Connection, review_id: int
 ) -> tuple[StoredReview, tuple[LockedFlag, ...], LockedResponse | None]:
     """Read a review and lock the flags that it decided and its answer (None for a pair); or raise NotFound."""
-    review = review_by_id(connection, review_id)
+    review = find_review(connection, id=review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
     response = lock_subject(connection, review.response_id, review.pair_id)
     return review, tuple(lock_flag(connection, flag_id) for flag_id in review.flag_ids), response
 
 
-def review_by_id(connection: Connection, review_id: int) -> StoredReview | None:
-    """Return a review, None where there is none of this id."""
-    return _one(connection, _REVIEWS.where(REVIEW.c.id == review_id))
-
-
-def replacement_of(connection: Connection, review_id: int) -> StoredReview | None:
-    """Return the row that replaces a review, None while none does."""
-    return _one(connection, _REVIEWS.where(REVIEW.c.replaces == review_id))
+def find_review(connection: Connection, **columns: Any) -> StoredReview | None:
+    """Return the review with this ``id`` or ``request_key``, or the one that ``replaces`` another; None without one."""
+    row = connection.execute(_REVIEWS.where(*(REVIEW.c[name] == columns[name] for name in columns))).one_or_none()
+    return None if row is None else _all_stored(connection, [row])[0]
 
 
 def reviews_of_bulk(
@@ -311,16 +288,15 @@ def insert_review(connection: Connection, review: NewReview) -> int:
 
 def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list[int]:
     """Write reviews with their scores and return their ids in order."""
-    of_review = (
-        *("response_id", "pair_id", "shown", "comparison_seen_id", "judgment_seen_id", "reviewer_id", "bulk"),
-        *("decision", "seconds", "queue_item_id", "stage", "seen", "replaces", "request_key", "at"),
-        "label_schema_id",
-    )
-    of_grade = ("label", "label_implied", "groundedness", "quality", "spans", "note", "corrected_answer", "why_differs")
     rows = [
-        {name: getattr(review, name) for name in of_review}
-        | {name: getattr(review.grade, name) for name in of_grade}
-        | {"claim_marks": marks_json(review.grade.claim_marks), **fields_json(review.grade)}
+        {name: getattr(review, name) for name in _OF_REVIEW}
+        | {name: getattr(review.grade, name) for name in _OF_GRADE}
+        | {
+            "claim_marks": marks_json(review.grade.claim_marks),
+            "choices": dict(review.grade.choices) or None,
+            "texts": dict(review.grade.texts) or None,
+            "in_suite": True if review.grade.in_suite and review.grade.corrected_answer else None,
+        }
         for review in reviews
     ]
     if not rows:
@@ -329,40 +305,21 @@ def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list
     returning = insert(REVIEW).returning(REVIEW.c.request_key, REVIEW.c.id)
     id_of = {row.request_key: row.id for row in connection.execute(returning, rows)}
     ids = [id_of[review.request_key] for review in reviews]
-    by_id = dict(zip(ids, reviews, strict=True))
-    flags = {id_: [{"flag_id": flag_id} for flag_id in review.flag_ids] for id_, review in by_id.items()}
-    _insert(connection, REVIEW_FLAG, flags)
-    insert_scores(connection, {id_: review.grade.scores for id_, review in by_id.items()})
-    insert_modes(connection, {id_: review.grade.modes for id_, review in by_id.items()})
-    insert_preferences(connection, {id_: review.preferences for id_, review in by_id.items()})
-    return ids
-
-
-def insert_scores(connection: Connection, reviews: Mapping[int, Iterable[DimensionScore]]) -> None:
-    """Write the scores of reviews (by id) on dimensions."""
-    _insert(connection, REVIEW_SCORE, {id_: [asdict(score) for score in scores] for id_, scores in reviews.items()})
-
-
-def insert_modes(connection: Connection, reviews: Mapping[int, Iterable[str]]) -> None:
-    """Write the failure modes of reviews (by id)."""
-    _insert(
-        connection, REVIEW_FAILURE_MODE, {id_: [{"mode": mode} for mode in modes] for id_, modes in reviews.items()}
-    )
-
-
-def insert_preferences(connection: Connection, reviews: Mapping[int, Mapping[str, AspectPreference]]) -> None:
-    """Write the preferences of reviews (by id) on each aspect."""
-    rows = {
-        id_: [{"aspect": aspect, **asdict(preference)} for aspect, preference in preferences.items()]
-        for id_, preferences in reviews.items()
+    parts: dict[Table, list[dict[str, Any]]] = {
+        table: [] for table in (REVIEW_FLAG, REVIEW_SCORE, REVIEW_FAILURE_MODE, PREFERENCE_SCORE)
     }
-    _insert(connection, PREFERENCE_SCORE, rows)
-
-
-def _insert(connection: Connection, table: Table, of_reviews: Mapping[int, Iterable[dict[str, Any]]]) -> None:
-    rows = [{"review_id": id_, **row} for id_, of_review in of_reviews.items() for row in of_review]
-    if rows:
-        connection.execute(insert(table), rows)
+    for id_, review in zip(ids, reviews, strict=True):
+        parts[REVIEW_FLAG] += [{"review_id": id_, "flag_id": flag_id} for flag_id in review.flag_ids]
+        parts[REVIEW_SCORE] += [{"review_id": id_, **asdict(score)} for score in review.grade.scores]
+        parts[REVIEW_FAILURE_MODE] += [{"review_id": id_, "mode": mode} for mode in review.grade.modes]
+        parts[PREFERENCE_SCORE] += [
+            {"review_id": id_, "aspect": aspect, **asdict(preference)}
+            for aspect, preference in review.preferences.items()
+        ]
+    for table, of_table in parts.items():
+        if of_table:
+            connection.execute(insert(table), of_table)
+    return ids
 
 
 def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
@@ -451,20 +408,9 @@ def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[i
     return {row.id for row in rows_with(connection, query, FLAG.c.id, flag_ids)}
 
 
-def judgment_is_of(connection: Connection, judgment_id: int, response_id: int) -> bool:
-    """Whether a judgment is one of this response."""
-    query = select(JUDGMENT.c.id).where(JUDGMENT.c.id == judgment_id, JUDGMENT.c.response_id == response_id)
-    return connection.execute(query).first() is not None
-
-
 _REVIEWS = select(*columns_of(StoredReview, REVIEW), REVIEWER.c.name.label("by")).join(
     REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
 )
-
-
-def _one(connection: Connection, query: Select[Any]) -> StoredReview | None:
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _all_stored(connection, [row])[0]
 
 
 def _all_stored(connection: Connection, rows: Sequence[Any]) -> list[StoredReview]:
@@ -512,19 +458,10 @@ def comments_on(connection: Connection, response_id: int, viewer: int | None = N
     return tuple(comment for _, comment in sorted(current, key=lambda each: each[0]))
 
 
-def comment_by_key(connection: Connection, request_key: str) -> Comment | None:
-    """Return the comment that a request wrote, None if it wrote none."""
-    return _comment(connection, COMMENT.c.request_key == request_key)
-
-
-def comment_by_id(connection: Connection, comment_id: int) -> Comment | None:
-    """Return a comment, None if there is none of this id."""
-    return _comment(connection, COMMENT.c.id == comment_id)
-
-
-def replacement_of_comment(connection: Connection, comment_id: int) -> Comment | None:
-    """Return the comment that replaces another, None while none does."""
-    return _comment(connection, COMMENT.c.replaces == comment_id)
+def find_comment(connection: Connection, **columns: Any) -> Comment | None:
+    """Return the comment with this ``id`` or ``request_key``, or the one that ``replaces`` another; None if none."""
+    row = connection.execute(_COMMENTS.where(*(COMMENT.c[name] == columns[name] for name in columns))).one_or_none()
+    return None if row is None else record_of(Comment, row)
 
 
 def insert_comment(connection: Connection, **columns: Any) -> int:
@@ -535,8 +472,3 @@ def insert_comment(connection: Connection, **columns: Any) -> int:
 _COMMENTS = select(*columns_of(Comment, COMMENT), REVIEWER.c.name.label("reviewer")).join(
     REVIEWER, REVIEWER.c.id == COMMENT.c.reviewer_id
 )
-
-
-def _comment(connection: Connection, condition: ColumnElement[bool]) -> Comment | None:
-    row = connection.execute(_COMMENTS.where(condition)).one_or_none()
-    return None if row is None else record_of(Comment, row)

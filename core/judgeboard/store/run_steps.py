@@ -10,7 +10,7 @@ from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import next_by_id
-from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.statements import columns_of, record_of, rows_with
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, STEP_TABLES, VERSION
 
 
@@ -34,16 +34,8 @@ def latest_asks(
     """Return the latest ask of a version on each response that it judged, by response."""
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
     query = select(*columns_of(LatestAsk, JUDGMENT)).where(*of_version).order_by(JUDGMENT.c.id)
-    if response_ids is not None:
-        query = query.where(JUDGMENT.c.response_id.in_(response_ids))
-    return {row.response_id: LatestAsk._make(row) for row in connection.execute(query)}
-
-
-class Repeat(NamedTuple):
-    """A repeat to request."""
-
-    response_id: int
-    repeat: int
+    rows = rows_with(connection, query, JUDGMENT.c.response_id, response_ids)
+    return {row.response_id: LatestAsk._make(row) for row in rows}
 
 
 def count_missing(connection: Connection, version_id: int, repeats: int, where: RowFilter, up_to: int) -> int:
@@ -60,20 +52,22 @@ def count_missing(connection: Connection, version_id: int, repeats: int, where: 
 
 
 def next_answers(
-    connection: Connection, where: RowFilter, *, after_id: int, up_to: int, limit: int, backwards: bool = False
+    connection: Connection, where: RowFilter, *, after_id: int | None, up_to: int, limit: int, backwards: bool = False
 ) -> list[int]:
     """Return the next answers by id: after ``after_id`` and up to ``up_to``, or backwards before ``after_id``."""
     query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to))
     return list(connection.execute(next_by_id(query, after_id, downwards=backwards, limit=limit)).scalars())
 
 
-def missing_repeats(connection: Connection, version_id: int, repeats: int, response_ids: list[int]) -> list[Repeat]:
-    """Return the missing repeats of these answers, answer by answer."""
+def missing_repeats(
+    connection: Connection, version_id: int, repeats: int, response_ids: list[int]
+) -> list[tuple[int, int]]:
+    """Return the missing (response id, repeat) of these answers, answer by answer."""
     query = select(JUDGMENT.c.response_id, JUDGMENT.c.repeat).where(
         *_of(version_id, repeats), JUDGMENT.c.response_id.in_(response_ids)
     )
     stored = {(row.response_id, row.repeat) for row in connection.execute(query)}
-    return [Repeat(id_, repeat) for id_ in response_ids for repeat in range(repeats) if (id_, repeat) not in stored]
+    return [(id_, repeat) for id_ in response_ids for repeat in range(repeats) if (id_, repeat) not in stored]
 
 
 def _meant(connection: Connection, where: RowFilter, up_to: int) -> list[ColumnElement[bool]]:
@@ -91,7 +85,6 @@ _LATEST = 1_000
 class CallHistory:
     """Means over the latest judgments (at most 1,000) of a kind of judge with a model; None if unknown."""
 
-    judgments: int
     prompt_tokens: float | None
     completion_tokens: float | None
     latency_ms: float | None
@@ -102,7 +95,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
     versions = select(VERSION.c.id).where(VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model))
     newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()
     if newest is None:
-        return CallHistory(0, None, None, None)
+        return CallHistory(None, None, None)
     latest = (
         select(JUDGMENT.c.prompt_tokens, JUDGMENT.c.completion_tokens, JUDGMENT.c.latency_ms)
         .where(JUDGMENT.c.judge_version_id == newest)
@@ -111,8 +104,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
         .subquery()
     )
     means = [func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")]
-    count, *averages = connection.execute(select(func.count(), *means).select_from(latest)).one()
-    return CallHistory(count, *(None if mean is None else float(mean) for mean in averages))
+    return CallHistory(*(None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()))
 
 
 _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply

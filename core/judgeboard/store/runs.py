@@ -11,7 +11,6 @@ from typing import Any, Self
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    NestedTransaction,
     Select,
     exists,
     func,
@@ -87,14 +86,6 @@ class Selection:
     mode: AskMode
     limit: int | None
     up_to: int
-
-
-@dataclass(frozen=True, slots=True)
-class SelectedAsk:
-    """A response to judge and the number of the ask: 0 first, one more with every rejudge."""
-
-    response_id: int
-    ask: int
 
 
 def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[int]:
@@ -295,25 +286,16 @@ def finish_run(
     record_event(connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now)
 
 
-def keep_if_selected(attempt: NestedTransaction, run: StoredRun) -> StoredRun | None:
-    """Return the run, or None if it selects nothing; then the savepoint is rolled back with its judge version."""
-    if run.selected == 0:
-        attempt.rollback()
-        return None
-    attempt.commit()
-    return run
-
-
 def select_asks(
     connection: Connection, run: StoredRun, *, after_id: int | None = None, downwards: bool = False, limit: int
-) -> list[SelectedAsk]:
-    """Return the next responses by id that this run has to judge, also ``downwards``; none for an import."""
+) -> list[tuple[int, int]]:
+    """Return the next responses by id that this run has to judge, each with the number of its ask (0 first)."""
     if run.selection is None or run.version_id is None:
         return []
     conditions = _conditions(connection, run.version_id, run.selection, run.id)
     query = select(RESPONSE.c.id, _next_ask(run.version_id, run.selection)).where(*conditions)
     rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit))
-    return [SelectedAsk(id_, ask) for id_, ask in rows]
+    return [(id_, ask) for id_, ask in rows]
 
 
 def get_run(connection: Connection, run_id: int) -> StoredRun:

@@ -47,15 +47,17 @@ def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
 def rows_with(
     connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Collection[Any] | None
 ) -> Iterator[Any]:
-    """Yield the rows of a query in which ``column`` has one of these values, in batches of ascending values.
-
-    None yields all rows.
-    """
+    """Yield the rows in which ``column`` has one of these values (None: all rows), in batches of ascending values."""
     if values is None:
         yield from connection.execute(query)
         return
     for batch in batches(sorted(set(values))):
         yield from connection.execute(query.where(column.in_(batch)))
+
+
+def any_row(connection: Connection, *conditions: ColumnElement[bool]) -> bool:
+    """Whether the tables of these conditions have a row under which they hold."""
+    return connection.execute(select(1).where(*conditions).limit(1)).first() is not None
 
 
 def rows_by_key(
@@ -109,10 +111,7 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
 
 
 def record_of(cls: type[T], row: Any, **values: Any) -> T:
-    """Return a dataclass or named tuple with ``values`` and, for its other fields, the row's columns of their names.
-
-    ``row`` is a row of a query, or itself a dataclass or named tuple.
-    """
+    """Return a record with ``values`` and the columns or fields of ``row`` (also a dataclass or named tuple)."""
     stored = {name: getattr(row, name) for name in _field_names(type(row))} if is_dataclass(row) else row._asdict()
     return cls(**{name: stored[name] for name in _field_names(cls) if name in stored} | values)
 
@@ -124,7 +123,7 @@ def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
 
 
 def _field_names(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls)) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
+    return tuple(field.name for field in fields(cls) if field.init) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
 
 
 def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ from judgeboard.store.responses import (
     key_of,
 )
 from judgeboard.store.settings import rules_in_force
-from judgeboard.store.statements import batches
+from judgeboard.store.statements import batches, columns_of
 from judgeboard.store.tables import IMPORT_BATCH
 from judgeboard.text import storable
 
@@ -44,10 +44,7 @@ _OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
 
 @dataclass(slots=True)
 class StoredResponses:
-    """The result of storing responses: ids of the ``new`` ones in order.
-
-    ``differing`` are the indexes of those that are not stored because their id is stored with other content.
-    """
+    """Ids of the ``new`` responses in order; indexes of ``differing`` ones, whose id is stored with other content."""
 
     new: list[int] = field(default_factory=list)
     unchanged: int = 0
@@ -147,16 +144,14 @@ def _store_batch(
         follow_queues(connection, new_ids, now)
 
     feedback: dict[int, list[Feedback]] = {}
-    seen: set[tuple[str, str]] = set()
     for index, (response, hash_) in enumerate(zip(responses, hashes, strict=True), start):
         key = key_of(response)
         stored = KnownResponse(inserted[key], first[key][1]) if key in inserted else known[key]
         if stored.content_hash != hash_:
             result.differing.append(index)
             continue
-        if key not in inserted or key in seen:
+        if key not in inserted or first[key][0] is not response:
             result.unchanged += 1
-        seen.add(key)
         feedback.setdefault(stored.id, []).extend(response.feedback)
     known_ids = {id_ for id_, feedbacks in feedback.items() if feedbacks} - set(new_ids)
     known_responses = read_responses(connection, known_ids, lock=True) if known_ids else []
@@ -168,7 +163,6 @@ def _store_batch(
 
 
 def _update_after_change(connection: Connection, responses: Sequence[ShortResponse], now: datetime) -> None:
-    """Update current judgments, flags and queues of responses with new judgments or new feedback."""
     states = read_states(connection, responses)
     update_current_judgments(connection, states)
     update_flags(connection, states, _OTHER_RULES, rules_in_force(connection), now)
@@ -217,6 +211,5 @@ def same_file_before(connection: Connection, sha256: str, kind: str) -> datetime
 
 def list_batches(connection: Connection, limit: int = 50) -> list[ImportBatch]:
     """Return the latest imports, newest first."""
-    columns = (IMPORT_BATCH.c[name] for name in ImportBatch.__dataclass_fields__)
-    rows = connection.execute(select(*columns).order_by(IMPORT_BATCH.c.id.desc()).limit(limit))
-    return [ImportBatch(*row) for row in rows]
+    query = select(*columns_of(ImportBatch, IMPORT_BATCH)).order_by(IMPORT_BATCH.c.id.desc()).limit(limit)
+    return [ImportBatch(*row) for row in connection.execute(query)]

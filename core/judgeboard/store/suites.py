@@ -42,28 +42,9 @@ class StoredSuiteRun:
     cases: tuple[SuiteCaseName, ...]
 
 
-def ensure_suite_run(
-    connection: Connection,
-    run_id: int,
-    *,
-    name: str,
-    spec: Mapping[str, Any],
-    spec_hash: str,
-    candidate: str,
-    version_id: int,
-    now: datetime,
-) -> StoredSuiteRun:
-    """Store a suite run under its ``run_id``, unless it is stored, and return it."""
-    row = {
-        "run_id": run_id,
-        "name": name,
-        "spec": spec,
-        "spec_hash": spec_hash,
-        "candidate": candidate,
-        "judge_version_id": version_id,
-        "created_at": now,
-    }
-    connection.execute(insert_or_skip(connection, SUITE_RUN, "run_id"), row)
+def ensure_suite_run(connection: Connection, run_id: int, **columns: Any) -> StoredSuiteRun:
+    """Store a suite run (the other ``columns`` of its table) under its ``run_id``, unless it is stored; return it."""
+    connection.execute(insert_or_skip(connection, SUITE_RUN, "run_id"), {"run_id": run_id, **columns})
     return get_suite_run(connection, run_id)
 
 

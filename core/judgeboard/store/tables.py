@@ -5,22 +5,32 @@ request to a model with all its calls: each row of ``judgment``, ``comparison``,
 ``judgment_review`` is a step.
 """
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
+    JSON,
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    DateTime,
+    Enum,
     Float,
     ForeignKey,
     Index,
     Integer,
+    MetaData,
     String,
     Table,
     UniqueConstraint,
     text,
 )
+from sqlalchemy.engine import Dialect
 from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeDecorator
 
 from judgeboard.domain import (
     Decision,
@@ -39,41 +49,137 @@ from judgeboard.domain import (
     Status,
     WhyDiffers,
 )
-from judgeboard.store.columns import (
-    METADATA,
-    BigId,
-    JsonTuple,
-    JsonValue,
-    Utc,
-    groundedness_range,
-    one_of,
-    partial,
-    quality_range,
-)
+
+# SQLite gives only INTEGER PRIMARY KEY columns their rowid; PostgreSQL needs room for more than 2^31 judgments.
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+# Python's None is SQL NULL, never the JSON text "null": absent passages are not a list.
+JsonValue = JSON(none_as_null=True)
 
 
-def step_columns() -> list[Column[Any]]:
-    """Return the columns for the status, raw output, calls and cost of a step."""
+class JsonTuple(TypeDecorator[tuple[Any, ...]]):
+    """A JSON list that is returned as a tuple."""
+
+    impl = JsonValue
+    cache_ok = True
+
+    def process_result_value(self, value: list[Any] | None, dialect: Dialect) -> tuple[Any, ...] | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return None for NULL."""
+        return None if value is None else tuple(value)
+
+
+class Utc(TypeDecorator[datetime]):
+    """A moment, stored in UTC; comes back aware on both engines. A naive value is taken as UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Give the engine UTC: aware on PostgreSQL, naive on SQLite, which keeps no zone."""
+        if value is None:
+            return None
+        aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return aware.replace(tzinfo=None) if dialect.name == "sqlite" else aware
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Give Python an aware UTC value."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+METADATA = MetaData(naming_convention=NAMES)
+
+
+def one_of(choices: type[StrEnum], name: str) -> Enum:
+    """The type of a column that stores the value of a choice and returns the choice."""
+    values = [choice.value for choice in choices]
+    return Enum(
+        choices, native_enum=False, create_constraint=True, length=20, name=name, values_callable=lambda _: values
+    )
+
+
+def score_ranges() -> list[CheckConstraint]:
+    """A groundedness from 0 to 1, a quality from 1 to 4."""
     return [
-        Column("run_id", BigId, ForeignKey("run.id")),
-        Column("status", one_of(Status, "status"), nullable=False),
-        Column("raw", String),
-        Column("model_reported", String),
-        Column("prompt_tokens", Integer),
-        Column("completion_tokens", Integer),
-        Column("cost_micro", BigId, comment="Millionths of the currency of the prices."),
-        Column("latency_ms", Integer),
-        Column("attempts", JsonValue),
-        Column("reply_format", String),
-        Column("dropped_parameters", JsonValue),
-        Column("error", String),
-        Column("created_at", Utc, nullable=False),
+        CheckConstraint("groundedness >= 0 AND groundedness <= 1", name="groundedness"),
+        CheckConstraint("quality >= 1 AND quality <= 4", name="quality"),
     ]
+
+
+def partial(condition: str) -> dict[str, Any]:
+    """A partial index on both engines."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
+
+def required(type_: Any, *names: str, default: object = None) -> list[Column[Any]]:
+    """Columns of one type that are never NULL."""
+    return [Column(name, type_, nullable=False, default=default) for name in names]
+
+
+def optional(type_: Any, *names: str) -> list[Column[Any]]:
+    """Columns of one type that may be NULL."""
+    return [Column(name, type_) for name in names]
+
+
+def references(*names: str, nullable: bool = False, primary_key: bool = False) -> list[Column[Any]]:
+    """Columns that refer to a row of another table: ``response_id`` to one of ``response``."""
+    keys = {name: ForeignKey(f"{name.removesuffix('_id')}.id") for name in names}
+    return [Column(name, BigId, key, nullable=nullable, primary_key=primary_key) for name, key in keys.items()]
+
+
+def covering_index(name: str, searched: Sequence[Any], read: Sequence[str], **options: Any) -> Index:
+    """An index that is searched by some columns; its queries read the others from it too, without the table."""
+    return Index(name, *searched, *read, **options)
 
 
 def _table(name: str, *parts: SchemaItem, comment: str) -> Table:
     """A table with an ``id`` as its primary key."""
     return Table(name, METADATA, Column("id", BigId, primary_key=True), *parts, comment=comment)
+
+
+def _link(name: str, one: str, other: str, comment: str) -> Table:
+    """A table of pairs of rows, found by either of them."""
+    index = Index(f"ix_{name}_{other.removesuffix('_id')}", other, one)
+    return Table(name, METADATA, *references(one, other, primary_key=True), index, comment=comment)
+
+
+def _step_table(name: str, *parts: SchemaItem, comment: str) -> Table:
+    """A table with the status, raw output, calls and cost of steps."""
+    return _table(
+        name,
+        *references("run_id", nullable=True),
+        Column("status", one_of(Status, "status"), nullable=False),
+        *optional(String, "raw", "model_reported", "reply_format", "error"),
+        *optional(Integer, "prompt_tokens", "completion_tokens", "latency_ms"),
+        Column("cost_micro", BigId, comment="Millionths of the currency of the prices."),
+        *optional(JsonValue, "attempts", "dropped_parameters"),
+        Column("created_at", Utc, nullable=False),
+        Index(f"ix_{name}_run", "run_id", "status"),
+        *parts,
+        comment=comment,
+    )
+
+
+def _judge_steps(name: str, subject: str, *parts: SchemaItem, comment: str) -> Table:
+    """A table of the steps of judge versions, each about a row of another table (``subject``, its column)."""
+    return _step_table(
+        name,
+        *references(subject, "judge_version_id"),
+        Column("ask", Integer, nullable=False, default=0),
+        Index(f"ix_{name}_version", "judge_version_id", subject),
+        *parts,
+        comment=comment,
+    )
 
 
 SETTING = _table(
@@ -87,11 +193,8 @@ SETTING = _table(
 
 IMPORT_BATCH = _table(
     "import_batch",
-    Column("file", String, nullable=False),
+    *required(String, "file", "importer", "kind", "actor"),
     Column("sha256", String),
-    Column("importer", String, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("actor", String, nullable=False),
     Column("at", Utc, nullable=False),
     Column("counts", JsonValue),
     Column("finished_at", Utc),
@@ -102,20 +205,14 @@ RESPONSE = _table(
     "response",
     Column("kind", one_of(ResponseKind, "kind"), nullable=False, default="log"),
     Column("derived_from", BigId, ForeignKey("response.id")),
-    Column("source", String, nullable=False),
-    Column("external_id", String, nullable=False),
-    Column("query_type", String, nullable=False),
-    Column("query", String),
+    *required(String, "source", "external_id", "query_type", "content_hash"),
+    *optional(String, "query", "answer", "generator_model", "reference"),
     Column("passages", JsonTuple),
-    Column("answer", String),
-    Column("generator_model", String),
     Column("generator_cost", Float, comment="In the currency of the log."),
     Column("messages", JsonValue),
-    Column("reference", String),
     Column("asked_at", Utc),
     Column("asked_day", Integer, comment="Days since 1970-01-01, UTC."),
     Column("extra", JsonValue, nullable=False, default=dict, comment="Metadata of the log."),
-    Column("content_hash", String, nullable=False),
     Column("evidence_group", BigId, nullable=False, comment="Equal for equal query and passages."),
     Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
     Column("imported_at", Utc, nullable=False),
@@ -125,15 +222,10 @@ RESPONSE = _table(
     Index("ix_response_kind", "kind", "id"),
     # The order and the filters of the Responses page: a page is found from the index alone.
     # Responses without a time come first here and last on the page, which reads the index backwards.
-    Index(
+    covering_index(
         "ix_response_asked",
-        "kind",
-        text("coalesce(asked_day, -1)"),
-        "id",
-        "query_type",
-        "source",
-        "generator_model",
-        "asked_day",
+        ("kind", text("coalesce(asked_day, -1)"), "id"),
+        ("query_type", "source", "generator_model", "asked_day"),
     ),
     Index("ix_response_model", "generator_model"),
     # Most responses are not derived from another.
@@ -160,15 +252,10 @@ FEEDBACK = _table(
 
 VERSION = _table(
     "judge_version",
-    Column("name", String, nullable=False),
-    Column("kind", String, nullable=False),
+    *required(String, "name", "kind", "scale", "fingerprint"),
     Column("number", Integer, nullable=False),
-    Column("model", String),
+    *optional(String, "model", "prompt", "prompt_hash"),
     Column("params", JsonValue, nullable=False, default=dict),
-    Column("prompt", String),
-    Column("prompt_hash", String),
-    Column("scale", String, nullable=False),
-    Column("fingerprint", String, nullable=False),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("fingerprint"),
     UniqueConstraint("name", "number"),
@@ -190,26 +277,20 @@ RUN = _table(
     comment="A batch of judging; `filter` stores the selection, so that a stopped run can continue.",
 )
 
-JUDGMENT = _table(
+JUDGMENT = _judge_steps(
     "judgment",
-    Column("response_id", BigId, ForeignKey("response.id"), nullable=False),
-    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
-    Column("ask", Integer, nullable=False, default=0),
+    "response_id",
     Column("repeat", Integer, nullable=False, default=0),
     Column("groundedness", Float),
     Column("quality", Integer),
     Column("label", one_of(Label, "label")),
-    *step_columns(),
     Column("reasoning", String),
     Column("claims", JsonValue),
     UniqueConstraint("response_id", "judge_version_id", "ask", "repeat"),
-    groundedness_range(),
-    quality_range(),
+    *score_ranges(),
     CheckConstraint(
         "status = 'ok' OR (groundedness IS NULL AND quality IS NULL AND label IS NULL)", name="only_ok_has_verdict"
     ),
-    Index("ix_judgment_version", "judge_version_id", "response_id"),
-    Index("ix_judgment_run", "run_id", "status"),
     # Recent judgments of a judge and their cost.
     Index("ix_judgment_created", "judge_version_id", "created_at", "status", "cost_micro"),
     Index("ix_judgment_not_ok", "judge_version_id", "status", "id", **partial("status <> 'ok'")),
@@ -219,9 +300,8 @@ JUDGMENT = _table(
 JUDGMENT_SCORE = _table(
     "judgment_score",
     Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False, index=True),
-    Column("dimension", String, nullable=False),
+    *required(String, "dimension", "scale"),
     Column("value", Float),
-    Column("scale", String, nullable=False),
     Column("reasoning", String),
     comment="A score of a judgment on a dimension, with its scale.",
 )
@@ -229,15 +309,11 @@ JUDGMENT_SCORE = _table(
 CURRENT = Table(
     "current_judgment",
     METADATA,
-    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), primary_key=True),
-    Column("response_id", BigId, ForeignKey("response.id"), primary_key=True),
+    *references("judge_version_id", "response_id", primary_key=True),
     Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False),
-    Column("judge_kind", String, nullable=False),
-    Column("judge_name", String, nullable=False),
+    *required(String, "judge_kind", "judge_name"),
     Column("is_current", Boolean, nullable=False),
-    Column("response_kind", String, nullable=False),
-    Column("query_type", String, nullable=False),
-    Column("source", String, nullable=False),
+    *required(String, "response_kind", "query_type", "source"),
     Column("asked_day", Integer),
     Column("evidence_group", BigId, nullable=False),
     Column("groundedness", Float),
@@ -247,76 +323,52 @@ CURRENT = Table(
     Index("uq_current_judgment_name", "response_id", "judge_name", "judge_kind", unique=True, **partial("is_current")),
     # Trends read this index alone. The columns of its condition are among its columns, or SQLite would look them up
     # in the table.
-    Index(
+    covering_index(
         "ix_current_judgment_trend",
-        "judge_name",
-        "query_type",
-        "asked_day",
-        "judge_version_id",
-        "groundedness",
-        "quality",
-        "response_id",
-        "is_current",
-        "response_kind",
+        ("judge_name", "query_type", "asked_day"),
+        ("judge_version_id", "groundedness", "quality", "response_id", "is_current", "response_kind"),
         **partial("is_current AND response_kind = 'log'"),
     ),
-    Index(
+    covering_index(
         "ix_current_judgment_version_trend",
-        "judge_version_id",
-        "query_type",
-        "asked_day",
-        "groundedness",
-        "quality",
-        "response_kind",
+        ("judge_version_id", "query_type", "asked_day"),
+        ("groundedness", "quality", "response_kind"),
         **partial("response_kind = 'log'"),
     ),
     # Scatter plots of two scores, and filters by a judge's score.
-    Index(
+    covering_index(
         "ix_current_judgment_score",
-        "judge_name",
-        "groundedness",
-        "response_id",
-        "quality",
-        "user_quality",
-        "label",
-        "query_type",
-        "source",
-        "asked_day",
-        "is_current",
-        "response_kind",
+        ("judge_name", "groundedness", "response_id"),
+        ("quality", "user_quality", "label", "query_type", "source", "asked_day", "is_current", "response_kind"),
         **partial("is_current AND response_kind = 'log'"),
     ),
     # Agreement reads all versions' verdicts on graded answers from this index alone.
-    Index(
+    covering_index(
         "ix_current_judgment_response",
-        "response_id",
-        "judge_version_id",
-        "groundedness",
-        "quality",
-        "label",
-        "response_kind",
-        "query_type",
-        "asked_day",
-        "evidence_group",
+        ("response_id", "judge_version_id"),
+        ("groundedness", "quality", "label", "response_kind", "query_type", "asked_day", "evidence_group"),
     ),
     comment="The latest usable judgment of each judge version on each response, with columns for filters.",
+)
+
+# The columns of the queue's filters are in its indexes, so that no table row is read before the 50 rows of the page are
+# known; ``state`` too, because SQLite looks up even the columns of an index's own condition.
+_OF_OPEN_FLAG = (
+    *("rule", "query_type", "source", "judge_name"),
+    *("groundedness", "quality", "asked_day", "response_id", "leads", "state"),
 )
 
 FLAG = _table(
     "flag",
     Column("response_id", BigId, ForeignKey("response.id"), nullable=False),
-    Column("query_type", String, nullable=False),
-    Column("source", String, nullable=False),
+    *required(String, "query_type", "source", "rule", "raise_key"),
     Column("asked_day", Integer),
     Column("judge_name", String),
     Column("groundedness", Float, comment="Of the primary judge, when the flag was raised."),
     Column("quality", Integer),
     Column("judgment_id", BigId, ForeignKey("judgment.id")),
-    Column("rule", String, nullable=False),
-    Column("raise_key", String, nullable=False),
     Column("auto_score", Float),
-    Column("params", JsonValue, nullable=False, default=dict),
-    Column("details", JsonValue, nullable=False, default=dict),
+    *required(JsonValue, "params", "details", default=dict),
     Column("severity", Float, nullable=False),
     Column("inclusion_probability", Float, nullable=False, default=1.0),
     Column("decided_before_id", BigId, ForeignKey("flag.id")),
@@ -325,25 +377,10 @@ FLAG = _table(
     Column("created_at", Utc, nullable=False),
     CheckConstraint("severity >= 0 AND severity <= 1", name="severity"),
     Index("uq_flag_raise", "response_id", "raise_key", unique=True, **partial("state <> 'superseded'")),
-    # The queue reads open flags in one of these orders. All filter columns are in the index, so that no table row is
-    # read before the 50 rows of the page are known. ``state`` is included because SQLite looks up even the columns of
-    # an index's own condition. The engines sort NULL differently, so coalesce sorts missing values last in both.
+    # The queue reads open flags in one of these orders. The engines sort NULL differently, so coalesce sorts missing
+    # values last in both.
     *(
-        Index(
-            f"ix_flag_open_{name}",
-            *order,
-            "rule",
-            "query_type",
-            "source",
-            "judge_name",
-            "groundedness",
-            "quality",
-            "asked_day",
-            "response_id",
-            "leads",
-            "state",
-            **partial("state = 'open'"),
-        )
+        covering_index(f"ix_flag_open_{name}", order, _OF_OPEN_FLAG, **partial("state = 'open'"))
         for name, order in (
             ("severity", (text("severity DESC"), "id")),
             ("groundedness", (text("coalesce(groundedness, 2)"), "id", "severity")),
@@ -353,13 +390,10 @@ FLAG = _table(
     ),
     Index("ix_flag_open_rule", "rule", "query_type", "leads", "state", **partial("state = 'open'")),
     Index("ix_flag_created", "created_at", "state"),
-    Index(
+    covering_index(
         "ix_flag_share",
-        "query_type",
-        "asked_day",
-        "response_id",
-        "state",
-        "rule",
+        ("query_type", "asked_day"),
+        ("response_id", "state", "rule"),
         **partial("state <> 'superseded' AND rule <> 'random_sample'"),
     ),
     Index("ix_flag_rule_state", "rule", "state", "query_type"),
@@ -369,8 +403,7 @@ FLAG = _table(
 
 REVIEWER = _table(
     "reviewer",
-    Column("origin", String, nullable=False),
-    Column("name", String, nullable=False),
+    *required(String, "origin", "name"),
     Column("role", String, nullable=False, default="reviewer"),
     Column("created_at", Utc, nullable=False),
     Column("same_as", BigId, ForeignKey("reviewer.id"), comment="The person as whom this terminal user reviews."),
@@ -382,11 +415,9 @@ REVIEWER = _table(
 
 LABEL_SCHEMA = _table(
     "label_schema",
-    Column("name", String, nullable=False),
+    *required(String, "name", "hash", "created_by"),
     Column("number", Integer, nullable=False),
     Column("fields", JsonValue, nullable=False),
-    Column("hash", String, nullable=False),
-    Column("created_by", String, nullable=False),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("hash"),
     UniqueConstraint("name", "number"),
@@ -395,39 +426,32 @@ LABEL_SCHEMA = _table(
 
 REVIEW = _table(
     "review",
-    Column("response_id", BigId, ForeignKey("response.id")),
-    Column("queue_item_id", BigId, ForeignKey("queue_item.id")),
+    *references("response_id", "queue_item_id", "import_batch_id", "pair_id", "label_schema_id", nullable=True),
     Column("judgment_seen_id", BigId, ForeignKey("judgment.id")),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
     Column("stage", one_of(Stage, "stage")),
     Column("decision", one_of(Decision, "decision")),
     Column("label", one_of(Label, "label")),
     Column("label_implied", Boolean, nullable=False, default=False, comment="The decision implies the label."),
-    Column("groundedness", Float),
+    *optional(Float, "groundedness", "seconds"),
     Column("quality", Integer),
     Column("spans", JsonValue),
-    Column("note", String),
-    Column("corrected_answer", String),
-    Column("seconds", Float),
+    *optional(String, "note", "corrected_answer"),
     Column("replaces", BigId, ForeignKey("review.id")),
     Column("request_key", String, nullable=False),
     Column("bulk", String, comment="The bulk action of which the review is a part."),
-    Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
     Column("at", Utc, nullable=False),
-    Column("pair_id", BigId, ForeignKey("pair.id")),
     Column("comparison_seen_id", BigId, ForeignKey("comparison.id")),
     Column("shown", one_of(Shown, "shown"), comment="Order in which the answers of a pair were shown."),
     Column("seen", JsonValue, comment="What the reviewer saw of others: judge, people, ..."),
     Column("why_differs", one_of(WhyDiffers, "why_differs")),
     Column("claim_marks", JsonValue, comment="List of {status, text, start, end, judgment_id, number}."),
-    Column("label_schema_id", BigId, ForeignKey("label_schema.id")),
     Column("choices", JsonValue, comment="Values of a label schema by field, without scales, spans and texts."),
     Column("texts", JsonValue, comment="Texts of a label schema by field."),
     Column("in_suite", Boolean, comment="Whether the corrected answer becomes a case of a suite."),
     UniqueConstraint("request_key"),
     CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
-    groundedness_range(),
-    quality_range(),
+    *score_ranges(),
     Index("ix_review_response", "response_id", "reviewer_id"),
     Index("ix_review_pair", "pair_id", "reviewer_id", **partial("pair_id IS NOT NULL")),
     Index("ix_review_reviewer", "reviewer_id", "id"),
@@ -443,31 +467,22 @@ REVIEW = _table(
     comment="A review of a response or of a pair; undo, edit and re-grade are new rows that replace one.",
 )
 
-REVIEW_FLAG = Table(
-    "review_flag",
-    METADATA,
-    Column("review_id", BigId, ForeignKey("review.id"), primary_key=True),
-    Column("flag_id", BigId, ForeignKey("flag.id"), primary_key=True),
-    Index("ix_review_flag_flag", "flag_id", "review_id"),
-    comment="A flag that a review decides, or leaves open as unsure.",
-)
+REVIEW_FLAG = _link("review_flag", "review_id", "flag_id", "A flag that a review decides, or leaves open as unsure.")
 
 REVIEW_SCORE = _table(
     "review_score",
     Column("review_id", BigId, ForeignKey("review.id"), nullable=False, index=True),
-    Column("dimension", String, nullable=False),
+    *required(String, "dimension", "scale"),
     Column("value", Float),
-    Column("scale", String, nullable=False),
     comment="A reviewer's score on a dimension, with its scale.",
 )
 
 FAILURE_MODE = _table(
     "failure_mode",
-    Column("name", String, nullable=False),
+    *required(String, "name", "by"),
     Column("description", String),
     Column("key", String, comment="The letter that chooses it, together with Shift."),
     Column("retired", Boolean, nullable=False, default=False),
-    Column("by", String, nullable=False),
     Column("at", Utc, nullable=False),
     Index("ix_failure_mode_name", "name", "id"),
     comment="A kind of failure that reviewers tag answers with; the latest row of a name counts.",
@@ -485,16 +500,13 @@ REVIEW_FAILURE_MODE = Table(
 ISSUE = _table(
     "issue",
     Column("number", Integer, nullable=False),
-    Column(
-        "version", Integer, nullable=False, comment="1 for the row that opened the issue, then one more per change."
-    ),
-    Column("title", String, nullable=False),
+    Column("version", Integer, nullable=False, comment="1 for a new issue, then one more per change."),
+    *required(String, "title", "by"),
     Column("description", String),
     Column("owner", String, comment="Name of a person."),
     Column("state", one_of(IssueState, "state"), nullable=False),
     Column("fixed_day", Integer, comment="Days since 1970-01-01, UTC."),
     Column("filter", JsonValue, nullable=False),
-    Column("by", String, nullable=False),
     Column("at", Utc, nullable=False),
     UniqueConstraint("number", "version"),
     comment="A systemic problem: a filter of answers with a title; the latest version of a number counts.",
@@ -504,12 +516,9 @@ JOB = Table(
     "job",
     METADATA,
     Column("id", String, primary_key=True),
-    Column("kind", String, nullable=False),
-    Column("filter", JsonValue, nullable=False, default=dict),
-    Column("judge", JsonValue, nullable=False, default=dict),
+    *required(String, "kind", "actor"),
+    *required(JsonValue, "filter", "judge", "estimate", default=dict),
     Column("run_id", BigId, ForeignKey("run.id"), index=True),
-    Column("actor", String, nullable=False),
-    Column("estimate", JsonValue, nullable=False, default=dict),
     Column("created_at", Utc, nullable=False),
     Column("cancelled_at", Utc),
     Column("failed", String, comment="Why the job could not start."),
@@ -522,15 +531,13 @@ WORKER = Table(
     Column("executor_id", String, primary_key=True),
     Column("host", String, nullable=False),
     Column("pid", Integer, nullable=False),
-    Column("started_at", Utc, nullable=False),
-    Column("heartbeat_at", Utc, nullable=False),
+    *required(Utc, "started_at", "heartbeat_at"),
     comment="A process that takes jobs; it is alive while its heartbeat is recent.",
 )
 
 EVENT = _table(
     "event",
-    Column("kind", String, nullable=False),
-    Column("actor", String, nullable=False),
+    *required(String, "kind", "actor"),
     Column("at", Utc, nullable=False),
     Column("response_id", BigId, ForeignKey("response.id")),
     Column("details", JsonValue, nullable=False, default=dict),
@@ -542,9 +549,7 @@ EVENT = _table(
 
 PAIR = _table(
     "pair",
-    Column("source", String, nullable=False),
-    Column("external_id", String, nullable=False),
-    Column("query_type", String, nullable=False),
+    *required(String, "source", "external_id", "query_type", "content_hash"),
     Column("question", String, comment="Null only after `judgeboard forget`."),
     Column("options", JsonTuple),
     Column("reference", String),
@@ -552,7 +557,6 @@ PAIR = _table(
     Column("response_b_id", BigId, ForeignKey("response.id")),
     Column("gold", one_of(Preference, "gold")),
     Column("extra", JsonValue, nullable=False, default=dict),
-    Column("content_hash", String, nullable=False),
     Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
     Column("imported_at", Utc, nullable=False),
     UniqueConstraint("source", "external_id"),
@@ -561,20 +565,15 @@ PAIR = _table(
     comment="Two answers to one question; a side is null where only samples of answers were recorded.",
 )
 
-COMPARISON = _table(
+COMPARISON = _judge_steps(
     "comparison",
-    *step_columns(),
-    Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
-    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    "pair_id",
     Column("condition", String, nullable=False, default="plain"),
     Column("reference", String, comment="The answer shown as correct, in the condition `reference`."),
     Column("shown", one_of(Shown, "shown"), nullable=False),
-    Column("ask", Integer, nullable=False, default=0),
     Column("reasoning", String),
     UniqueConstraint("pair_id", "judge_version_id", "condition", "shown", "ask"),
     CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
-    Index("ix_comparison_version", "judge_version_id", "pair_id"),
-    Index("ix_comparison_run", "run_id", "status"),
     comment="A judge's comparison of a pair in one order of the answers.",
 )
 
@@ -598,46 +597,36 @@ PREFERENCE_SCORE = _table(
     comment="A reviewer's preference on one aspect of a pair: a side, a grade on its own scale, or both.",
 )
 
-SAMPLE = _table(
+SAMPLE = _judge_steps(
     "sample",
-    *step_columns(),
-    Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
-    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    "pair_id",
     Column("number", Integer, nullable=False),
-    Column("ask", Integer, nullable=False, default=0),
     Column("answer", String),
     UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
-    Index("ix_sample_version", "judge_version_id", "pair_id"),
-    Index("ix_sample_run", "run_id", "status"),
     comment="One of several attempts of a model at a question.",
 )
 
-GENERATION = _table(
+GENERATION = _step_table(
     "generation",
-    *step_columns(),
     Column("subject", String, nullable=False, comment="Response, prompt or suite case, within the run."),
     Column("number", Integer, nullable=False),
     Column("model", String),
     Column("response_id", BigId, ForeignKey("response.id")),
     UniqueConstraint("run_id", "subject", "number"),
     Index("ix_generation_response", "response_id"),
-    Index("ix_generation_run", "run_id", "status"),
     comment="A call to a model that answers.",
 )
 
 REFINEMENT = _table(
     "refinement",
     Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
-    Column("method", String, nullable=False),
-    Column("subject", String, nullable=False),
+    *required(String, "method", "subject", "outcome"),
     Column("number", Integer, nullable=False),
     Column("root_response_id", BigId, ForeignKey("response.id")),
-    Column("response_id", BigId, ForeignKey("response.id")),
-    Column("judgment_id", BigId, ForeignKey("judgment.id")),
+    *references("response_id", "judgment_id", nullable=True),
     Column("judgment_before_id", BigId, ForeignKey("judgment.id")),
     Column("rating", Integer),
     Column("feedback", String),
-    Column("outcome", String, nullable=False),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("run_id", "subject", "number"),
     CheckConstraint("method IN ('reflect', 'refine')", name="method"),
@@ -648,13 +637,11 @@ REFINEMENT = _table(
 
 SELECTED_ATTEMPT = _table(
     "selected_attempt",
-    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
-    Column("subject", String, nullable=False),
+    *references("run_id", "reviewer_id"),
+    *required(String, "subject", "request_key"),
     Column("number", Integer, nullable=False),
-    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
     Column("withdrawn", Boolean, nullable=False, default=False),
     Column("replaces", BigId, ForeignKey("selected_attempt.id")),
-    Column("request_key", String, nullable=False),
     Column("at", Utc, nullable=False),
     UniqueConstraint("request_key"),
     UniqueConstraint("replaces"),
@@ -662,29 +649,21 @@ SELECTED_ATTEMPT = _table(
     comment="The attempt that a person selected; undo is a row too.",
 )
 
-JUDGMENT_REVIEW = _table(
+JUDGMENT_REVIEW = _judge_steps(
     "judgment_review",
-    *step_columns(),
-    Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False),
-    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
-    Column("ask", Integer, nullable=False, default=0),
+    "judgment_id",
     Column("correct", Boolean),
     Column("reasoning", String),
     Column("inclusion_probability", Float, nullable=False, default=1.0),
     UniqueConstraint("judgment_id", "judge_version_id", "ask"),
-    Index("ix_judgment_review_version", "judge_version_id", "judgment_id"),
-    Index("ix_judgment_review_run", "run_id", "status"),
     comment="A supreme judge's review of a judgment.",
 )
 
 SUITE_RUN = _table(
     "suite_run",
-    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
-    Column("name", String, nullable=False),
+    *references("run_id", "judge_version_id"),
+    *required(String, "name", "spec_hash", "candidate"),
     Column("spec", JsonValue, nullable=False, default=dict),
-    Column("spec_hash", String, nullable=False),
-    Column("candidate", String, nullable=False),
-    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("run_id"),
     Index("ix_suite_run_name", "name", "id"),
@@ -696,8 +675,7 @@ SUITE_CASE = _table(
     Column("suite_run_id", BigId, ForeignKey("suite_run.id"), nullable=False),
     Column("position", Integer, nullable=False),
     Column("case_key", String, nullable=False, comment="Hash of the case, equal in every run."),
-    Column("response_id", BigId, ForeignKey("response.id")),
-    Column("judgment_id", BigId, ForeignKey("judgment.id")),
+    *references("response_id", "judgment_id", nullable=True),
     Column("checks", JsonValue),
     Column("score", Float),
     Column("reason", String, comment="Why the score is not available."),
@@ -714,7 +692,7 @@ _UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
 
 QUEUE = _table(
     "queue",
-    Column("name", String, nullable=False),
+    *required(String, "name", "created_by"),
     Column("subject", String, nullable=False, default="answers"),
     Column("state", one_of(QueueState, "state"), nullable=False, default="open"),
     Column("filter", JsonValue, nullable=False, default=dict),
@@ -722,25 +700,17 @@ QUEUE = _table(
     Column("reviews_needed", Integer, nullable=False, default=1),
     Column("overlap", Float, nullable=False, default=1.0),
     Column("seed", String, nullable=False, default="judgeboard"),
-    Column("blind_people", Boolean, nullable=False, default=False),
-    Column("blind_judge", Boolean, nullable=False, default=False),
-    Column("reveal", Boolean, nullable=False, default=True),
+    *required(Boolean, "blind_people", "blind_judge", "training", default=False),
+    *required(Boolean, "reveal", "flagged_only", default=True),
     Column("grades", JsonTuple, nullable=False, default=list, comment="A review must give them."),
     Column("optional_grades", JsonTuple, nullable=False, default=list),
-    Column("flagged_only", Boolean, nullable=False, default=True),
     Column("max_items", Integer, comment="The queue then takes in nothing after it was created."),
-    Column(
-        "drawn_from", Integer, comment="Number of answers or pairs that matched; with the items: their probability."
-    ),
-    Column("sampling_rate", Float, nullable=False, default=0.0),
-    Column("repeat_rate", Float, nullable=False, default=0.0),
-    Column("test_rate", Float, nullable=False, default=0.0),
-    Column("training", Boolean, nullable=False, default=False),
+    Column("drawn_from", Integer, comment="Number of answers or pairs that matched."),
+    *required(Float, "sampling_rate", "repeat_rate", "test_rate", default=0.0),
     Column("implied_labels", Boolean, comment="Whether decisions imply labels; NULL: as the settings say."),
     Column("lease_seconds", Integer, nullable=False, default=600),
     Column("guidelines", String),
     Column("label_schema_id", BigId, ForeignKey("label_schema.id")),
-    Column("created_by", String, nullable=False),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("name"),
     CheckConstraint("subject IN ('answers', 'pairs')", name="subject"),
@@ -754,20 +724,17 @@ QUEUE = _table(
     comment="A named queue and its rules; only its state changes. Open flags outside queues have no row here.",
 )
 
-QUEUE_ASSIGNMENT = Table(
+QUEUE_ASSIGNMENT = _link(
     "queue_assignment",
-    METADATA,
-    Column("queue_id", BigId, ForeignKey("queue.id"), primary_key=True),
-    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), primary_key=True),
-    Index("ix_queue_assignment_reviewer", "reviewer_id", "queue_id"),
-    comment="A person to whom a queue is assigned; a queue without any is open to everybody.",
+    "queue_id",
+    "reviewer_id",
+    "A person to whom a queue is assigned; a queue without any is open to everybody.",
 )
 
 QUEUE_ITEM = _table(
     "queue_item",
     Column("queue_id", BigId, ForeignKey("queue.id"), nullable=False),
-    Column("response_id", BigId, ForeignKey("response.id")),
-    Column("pair_id", BigId, ForeignKey("pair.id")),
+    *references("response_id", "pair_id", nullable=True),
     Column("reviews_needed", Integer, nullable=False, default=1),
     Column("position", Float, nullable=False, comment="Lower comes first."),
     Column("sampled", Boolean, nullable=False, default=False, comment="Drawn at random."),
@@ -797,28 +764,23 @@ QUEUE_ITEM = _table(
     comment="An answer or a pair in a queue; a flag raised after its item is finished adds another item.",
 )
 
-QUEUE_ITEM_FLAG = Table(
+QUEUE_ITEM_FLAG = _link(
     "queue_item_flag",
-    METADATA,
-    Column("queue_item_id", BigId, ForeignKey("queue_item.id"), primary_key=True),
-    Column("flag_id", BigId, ForeignKey("flag.id"), primary_key=True),
-    Index("ix_queue_item_flag_flag", "flag_id", "queue_item_id"),
-    comment="A flag for which an answer is in a queue: the item keeps it open and decides it.",
+    "queue_item_id",
+    "flag_id",
+    "A flag for which an answer is in a queue: the item keeps it open and decides it.",
 )
 
 LEASE = _table(
     "lease",
-    Column("queue_id", BigId, ForeignKey("queue.id"), nullable=False),
-    Column("queue_item_id", BigId, ForeignKey("queue_item.id"), nullable=False),
+    *references("queue_id", "queue_item_id"),
     Column("slot", Integer, nullable=False),
     Column("position", Float, nullable=False),
     Column("repeat_for", BigId, ForeignKey("reviewer.id")),
-    Column("reviewer_id", BigId, ForeignKey("reviewer.id")),
+    *references("reviewer_id", "review_id", nullable=True),
     Column("token", String),
-    Column("taken_at", Utc),
-    Column("until", Utc),
+    *optional(Utc, "taken_at", "until"),
     Column("done", Boolean, nullable=False, default=False),
-    Column("review_id", BigId, ForeignKey("review.id")),
     Column("revealed_at", Utc, comment="When the reviewer saw what had been hidden."),
     UniqueConstraint("queue_item_id", "slot"),
     UniqueConstraint("queue_item_id", "reviewer_id"),
@@ -830,8 +792,7 @@ LEASE = _table(
 
 SKIP = _table(
     "skip",
-    Column("queue_item_id", BigId, ForeignKey("queue_item.id"), nullable=False),
-    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
+    *references("queue_item_id", "reviewer_id"),
     Column("reason", String),
     Column("at", Utc, nullable=False),
     Index("ix_skip_item", "queue_item_id", "reviewer_id"),
@@ -841,8 +802,7 @@ SKIP = _table(
 DRAFT = _table(
     "draft",
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
-    Column("response_id", BigId, ForeignKey("response.id")),
-    Column("pair_id", BigId, ForeignKey("pair.id")),
+    *references("response_id", "pair_id", nullable=True),
     Column("content", JsonValue, nullable=False),
     Column("at", Utc, nullable=False),
     UniqueConstraint("response_id", "reviewer_id"),
@@ -853,8 +813,7 @@ DRAFT = _table(
 
 COMMENT = _table(
     "comment",
-    Column("response_id", BigId, ForeignKey("response.id")),
-    Column("pair_id", BigId, ForeignKey("pair.id")),
+    *references("response_id", "pair_id", nullable=True),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
     Column("text", String),  # null only after forgetting, or where it withdraws the one it replaces
     Column("replaces", BigId, ForeignKey("comment.id")),

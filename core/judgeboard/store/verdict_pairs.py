@@ -122,7 +122,6 @@ def _both(old: FromClause, new: FromClause) -> Select[Any]:
 
 
 def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
-    """Return one pair per response, with the latest new verdict."""
     latest: dict[int, VerdictPair] = {}
     for row in connection.execute(query):
         pair = VerdictPair(row[0], OneVerdict(*row[1:6]), OneVerdict(*row[6:]))

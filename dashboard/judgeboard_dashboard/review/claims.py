@@ -166,54 +166,32 @@ def _goal(claim: NumberedClaim, there: str) -> str | None:
     return f"#p{claim.claim.passage}" if claim.claim.passage is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A claim of a judgment, or a sentence of the answer (without ``judgment_id``); ``number`` counts from 1."""
-
-    number: int
-    text: str
-    start: int | None
-    end: int | None
-    judgment_id: int | None = None
-
-    @property
-    def subject(self) -> Subject:
-        """What identifies a mark on it."""
-        if self.judgment_id is None:
-            return (None, self.start, self.end)
-        return (self.judgment_id, self.number, None)
-
-    def marked(self, status: ClaimStatus) -> ClaimMark:
-        """Return a reviewer's mark on it."""
-        number = None if self.judgment_id is None else self.number
-        return ClaimMark(status, self.text, self.start, self.end, self.judgment_id, number)
-
-
 def statements_of(
     answer: str | None, claims: Sequence[Claim] | None = None, judgment_id: int | None = None
-) -> tuple[Statement, ...]:
-    """Return what reviewers can mark, in order: the claims of a judgment, else the sentences of the answer."""
+) -> tuple[ClaimMark, ...]:
+    """Return what reviewers can mark, in order: the claims of a judgment, else the sentences of the answer.
+
+    Each is a mark, to which the reviewer gives another status.
+    """
     if answer is None:
         return ()
+    status = ClaimStatus.SUPPORTED
     if claims and judgment_id is not None:
         return tuple(
-            Statement(number, claim.text, claim.answer_start, claim.answer_end, judgment_id)
+            ClaimMark(status, claim.text, claim.answer_start, claim.answer_end, judgment_id, number)
             for number, claim in enumerate(claims, start=1)
         )
-    return tuple(
-        Statement(number, answer[start:end], start, end)
-        for number, (start, end) in enumerate(sentence_spans(answer), start=1)
-    )
+    return tuple(ClaimMark(status, answer[start:end], start, end) for start, end in sentence_spans(answer))
 
 
 def subject_of(mark: ClaimMark) -> Subject:
-    """Return what identifies a stored mark."""
+    """Return what identifies a mark."""
     return (None, mark.start, mark.end) if mark.judgment_id is None else (mark.judgment_id, mark.number, None)
 
 
 def shown_claims(
     claims: Sequence[Claim],
-    statements: Sequence[Statement],
+    statements: Sequence[ClaimMark],
     marks: Mapping[Subject, ClaimMark],
     at: int | None,
 ) -> list[NumberedClaim]:
@@ -221,24 +199,20 @@ def shown_claims(
 
     ``at`` is the index of the statement that the keys mark; None where none was chosen yet.
     """
-    own = {statement.number: marks.get(statement.subject) for statement in statements}
-    now = None if at is None or not statements else statements[at % len(statements)].number
-    if any(statement.judgment_id is None for statement in statements):
-        return [
-            *numbered(claims),
-            *(
-                _sentence(statement, own[statement.number], at=statement.number == now)
-                for statement in statements
-                if own[statement.number] is not None or statement.number == now
-            ),
-        ]
-    return [
-        replace(claim, own=None if (mark := own.get(claim.number)) is None else mark.status, at=claim.number == now)
-        for claim in numbered(claims)
-    ]
-
-
-def _sentence(statement: Statement, mark: ClaimMark | None, *, at: bool) -> NumberedClaim:
-    status = ClaimStatus.SUPPORTED if mark is None else mark.status
-    claim = Claim(statement.text, status, answer_start=statement.start, answer_end=statement.end)
-    return NumberedClaim(statement.number, claim, own=None if mark is None else mark.status, at=at, sentence=True)
+    own = ((number, marks.get(subject_of(statement))) for number, statement in enumerate(statements, start=1))
+    statuses = {number: mark.status for number, mark in own if mark is not None}
+    now = None if at is None or not statements else at % len(statements) + 1
+    if statements and statements[0].judgment_id is None:
+        sentences = (
+            NumberedClaim(
+                number,
+                Claim(each.text, statuses.get(number, each.status), answer_start=each.start, answer_end=each.end),
+                own=statuses.get(number),
+                at=number == now,
+                sentence=True,
+            )
+            for number, each in enumerate(statements, start=1)
+            if number in statuses or number == now
+        )
+        return [*numbered(claims), *sentences]
+    return [replace(claim, own=statuses.get(claim.number), at=claim.number == now) for claim in numbered(claims)]

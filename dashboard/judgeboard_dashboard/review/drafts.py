@@ -14,11 +14,10 @@ from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffer
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_report import PairWalk
-from judgeboard.store.drafts import read_draft, save_draft
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
 from judgeboard.store.label_schemas import schema_by_id
-from judgeboard.store.own_reviews import WholeReview, whole_review
+from judgeboard.store.own_reviews import WholeReview, read_draft, save_draft, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
@@ -30,7 +29,7 @@ EDIT = "edit"
 PACE = 1.0
 """Seconds between two times at which drafts are stored."""
 _ON_SCREEN = (
-    *("dimensions", "dimension_at", "at", "spans", "shown", "noted"),
+    *("dimensions", "at", "spans", "shown", "noted"),
     *("schema", "field_at", "selection", "selected", "correcting", "answer"),
 )
 """Fields of a draft that are not kept: where its author was, and what only an edit has."""
@@ -42,12 +41,11 @@ class Draft:
 
     ``shown`` counts how often the fields were filled from here. It is part of their keys, so that a value that the
     browser sends for an older field is ignored. ``noted`` does the same for the note, which no grade refills: somebody
-    may be typing into it. ``scores`` are given by dimension, ``dimensions`` are the rubric's in their order,
-    ``dimension_at`` is the index of the one that the keys grade. ``at`` is the index of the statement that the keys
-    mark. ``values`` are those of the label ``schema`` by field, ``field_at`` is the one that the digits fill in;
-    ``correcting`` shows the field for the corrected answer, ``answer`` is the one that it began with.
-    ``selection`` is the selected text, ``selected`` the last selection that the browser sent. ``modes`` are names of
-    failure modes.
+    may be typing into it. ``scores`` are given by dimension, ``dimensions`` are those with a field, in their order.
+    ``at`` is the index of the statement that the keys mark. ``values`` are those of the label ``schema`` by field,
+    ``field_at`` is the one that the digits fill in; ``correcting`` shows the field for the corrected answer, ``answer``
+    is the one that it began with. ``selection`` is the selected text, ``selected`` the last selection that the browser
+    sent. ``modes`` are names of failure modes.
     """
 
     quality: int | None = None
@@ -57,7 +55,6 @@ class Draft:
     note: str = ""
     scores: dict[str, int] = field(default_factory=dict)
     dimensions: tuple[str, ...] = ()
-    dimension_at: int = 0
     marks: dict[Subject, ClaimMark] = field(default_factory=dict)
     at: int | None = None
     why: WhyDiffers | None = None
@@ -114,7 +111,9 @@ class Draft:
         )
         if self.schema is None:
             return grade
-        return self.schema.grade({**self.schema.values(grade), **self.values}, grade)
+        names = {each.name for each in self.schema.own}  # values of another queue's fields are left out
+        own = {name: value for name, value in self.values.items() if name in names}
+        return self.schema.grade({**self.schema.values(grade), **own}, grade)
 
     def all_values(self) -> dict[str, Any]:
         """Return the values of the schema by field, with the parts of the built-in grade."""
@@ -151,6 +150,10 @@ class Draft:
     def add_to_suite(self) -> None:
         """Make the corrected answer a case of a suite, or no longer."""
         self.in_suite = not self.in_suite
+
+    def choose_mode(self, name: str) -> None:
+        """Tag the answer with a failure mode; the same again removes it."""
+        self.modes = [each for each in self.modes if each != name] if name in self.modes else [*self.modes, name]
 
     def copied(self) -> "Draft":
         """Return a copy that later key presses do not change."""

@@ -1,6 +1,6 @@
-"""The scales, and the buttons and fields with which a reviewer grades."""
+"""The scales, and the buttons and fields with which a reviewer grades and corrects an answer."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,12 +9,14 @@ import streamlit as st
 
 from judgeboard.domain import Label
 from judgeboard.judges.rubric_file import LEVELS, Dimension
-from judgeboard.reviews.queues import ASKED
+from judgeboard.people.permissions import Action
+from judgeboard.store.items import Item
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, show, tag
-from judgeboard_dashboard.review.actions import Actions, RubricActions
-from judgeboard_dashboard.review.correction import read_correction
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.review.actions import Actions
+from judgeboard_dashboard.review.differences import difference
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import read_schema_fields
 from judgeboard_dashboard.widgets.keys import Turn, key_button
@@ -48,6 +50,7 @@ LABELS = (
     Step(Label.GROUNDED, "Grounded", "Q", "everything it states is in the passages"),
     Step(Label.HALLUCINATED, "Hallucinated", "W", "something it states is not in the passages"),
 )
+SCALES = {"label": LABELS, "groundedness": ANCHORS, "quality": QUALITIES}
 KEYS = (
     ("Y", "confirm: the answer has a problem"),
     ("N", "dismiss: the answer is fine"),
@@ -93,10 +96,7 @@ QUEUE_KEYS = (
     ("L", "leave the queue"),
     ("H", "close this list"),
 )
-RUBRIC_KEYS = "12345"
-RUBRIC_KEYS_BESIDE_QUALITY = "67890"  # 1 to 4 give the quality then
 MOST_PEOPLE = 3
-NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 
 def keys_block(keys: Sequence[tuple[str, str]]) -> Html:
@@ -126,6 +126,10 @@ def _note(draft: Draft) -> str:
     return f"note_{draft.noted}"
 
 
+def _corrected(draft: Draft) -> str:
+    return f"corrected_{draft.noted}"
+
+
 def read_fields(session: ReviewSession) -> None:
     """Take what was typed since the last run into the drafts."""
     state = st.session_state
@@ -133,17 +137,19 @@ def read_fields(session: ReviewSession) -> None:
         if not {_note(draft), _field("filled", draft)} <= set(state):
             continue  # not on the screen, or the run that filled it was cut off
         draft.note = state[_note(draft)]
-        read_correction(draft)
+        typed = state.get(_corrected(draft))
+        if typed is not None:  # a text equal to the answer is no correction
+            draft.corrected_answer = "" if typed == draft.answer else typed
         read_schema_fields(draft)
         # The fields behind the three dots are not drawn everywhere, and Streamlit forgets what is not drawn.
         draft.groundedness = state.get(_field("exact", draft), draft.groundedness)
-        if _field("rubric0", draft) in state:
-            levels = {name: state.get(_field(f"rubric{at}", draft)) for at, name in enumerate(draft.dimensions)}
-            draft.scores = {name: level for name, level in levels.items() if level is not None}
+        keys = {name: _field(f"rubric{at}", draft) for at, name in enumerate(draft.dimensions)}
+        levels = draft.scores | {name: state[key] for name, key in keys.items() if key in state}
+        draft.scores = {name: level for name, level in levels.items() if level is not None}
 
 
-def fill_fields(draft: Draft, *, rubric: bool = False) -> None:
-    """Give the fields the values of the draft; ``rubric``: its dimensions are fields there, not keys alone.
+def fill_fields(draft: Draft, dimensions: Iterable[str] = ()) -> None:
+    """Give the fields the values of the draft, also those of the ``dimensions`` of a rubric.
 
     Values in the popover are given with every run: the browser loads it when it is opened, and would report that a
     missing value is empty. The note is given once, or its typing would be cut off.
@@ -152,25 +158,17 @@ def fill_fields(draft: Draft, *, rubric: bool = False) -> None:
     if _note(draft) not in state:
         state[_note(draft)] = draft.note
     state[_field("exact", draft)] = draft.groundedness
-    if rubric:
-        for at, name in enumerate(draft.dimensions):
-            state[_field(f"rubric{at}", draft)] = draft.scores.get(name)
-    else:
-        state.pop(_field("rubric0", draft), None)
+    draft.dimensions = tuple(dimensions)
+    for at, name in enumerate(draft.dimensions):
+        state[_field(f"rubric{at}", draft)] = draft.scores.get(name)
     state[_field("filled", draft)] = True
 
 
 def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) -> None:
     """Show the grades of an answer outside queues; the rubric's dimensions are fields."""
     draft = actions.draft
-    draft.dimensions = tuple(rubric.words)
-    fill_fields(draft, rubric=True)
-    _grade_group("Label", LABELS, actions.label, draft.label)
-    more = _groundedness_group(actions)
-    _grade_group("Quality", QUALITIES, actions.quality, draft.quality)
-    with more:
-        _exact_field(draft)
-        key_button("Rejudge this answer", rejudge, key="rejudge", turn=Turn.MOVE, icon=":material/replay:")
+    fill_fields(draft, rubric.words)
+    _grade_groups(actions, dict.fromkeys(SCALES), rejudge)
     if not rubric.words:
         return
     with st.popover("Rubric", type="primary" if draft.scores else "secondary", key="rubric_grades"):
@@ -183,62 +181,42 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
             )
 
 
-def queue_grades(
-    actions: Actions, queue: Queue, words: Mapping[str, Sequence[str]] = NO_WORDS, *, marked: bool = True
-) -> None:
-    """Show the buttons for the grades that a queue asks for: label, groundedness, quality, or rubric dimensions.
+def queue_grades(actions: Actions, queue: Queue, *, marked: bool = True) -> None:
+    """Show the buttons for label, groundedness and quality, as far as a queue asks for them.
 
-    ``words`` are the meanings of the levels 1 to 5 by dimension, from a judge that may be shown. ``marked``: each grade
-    says whether it is required or optional.
+    ``marked``: each grade says whether it is required or optional.
     """
-    draft, grades = actions.draft, queue.asked
-    draft.dimensions = tuple(name for name in grades if name not in ASKED)
-    marks = {name: "required" if name in queue.grades else "optional" for name in grades if marked}
-    fill_fields(draft)
-    if "label" in grades:
-        _grade_group("Label", LABELS, actions.label, draft.label, marks.get("label"))
-    if "groundedness" in grades:
-        with _groundedness_group(actions, marks.get("groundedness")):
-            _exact_field(draft)
-    if "quality" in grades:
-        _grade_group("Quality", QUALITIES, actions.quality, draft.quality, marks.get("quality"))
-    if draft.dimensions:
-        keys = RUBRIC_KEYS_BESIDE_QUALITY if "quality" in grades else RUBRIC_KEYS
-        _rubric_group(RubricActions(actions.session, actions.subject), keys, words, marks)
+    fill_fields(actions.draft)
+    marks = {name: "required" if name in queue.grades else "optional" for name in queue.asked}
+    _grade_groups(actions, marks if marked else dict.fromkeys(marks))
 
 
-def _marked(name: str, mark: str | None) -> tuple[Html | str, ...]:
-    return (name,) if mark is None else (name, tag("span", mark, cls=f"jb-{mark}"))
-
-
-def _grade_group(
-    name: str, steps: Sequence[Step], act: Callable[[Any], None], given: Any, mark: str | None = None
-) -> st.delta_generator.DeltaGenerator:
-    """Show the steps of a grade as a row of buttons, and return the row."""
-    with row_of_buttons(*_marked(name, mark), key=f"{name.lower()}_group") as row:
-        for step in steps:
-            key_button(
-                step.name,
-                partial(act, step.value),
-                key=f"{name.lower()}{step.key}",
-                shortcut=step.key,
-                chosen=given is not None and given == step.value,
-                tip=step.meaning,
-            )
-    return row
-
-
-def _groundedness_group(actions: Actions, mark: str | None = None) -> st.delta_generator.DeltaGenerator:
-    """Show the anchors of groundedness and return the popover behind the three dots."""
-    value = actions.draft.groundedness
-    row = _grade_group("Groundedness", ANCHORS, actions.groundedness, value, mark)
-    exact = value is not None and value not in {step.value for step in ANCHORS}
-    name = score(value) if exact else "•••"
-    return row.popover(name, type="primary" if exact else "secondary", key="more_grades")
-
-
-def _exact_field(draft: Draft) -> None:
-    st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=_field("exact", draft), format="%.2f")
+def _grade_groups(actions: Actions, marks: Mapping[str, str | None], rejudge: partial[None] | None = None) -> None:
+    """Show a row of buttons for each grade in ``marks``; behind the three dots are the exact groundedness and more."""
+    for grade, steps in SCALES.items():
+        if grade not in marks:
+            continue
+        given, mark = getattr(actions.draft, grade), marks[grade]
+        label = (grade.capitalize(), tag("span", mark, cls=f"jb-{mark}") if mark else "")
+        with row_of_buttons(*label, key=f"{grade}_group") as row:
+            for step in steps:
+                key_button(
+                    step.name,
+                    partial(actions.give, grade, step.value),
+                    key=f"{grade}{step.key}",
+                    shortcut=step.key,
+                    chosen=given is not None and given == step.value,
+                    tip=step.meaning,
+                )
+        if grade != "groundedness":
+            continue
+        exact = given is not None and given not in {step.value for step in steps}
+        name = score(given) if exact else "•••"
+        with row.popover(name, type="primary" if exact else "secondary", key="more_grades"):
+            key = _field("exact", actions.draft)
+            st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=key, format="%.2f")
+            if rejudge is not None:
+                key_button("Rejudge this answer", rejudge, key="rejudge", turn=Turn.MOVE, icon=":material/replay:")
 
 
 def note_field(draft: Draft, label: str, hint: str) -> None:
@@ -248,34 +226,33 @@ def note_field(draft: Draft, label: str, hint: str) -> None:
         st.text_input("Note", key=_note(draft), label_visibility="collapsed", placeholder=hint)
 
 
-def _rubric_group(
-    actions: RubricActions, keys: str, words: Mapping[str, Sequence[str]], marks: Mapping[str, str]
-) -> None:
+def correction(actions: Actions, item: Item) -> None:
+    """Show the field for the corrected answer, filled with the answer, and what was changed in it."""
+    if item.answer is None or not permitted(Action.REVIEW):
+        return
     draft = actions.draft
-    name = draft.dimensions[actions.at]
-    meanings = words.get(name, ())
-    count = f" {actions.at + 1} of {len(draft.dimensions)}, {len(draft.scores)} given"
-    dimension = _marked(name, marks.get(name))
-    with row_of_buttons(tag("span", *dimension, cls="jb-dimension"), tag("span", count), key="rubric_group"):
-        for level, shortcut in zip(LEVELS, keys, strict=True):
-            key_button(
-                str(level),
-                partial(actions.give, level),
-                key=f"rubric{level}",
-                shortcut=shortcut,
-                chosen=draft.scores.get(name) == level,
-                tip=as_label(meanings[level - 1]) or None if level <= len(meanings) else None,
-                each=True,
-            )
-        if len(draft.dimensions) > 1:
-            key_button(
-                "Next",
-                actions.next,
-                key="rubric_next",
-                shortcut="K",
-                tip="The next dimension of the rubric",
-                each=True,
-            )
+    correcting = draft.correcting or bool(draft.corrected_answer)
+    label = "Discard the correction" if correcting else "Correct the answer"
+    key_button(label, draft.correct, key="correct", shortcut="F9", quiet=True)
+    if not correcting:
+        return
+    draft.answer = item.answer
+    key = _corrected(draft)
+    if key not in st.session_state:
+        st.session_state[key] = draft.corrected_answer or item.answer
+    st.text_area("Corrected answer", key=key, height=180, help="Press Ctrl + Enter or Esc to see what you changed.")
+    if not draft.corrected_answer:
+        return
+    show(tag("div", "Your changes", cls="jb-label"))
+    show(difference(item.answer, draft.corrected_answer))
+    key_button(
+        "In the suite" if draft.in_suite else "Add to suite",
+        draft.add_to_suite,
+        key="suite",
+        shortcut="F8",
+        chosen=draft.in_suite,
+        tip="`judgeboard suite cases` writes it as a case: question, passages, and the corrected answer as reference",
+    )
 
 
 def rubric_block(rubric: RubricScores) -> Html | None:

@@ -1,16 +1,21 @@
-"""The fields of a label schema beside an answer: buttons with keys, typed fields, and selected parts of the text."""
+"""The fields beside an answer: those of a label schema or a rubric, with keys, and the failure modes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Any
 
 import streamlit as st
 from streamlit.components import v2
 
 from judgeboard.formats.label_schema import FieldType, LabelSchema, SchemaField
+from judgeboard.judges.rubric_file import LEVELS
+from judgeboard.reviews.queues import ASKED
+from judgeboard.store.failure_modes import list_modes
 from judgeboard.store.items import Item
+from judgeboard.store.queues import Queue
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions
@@ -24,6 +29,7 @@ YES_NO = {True: "Yes", False: "No"}
 SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow keys, or a whole sentence with V."
 LONGEST_LEVEL_NAME = 24  # characters; the button of a longer one shows the number, its tip the name
 COLOURS = 6  # highlights in style.css
+NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 _SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding="utf-8")
 
@@ -116,12 +122,52 @@ class SchemaActions(DraftActions):
         return None
 
 
-def schema_form(actions: Actions, item: Item, *, quality: bool) -> None:
-    """Show the fields of the draft's schema; ``quality``: the digits 1 to 4 give the quality."""
+def rubric_schema(
+    queue: Queue, words: Mapping[str, Sequence[str]] = NO_WORDS, *, required: bool = True
+) -> LabelSchema | None:
+    """Return the dimensions of a rubric that a queue asks for, as scales from 1 to 5; None if it asks for none.
+
+    ``words`` are the meanings of the levels by dimension, from a judge that may be shown.
+    """
+    scales = tuple(
+        SchemaField(
+            name,
+            FieldType.SCALE,
+            required=required and name in queue.grades,
+            levels=tuple(zip_longest(LEVELS, words.get(name, ())[: len(LEVELS)])),
+        )
+        for name in queue.asked
+        if name not in ASKED
+    )
+    return LabelSchema("rubric", scales) if scales else None
+
+
+def side_fields(actions: Actions, item: Item, *, quality: bool) -> None:
+    """Show the fields of the draft's schema, and the failure modes; ``quality``: the digits 1 to 4 give the quality."""
     draft = actions.draft
-    if draft.schema is None:
+    if draft.schema is not None:
+        _schema_form(SchemaActions(actions.session, actions.subject, draft.schema, item), actions.row, quality=quality)
+    with actions.store.reading() as connection:  # nothing of the list is hidden from anybody
+        modes = list_modes(connection).values()
+    offered = [mode for mode in modes if not mode.retired or mode.name in draft.modes]
+    if not offered:
         return
-    fields = SchemaActions(actions.session, actions.subject, draft.schema, item)
+    with st.container(key="failure_modes", gap="xxsmall"):
+        show(tag("div", "Failure modes", cls="jb-label"))
+        with st.container(horizontal=True, gap="xxsmall"):
+            for place, mode in enumerate(offered):
+                key_button(
+                    as_label(mode.name),
+                    partial(draft.choose_mode, mode.name),
+                    key=f"mode_{place}",
+                    shortcut=f"Shift+{mode.key}" if mode.key else None,
+                    chosen=mode.name in draft.modes,
+                    tip=as_label(mode.description) if mode.description else None,
+                )
+
+
+def _schema_form(fields: SchemaActions, row: str, *, quality: bool) -> None:
+    draft = fields.draft
     current = fields.current
     digits = DIGITS_BESIDE_QUALITY if quality else DIGITS
     with st.container(key="rubric_group_fields", gap="small"):
@@ -142,8 +188,8 @@ def schema_form(actions: Actions, item: Item, *, quality: bool) -> None:
                     _spans(fields, field)
         if current is not None:
             key_button("Next field", fields.next, key="field_next", shortcut="K", quiet=True, each=True)
-    if draft.schema.of_type(FieldType.SPANS):
-        _selection(fields, actions.row)
+    if fields.schema.of_type(FieldType.SPANS):
+        _selection(fields, row)
 
 
 def typed_key(draft: Draft, field: SchemaField) -> str:

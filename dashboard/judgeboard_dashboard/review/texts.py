@@ -26,12 +26,12 @@ from judgeboard_dashboard.review.claims import (
     passage_spans,
     shown_claims,
     statements_of,
+    subject_of,
 )
 from judgeboard_dashboard.review.context import context_block, passage_facts
-from judgeboard_dashboard.review.correction import correction
-from judgeboard_dashboard.review.failure_modes import side_fields
-from judgeboard_dashboard.review.judgments import judgments_pane
-from judgeboard_dashboard.review.raw_calls import raw_calls_pane
+from judgeboard_dashboard.review.fields import correction
+from judgeboard_dashboard.review.judgments import judgments_pane, raw_calls_pane
+from judgeboard_dashboard.review.schema_form import side_fields
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
@@ -57,22 +57,6 @@ STATUSES = (
     (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages contradict it. Press it again to remove the mark."),
     (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "It is not in the passages. Press it again to remove the mark."),
 )
-
-
-def answer_pane(
-    item: Item, claims: Sequence[NumberedClaim], *, whole: bool, as_stored: bool = False, link: Html | None = None
-) -> Html:
-    """Return question and answer, the answer's claims marked; ``link`` leads to more about the answer.
-
-    ``as_stored``: markdown and the like are shown as they are stored.
-    """
-    return tag(
-        "div",
-        _question(item, link, whole=whole),
-        _evidence(item, item.answer, claims, whole=whole, cls="jb-evidence jb-answer", as_stored=as_stored),
-        context_block(item),
-        cls="jb-pane",
-    )
 
 
 def _question(item: Item, link: Html | None, *, whole: bool, about: str | None = None) -> Html:
@@ -399,9 +383,12 @@ def answer_panes(
         aligned = align(item.answer or "", item.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
     else:
+        cls = "jb-evidence jb-answer"
+        answer = _evidence(item, item.answer, shown, whole=whole, cls=cls, as_stored=stored)
+        passages = passage_list(item, shown, whole=whole, as_stored=stored)
         parts = [
-            ("answer", answer_pane(item, shown, whole=whole, as_stored=stored, link=link)),
-            ("passages", tag("div", passage_list(item, shown, whole=whole, as_stored=stored), cls="jb-pane")),
+            ("answer", tag("div", _question(item, link, whole=whole), answer, context_block(item), cls="jb-pane")),
+            ("passages", tag("div", passages, cls="jb-pane")),
         ]
     more = 0 if whole or drawer else unsent([item.query, item.answer], item.passages)
     with st.container(key="panes_two" if len(parts) == 1 else "panes"):
@@ -414,7 +401,7 @@ def answer_panes(
                     key_button(label, actions.whole, key=f"whole_{name}")
                 if name == "answer" and (folds(item) or any(formatted(text or "") for text in item_texts(item)[1:])):
                     label = "Formatted and folded texts" if stored else "Texts as stored, whole"
-                    key_button(label, actions.as_stored, key="stored", shortcut="F4", quiet=True)
+                    key_button(label, partial(actions.switch, "as_stored"), key="stored", shortcut="F4", quiet=True)
                 if name == "answer" and correctable:
                     correction(actions, item)
         with side_column, _pane("judge"):
@@ -445,7 +432,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
     reason = actions.draft.why
     noun = "claim" if any(statement.judgment_id is not None for statement in marks.statements) else "sentence"
     statement = None if marks.at is None else marks.statements[marks.at]
-    mark = None if statement is None else marks.shown.get(statement.subject)
+    mark = None if statement is None else marks.shown.get(subject_of(statement))
     disabled = not marks.statements
     with st.container(key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(_statement_line(marks, noun, None if mark is None else mark.status))
@@ -482,7 +469,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             )
         key_button(
             "Whole texts" if actions.session.by_sentence else "By sentence",
-            actions.by_sentence,
+            partial(actions.switch, "by_sentence"),
             key="switch",
             shortcut="I",
             quiet=True,

@@ -4,20 +4,21 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from judgeboard.domain import Estimate
 from judgeboard.methods.audit_report import (
+    AuditedAnswer,
     AuditReport,
     DoneAudit,
-    ListedAnswer,
+    audit_report,
     audit_sentence,
     done_audits,
     how_words,
-    listed_answers,
     nothing_usable,
     rates,
-    shown_audit,
     unmeasured_words,
 )
-from judgeboard.reports.output import Column, Table
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
 from judgeboard_dashboard.widgets.filters import choose, switch
@@ -38,22 +39,34 @@ MEANINGS = {
     "Accused": "The verdict is right according to people, but the supreme judge marked it as wrong.",
 }
 GROUPED = "An evidence group contains all answers to one question with the same passages."
+Line = tuple[AuditedAnswer, JudgedText | None]  # without a text if a newer judgment exists
 # The labels and the id are visible at a width of 800 px; the texts follow.
-COLUMNS = (
-    Column("Judge", width=105),
-    Column("People", width=105),
-    Column("Id", width=120),
-    Column("Type", width=100),
-    Column("Question", width=330),
-    Column("Answer", width=380),
-)
-FILE_COLUMNS = ("source", "external_id", "query_type", "question", "answer", "judge", "people", "reasoning")
-RATE_COLUMNS = (
-    Column("Rate", width=100),
-    Column("Value", "share estimate", width=125, help="With its 95 % interval"),
-    Column("Of", "count", width=60),
-    Column("Meaning", width=220),
-)
+COLUMNS: Columns[Line] = {
+    Column("Judge", width=105): lambda line: line[0].judge,
+    Column("People", width=105): lambda line: line[0].people,
+    Column("Id", width=120): lambda line: line[0].external_id,
+    Column("Type", width=100): lambda line: line[1] and line[1].query_type,
+    Column("Question", width=330): lambda line: one_line(line[1].question if line[1] else ""),
+    Column("Answer", width=380): lambda line: one_line(line[1].answer if line[1] else ""),
+}
+FILE_COLUMNS: Columns[Line] = {
+    Column("source"): lambda line: line[0].source,
+    Column("external_id"): lambda line: line[0].external_id,
+    Column("query_type"): lambda line: line[1] and line[1].query_type,
+    Column("question"): lambda line: line[1] and line[1].question,
+    Column("answer"): lambda line: line[1] and line[1].answer,
+    Column("judge"): lambda line: line[0].judge,
+    Column("people"): lambda line: line[0].people,
+    Column("reasoning"): lambda line: line[1] and line[1].reasoning,
+}
+RATE_COLUMNS: Columns[tuple[str, Estimate, str]] = {
+    Column("Rate", width=100): lambda rate: rate[0],
+    Column("Value", "share estimate", width=125, help="With its 95 % interval"): (
+        lambda rate: None if rate[1].value is None else rate[1]  # a reason would be cut
+    ),
+    Column("Of", "count", width=60): lambda rate: rate[1].n,
+    Column("Meaning", width=220): lambda rate: rate[2],
+}
 
 
 def audits() -> None:
@@ -65,7 +78,7 @@ def audits() -> None:
             empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,))
             return
         audit, as_table = _filters(done)
-        report = shown_audit(connection, audit)
+        report = audit_report(connection, *audit, reviewed_only=True)
         sentence(audit_sentence(report))
         caption(how_words(connection, audit, report), *report.notes)
         if nothing_usable(report):
@@ -81,7 +94,8 @@ def audits() -> None:
         # No counts in the names: the names are part of the address.
         chosen = switch("Answers", {name: name for name in LISTS}, key="list")
         answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[chosen]
-        listed = listed_answers(connection, audit.audited, answers, limit=MOST)
+        texts = judged_texts(connection, audit.audited.id, [answer.response_id for answer in answers[:MOST]])
+        listed = [(answer, texts.get(answer.response_id)) for answer in answers[:MOST]]
     _list(chosen, listed, total=len(answers))
 
 
@@ -129,17 +143,10 @@ def _list_rows(report: AuditReport, name: str) -> Rows:
 
 
 def _rates(report: AuditReport) -> None:
-    rows = Table(
-        RATE_COLUMNS,
-        tuple(
-            (name, estimate if estimate.value is not None else None, estimate.n, meaning)  # a reason would be cut
-            for name, estimate, meaning in rates(report)
-        ),
-    )
     unit = report.recall.unit or report.false_alarm_rate.unit
     flags = f"{count(report.flags_raised, 'flag')} on marked verdicts for people to review." if report.marked else None
     table(
-        rows,
+        Table.of(rates(report), RATE_COLUMNS),
         key="audit_rates",
         under=(
             f"Intervals: 95 %, by {unit}." if unit else None,
@@ -150,49 +157,19 @@ def _rates(report: AuditReport) -> None:
     )
 
 
-def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
+def _list(name: str, listed: Sequence[Line], *, total: int) -> None:
     if not listed:
         caption(f"No answers in this list. {MEANINGS[name]}")
         return
     first = f"The first {len(listed):,} of " if len(listed) < total else ""
     shown = f"{first}{count(total, 'answer')}."
     table(
-        _rows(listed),
-        [item(each.answer.response_id) for each in listed],
+        Table.of(listed, COLUMNS),
+        [item(answer.response_id) for answer, _ in listed],
         key=f"audit_{name.lower()}",
         under=(MEANINGS[name], shown, "Click a row to open the answer."),
-        csv=_file(listed),
+        csv=Table.of(listed, FILE_COLUMNS),
     )
-
-
-def _rows(listed: Sequence[ListedAnswer]) -> Table:
-    rows = (
-        (
-            line.answer.judge,
-            line.answer.people,
-            line.answer.external_id,
-            line.said.query_type if line.said else None,
-            one_line(line.said.question if line.said else ""),
-            one_line(line.said.answer if line.said else ""),
-        )
-        for line in listed
-    )
-    return Table(COLUMNS, tuple(rows))
-
-
-def _file(listed: Sequence[ListedAnswer]) -> Table:
-    rows = (
-        (
-            line.answer.source,
-            line.answer.external_id,
-            *((text.query_type, text.question, text.answer) if (text := line.said) else (None, None, None)),
-            line.answer.judge,
-            line.answer.people,
-            text.reasoning if text else None,
-        )
-        for line in listed
-    )
-    return Table(tuple(map(Column, FILE_COLUMNS)), tuple(rows))
 
 
 with page("Audits"):

@@ -1,37 +1,58 @@
 """Disagreement: where judge and people differ, worst first, with the texts of both."""
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.cells import cell_names
+from judgeboard.agreement.cells import Cell, cell_names
 from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
+from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.domain import Stage, WhyDiffers
+from judgeboard.errors import JudgeboardError
+from judgeboard.reports.output import Column, Columns, Format, Table
+from judgeboard.reviews.changes import explain_difference
+from judgeboard.stats.confusion import Confusion
 from judgeboard.store.metadata import metadata_fields
-from judgeboard.store.reviewers import graders_by_name
-from judgeboard.store.settings import primary_judge
-from judgeboard.store.verdict_pairs import why_counts
-from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.widgets.disagreement import (
-    SIZE,
-    disagreement_table,
-    export_table,
-    picture,
-    two_texts,
-    why_table,
-)
+from judgeboard.store.reviewers import Reviewer, graders_by_name
+from judgeboard.store.verdict_pairs import WhyCounts, why_counts
+from judgeboard.text import shortened
+from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.session import current_reviewer, page, reading, store
+from judgeboard_dashboard.widgets.charts import grid, scores
+from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
 from judgeboard_dashboard.widgets.filters import choose, grade_field, implied_field, people_field, version_field
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
-from judgeboard_dashboard.widgets.navigation import follow
-from judgeboard_dashboard.widgets.texts import sentence
+from judgeboard_dashboard.widgets.navigation import cell_rows, clickable_chart, follow, item, mark_in, open_button
+from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
+from judgeboard_dashboard.widgets.texts import UNKNOWN, WHY_DIFFERS, caption, count, heading, score, sentence
 
 DIRECTIONS: dict[str, Direction | None] = {"Both": None, "Judge too kind": "too_kind", "Judge too harsh": "too_harsh"}
 CELL = "cell"
 FIELDS = ("version", "grade", "people", "types", "having", "direction", "table", "implied", CELL)
 EXPORT_MOST = 20_000
+SIZE = 100
+SEEN = 8
+LONGEST = 4_000  # characters of one text; the item page shows all of it
+FILE_COLUMNS: Columns[Disagreement] = {
+    Column("source"): lambda line: line.judged.source,
+    Column("external_id"): lambda line: line.judged.external_id,
+    Column("query_type"): lambda line: line.judged.query_type,
+    Column("question"): lambda line: line.judged.question,
+    Column("answer"): lambda line: line.judged.answer,
+    Column("judge"): lambda line: str(line.judge),
+    Column("people"): lambda line: str(line.people),
+    Column("difference", "number"): lambda line: line.difference,
+    Column("reasoning"): lambda line: line.judged.reasoning,
+    Column("notes"): lambda line: (
+        " | ".join(f"{each.reviewer}: {each.note}" for each in line.person_reviews if each.note) or None
+    ),
+}
+_REFUSED = "why_refused"
 
 
 def disagreement() -> None:
@@ -45,16 +66,14 @@ def disagreement() -> None:
     with st.container(key="stack_disagreement"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
-        cell = asked["cell"]
-        whose = {name: asked[name] for name in ("reviewer_id", "implied_labels")}
-        picture(figures, **whose, cell=cell, as_table=as_table, choose=_choose)
+        _picture(figures, asked, as_table=as_table)
     with right:
-        _cell_chip(cell, figures)
-        chosen = disagreement_table(figures, lambda: export_table(_rows(asked)))
+        _cell_chip(asked["cell"], figures)
+        chosen = _table(figures, asked)
         if chosen is not None:
-            two_texts(chosen, figures.version.title, figures.grade)
+            _two_texts(chosen, figures.version.title, figures.grade)
     with reading() as connection:
-        why_table(why_counts(connection))
+        _why_table(why_counts(connection))
 
 
 def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
@@ -69,7 +88,7 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
             implied_labels = implied_field(disabled=grade != "label")
             with people_place:
                 reviewer_id = people_field(graders_by_name(connection), grade)
-            source = PairSource.open(connection, reviewer_id, implied_labels=implied_labels)
+            source = PairSource(connection, reviewer_id, implied_labels=implied_labels)
             with types_place:
                 types = st.multiselect(
                     "Query type",
@@ -91,7 +110,7 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
             )
             direction = choose("Direction", DIRECTIONS, key="direction", width=140)
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
-        version = version_field(place, source.paired(list_versions(connection), grade, primary_judge(connection)))
+        version = version_field(place, source.versions(grade))
         pairs: dict[str, Any] = {
             "version_id": version.id if version else None,
             "grade": grade,
@@ -103,11 +122,6 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
             "implied_labels": implied_labels,
         }
         return pairs, disagreement_page(connection, source=source, limit=SIZE, **pairs), as_table
-
-
-def _rows(asked: Mapping[str, Any]) -> tuple[Disagreement, ...]:
-    with reading() as connection:
-        return disagreement_page(connection, limit=EXPORT_MOST, **asked).rows
 
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:
@@ -140,6 +154,177 @@ def _cell_chip(cell: tuple[int, int] | None, figures: DisagreementPage) -> None:
             on_click=_choose,
             args=(figures.grade, None),
         )
+
+
+def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool) -> None:
+    """Show the pairs; a click on a cell filters the table, a point opens its answer."""
+    cell, reviewer_id = asked["cell"], asked["reviewer_id"]
+    names = page.picture.axis
+    scored = page.grade == "groundedness"
+    every = [(people, judge) for people in range(len(names)) for judge in range(len(names))]
+    places = grid.heat_places(page.picture) if scored else every
+    whose = None if reviewer_id is not None else f"People: {compared_with('gold', page.grade)}."
+    if as_table:
+        version_id, implied_labels = page.version.id if page.version else 0, asked["implied_labels"]
+        every_pair = Cell(page.grade, version_id, reviewer_id=reviewer_id, implied_labels=implied_labels)
+        targets = [cell_rows(replace(every_pair, people=names[people], judge=names[judge])) for people, judge in places]
+        under = (grid.TENTHS if scored else None, "Click a row to open its answers.", whose)
+        table(grid.picture_table(page, places), targets, key="disagreement_picture", under=under, most=12)
+        return
+    if not scored:
+        chart = grid.confusion_chart(Confusion(names, page.picture.counts), chosen=cell)
+        _cells(page, chart, 300 if page.grade == "label" else 380, places, cell)
+        caption("Number of answers. Click a cell to filter the table.", whose)
+        return
+    if page.points:
+        clickable_chart(
+            scores.scatter_chart([(float(each.people), float(each.judge)) for each in page.points], page.gap),
+            scores.SCATTER_HEIGHT,
+            [item(each.response_id) for each in page.points],
+            key="scatter",
+            says=f"{len(page.points)} answers as points, people across, the judge upwards",
+        )
+        points = f"One point per answer. Orange: {page.gap:g} or more apart. Click a point to open its answer."
+        caption(points, whose)
+        return
+    _cells(page, grid.heat_chart(page.picture, page.gap, chosen=cell), grid.HEAT_HEIGHT, places, cell)
+    caption(
+        f"Answers per tenth. {grid.outlined_words(page.picture, page.gap)}",
+        "Below the diagonal the judge is harsher than people.",
+        "Click a cell to filter the table.",
+        whose,
+    )
+
+
+def _cells(
+    page: DisagreementPage, chart: Any, tall: int, places: list[tuple[int, int]], cell: tuple[int, int] | None
+) -> None:
+    # A key of its own for each choice: the chart then forgets its selection when the chip takes it away.
+    key = f"pairs_{page.grade}_{cell}"
+
+    def clicked() -> None:
+        mark = mark_in(key)
+        if mark is not None:
+            _choose(page.grade, places[mark])
+
+    st.altair_chart(
+        fin(chart, tall),
+        theme=None,
+        width="stretch",
+        key=key,
+        on_select=clicked,
+        selection_mode=SELECTION,
+        alt=f"{page.pairs} answers by what people and the judge gave",
+    )
+
+
+def _why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
+    """Show the possible reasons if ``reviewer`` graded the answer; a click stores one."""
+    own = next((review for review in line.person_reviews if reviewer and review.reviewer_id == reviewer.id), None)
+    if own is None:
+        return
+    if own.stage == Stage.BLIND:
+        caption("You graded this answer blind. Give your reason in its queue, after you have seen the judge.")
+        return
+    key = f"why_differs_{line.judged.response_id}_{own.at.timestamp()}_{own.why_differs}"
+    st.pills(
+        "Why they differ",
+        list(WhyDiffers),
+        format_func=lambda reason: WHY_DIFFERS[reason.value],
+        default=None if own.why_differs is None else WhyDiffers(own.why_differs),
+        key=key,
+        on_change=_store_reason,
+        args=(key, line.judged.response_id, line.judged.judgment_id, reviewer),
+    )
+    if refused := st.session_state.pop(_REFUSED, None):
+        caption(refused)
+
+
+def _why_table(counts: Sequence[WhyCounts]) -> None:
+    """Show the number of answers with each reason, one row per judge version."""
+    if not counts:
+        return
+    heading("Why people differ from the judge")
+    columns = (Column("Judge version"), *(Column(name, "count") for name in ("Answers", *WHY_DIFFERS.values())))
+    rows = ((each.title, each.answers, *(each.reasons[WhyDiffers(why)] for why in WHY_DIFFERS)) for each in counts)
+    under = ("Answers with this reason, by the judge version whose verdict the person saw.",)
+    table(Table(columns, tuple(rows)), key="why_they_differ", under=under, most=8)
+
+
+def _store_reason(key: str, response_id: int, judgment_id: int, reviewer: Reviewer) -> None:
+    try:
+        explain_difference(
+            store(),
+            response_id=response_id,
+            reviewer=reviewer,
+            why=st.session_state[key],
+            judgment_id=judgment_id,
+            request_key=f"why:{secrets.token_urlsafe(12)}",
+        )
+    except JudgeboardError as error:
+        st.session_state[_REFUSED] = f"Not saved: {error}"
+
+
+def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
+    """Show the texts of judge and people on one answer, and the button that opens it."""
+    people: list[Html | None] = [] if line.person_reviews else [_head("People", line.people), _text(None, "")]
+    for review in line.person_reviews:
+        why = None if review.why_differs is None else WHY_DIFFERS[review.why_differs]
+        people += [
+            _head(review.reviewer, getattr(review, grade)),
+            tag("div", why, cls="jb-cap" if why else None),
+            _text(review.note, "No note."),
+        ]
+    reasoning = _text(line.judged.reasoning, "No reasoning is stored.")
+    with st.container(border=True, key="two_texts"):
+        show(tag("div", tag("div", _head(judge, line.judge), reasoning), tag("div", *people), cls="jb-two"))
+        _why_pills(line, current_reviewer())
+        answer = shortened(line.judged.answer or UNKNOWN, LONGEST)
+        show(tag("div", tag("b", "Answer "), answer, cls="jb-cap jb-start"))
+        open_button("Open item", item(line.judged.response_id), key="open_item", icon=":material/open_in_full:")
+
+
+def _head(name: str, value: str | float | None) -> Html:
+    words = score(value) if isinstance(value, float) else value
+    return tag("div", name if words is None else f"{name}, {words}", cls="jb-label")
+
+
+def _text(text: str | None, none: str) -> Html:
+    return tag("div", shortened(text, LONGEST), cls="jb-reason") if text else tag("div", none, cls="jb-mut")
+
+
+def _table(page: DisagreementPage, asked: Mapping[str, Any]) -> Disagreement | None:
+    """Show the answers and return the selected one, None without any."""
+    if not page.rows:
+        caption("No such answer.")
+        return None
+    key = f"disagreement_{page.grade}_{page.rows[0].judged.response_id}_{len(page.rows)}"
+    signed = st.column_config.NumberColumn(
+        format="%+.2f" if page.grade == "groundedness" else "%+d", width=85, help="Judge minus people"
+    )
+    formats: dict[GradeName, Format] = {"label": "text", "groundedness": "number", "quality": "integer"}
+    grade: dict[str, Any] = {"format": formats[page.grade], "width": 95 if page.grade == "label" else 65}
+    columns: Columns[Disagreement] = {
+        Column("Question", width=190): lambda line: one_line(line.judged.question or ""),
+        Column("Answer", width=215): lambda line: one_line(line.judged.answer or ""),
+        Column("Type", width=80): lambda line: line.judged.query_type,
+        Column("Judge", **grade): lambda line: line.judge,
+        Column("People", **grade): lambda line: line.people,
+        Column("Difference", "number"): lambda line: line.difference,
+    }
+    place = choose_row(Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": signed})
+    with st.container(key="foot_disagreement", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
+        caption(f"Worst first, {shown}{count(page.total, 'answer')}.")
+        csv_button(lambda: _export(asked), "disagreement", key="disagreement_csv")
+    return page.rows[place]
+
+
+def _export(asked: Mapping[str, Any]) -> Table:
+    """Return the answers with ids, grades, reasoning and notes."""
+    with reading() as connection:
+        lines = disagreement_page(connection, limit=EXPORT_MOST, **asked).rows
+    return Table.of(lines, FILE_COLUMNS)
 
 
 with page("Disagreement"):

@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from judgeboard.reports.output import Column, Table
-from judgeboard.reviews.failure_modes import GROUPS, failure_mode_counts
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.reviews.failure_modes import GROUPS, FailureModeCount, failure_mode_counts
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.filters import switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -29,15 +29,15 @@ def failure_modes() -> None:
         st.line_chart(
             frame, x="week", y="share", color="Failure mode", x_label="Week from", y_label="% of reviewed answers"
         )
-    columns = (
-        Column(GROUPS[by], width=180),
-        Column("Failure mode", width=220),
-        Column("Answers", "count", width=90),
-        Column("Share of reviewed answers", "share estimate", width=300),
-    )
+    columns: Columns[FailureModeCount] = {
+        Column(GROUPS[by], width=180): lambda each: each.group,
+        Column("Failure mode", width=220): lambda each: each.mode,
+        Column("Answers", "count", width=90): lambda each: each.answers,
+        Column("Share of reviewed answers", "share estimate", width=300): lambda each: each.share,
+    }
     tagged = [each for each in counts if each.answers]
     table(
-        Table(columns, tuple((each.group, each.mode, each.answers, each.share) for each in tagged)),
+        Table.of(tagged, columns),
         [responses(each.where) for each in tagged],
         key=f"failure_modes_by_{by}",
         under=(

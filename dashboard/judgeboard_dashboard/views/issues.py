@@ -7,8 +7,15 @@ import streamlit as st
 
 from judgeboard.domain import IssueState
 from judgeboard.people.permissions import Action, may
-from judgeboard.reports.output import Column, Table
-from judgeboard.reviews.issues import LONGEST_TITLE, issue_filter, issue_sentence, measure_issue, save_issue
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.reviews.issues import (
+    LONGEST_TITLE,
+    IssueFigures,
+    issue_filter,
+    issue_sentence,
+    measure_issue,
+    save_issue,
+)
 from judgeboard.store.issues import Issue, get_issue, list_issues
 from judgeboard.text import day_words
 from judgeboard.trends import Point, start_of
@@ -30,17 +37,23 @@ from judgeboard_dashboard.widgets.navigation import (
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, when
 
-COLUMNS = (
-    Column("Issue", "count", width=60),
-    Column("State", width=70),
-    Column("Title", width=300),
-    Column("Owner", width=120),
-    Column("Answers", "count", width=80, help="Answers with the problem"),
-    Column("Open flags", "count", width=90),
-    Column("Share", "share estimate", width=130, help="Share of answers with the problem, until it is fixed"),
-    Column("After the fix", "share estimate", width=130, help="The same share from the day of the fix on"),
-    Column("Last seen", width=130, help="Day of the latest answer with the problem"),
-)
+COLUMNS: Columns[tuple[Issue, IssueFigures]] = {
+    Column("Issue", "count", width=60): lambda line: line[0].number,
+    Column("State", width=70): lambda line: line[0].state.value,
+    Column("Title", width=300): lambda line: line[0].title,
+    Column("Owner", width=120): lambda line: line[0].owner,
+    Column("Answers", "count", width=80, help="Answers with the problem"): lambda line: line[1].answers,
+    Column("Open flags", "count", width=90): lambda line: line[1].flags["open"],
+    Column("Share", "share estimate", width=130, help="Share of answers with the problem, until it is fixed"): (
+        lambda line: line[1].before
+    ),
+    Column("After the fix", "share estimate", width=130, help="The same share from the day of the fix on"): (
+        lambda line: None if line[0].fixed_day is None else line[1].after
+    ),
+    Column("Last seen", width=130, help="Day of the latest answer with the problem"): (
+        lambda line: None if line[1].last_day is None else day_words(line[1].last_day)
+    ),
+}
 MOST = 20  # each is measured when the page opens
 
 
@@ -72,19 +85,10 @@ def _list() -> None:
             "Filter answers on Queue or Responses, or click a line of Failure modes. Then press Open an issue.",
         )
         return
-    rows = (
-        (
-            *(issue.number, issue.state.value, issue.title, issue.owner, figures.answers, figures.flags["open"]),
-            figures.before,
-            None if issue.fixed_day is None else figures.after,
-            None if figures.last_day is None else day_words(figures.last_day),
-        )
-        for issue, figures in measured
-    )
     newest = f"The newest {MOST}." if len(measured) == MOST else None
     targets = [Rows("issues", {"issue": str(issue.number)}) for issue, _ in measured]
     under = (newest, "Click a line to open the issue. Intervals: 95 %.")
-    table(Table(COLUMNS, tuple(rows)), targets, key="issues", under=under)
+    table(Table.of(measured, COLUMNS), targets, key="issues", under=under)
 
 
 def _issue(issue: Issue) -> None:

@@ -41,6 +41,7 @@ from judgeboard_dashboard.review.leases import (
     release_leases,
 )
 from judgeboard_dashboard.review.queues import QUEUES, your_queues
+from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
     Choice,
@@ -164,6 +165,8 @@ def _draw_item(
         implies=_implies(reviewer, rules),
     )
     keep_draft(session, store(), reviewer, item.response_id)
+    if changed is None:
+        actions.draft.schema = None  # it may be that of a queue
     with reading() as connection:
         sequences = attempt_sequences(connection, item.response_id)
         rubric = load_rubric_scores(connection, item.response_id)
@@ -333,7 +336,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
     if item is not None:
-        session.draft(leased.subject).schema = work.schema
+        session.draft(leased.subject).schema = work.schema or rubric_schema(work.queue, leased.rubric.words)
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
     texts = () if item is None else item_texts(item)
     seconds = appear(row, texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ())))
@@ -395,7 +398,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         actions,
         question,
         choices,
-        grades=None if item is None else partial(queue_grades, actions, work.queue, leased.rubric.words),
+        grades=None if item is None else partial(queue_grades, actions, work.queue),
         form=partial(_skip_form, actions) if work.skipping and not leased.expiry_shown else None,
     )
 

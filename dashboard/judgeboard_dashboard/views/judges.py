@@ -5,8 +5,7 @@ from functools import cache
 import streamlit as st
 
 from judgeboard.errors import NotFound
-from judgeboard.health.reading import KeptRecords
-from judgeboard.health.record import Check, LevelCounts, State
+from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
     EMPTY,
     HealthPage,
@@ -18,11 +17,12 @@ from judgeboard.health.report import (
     needing_control_answers,
 )
 from judgeboard.judges.kinds import OFFLINE
-from judgeboard.methods.jury import JuryReport
-from judgeboard.methods.repeats import RepeatsReport, version_report
-from judgeboard.reports.output import Column, Table
+from judgeboard.methods.jury import AgreedWithPeople, JuryReport
+from judgeboard.methods.repeats import Repeated, RepeatsReport, version_report
+from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.responses import AnswerStart
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
@@ -35,21 +35,24 @@ from judgeboard_dashboard.widgets.texts import caption, commands, heading, sente
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound", State.NOT_MEASURED: "jb-check"}
-COLUMNS = (Column("Check", width=140), Column("Answer", width=170), Column("Question", width=260))
-_ANSWERS = Column("Answers", "count", width=65)
-JURY_COLUMNS = (
-    Column("Judge", width=150),
-    Column("Agreement with people", "share estimate", width=115),
-    Column("Kappa", "estimate", width=125),
-    _ANSWERS,
-)
-REPEATS_COLUMNS = (
-    Column("Measure", width=110),
-    Column("All repeats equal", "share estimate", width=115),
-    Column("Alpha", "estimate", width=125),
-    Column("Spread", "estimate", width=125),
-    _ANSWERS,
-)
+COLUMNS: Columns[tuple[Check, AnswerStart]] = {
+    Column("Check", width=140): lambda line: check_title(line[0]),
+    Column("Answer", width=170): lambda line: line[1].external_id,
+    Column("Question", width=260): lambda line: line[1].question,
+}
+JURY_COLUMNS: Columns[AgreedWithPeople] = {
+    Column("Judge", width=150): lambda member: member.judge_version,
+    Column("Agreement with people", "share estimate", width=115): lambda member: member.accuracy,
+    Column("Kappa", "estimate", width=125): lambda member: member.kappa,
+    Column("Answers", "count", width=65): lambda member: member.accuracy.n,
+}
+REPEATS_COLUMNS: Columns[Repeated] = {
+    Column("Measure", width=110): lambda repeated: repeated.measure,
+    Column("All repeats equal", "share estimate", width=115): lambda repeated: repeated.self_consistency,
+    Column("Alpha", "estimate", width=125): lambda repeated: repeated.krippendorff_alpha,
+    Column("Spread", "estimate", width=125): lambda repeated: repeated.spread,
+    Column("Answers", "count", width=65): lambda repeated: repeated.items,
+}
 
 
 def judges() -> None:
@@ -169,13 +172,9 @@ def _answers(health: HealthPage) -> None:
     if not health.answers:
         return
     heading("Answers with these faults")
-    rows = Table(
-        COLUMNS,
-        tuple((check_title(each.check), each.answer.external_id, each.answer.question) for each in health.answers),
-    )
     table(
-        rows,
-        [item(each.answer.response_id) for each in health.answers],
+        Table.of(health.answers, COLUMNS),
+        [item(answer.response_id) for _, answer in health.answers],
         key="judge_answers",
         under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
         most=10,
@@ -208,13 +207,7 @@ def _jury(report: JuryReport) -> None:
         ),
     ):
         caption(text)
-    rows = Table(
-        JURY_COLUMNS,
-        tuple(
-            (each.judge_version, each.accuracy, each.kappa, each.accuracy.n) for each in (report.jury, *report.members)
-        ),
-    )
-    table(rows, [None] * len(rows.rows), key="jury_members", under=report.notes)
+    table(Table.of((report.jury, *report.members), JURY_COLUMNS), key="jury_members", under=report.notes)
 
 
 def _repeats(report: RepeatsReport) -> None:
@@ -224,15 +217,8 @@ def _repeats(report: RepeatsReport) -> None:
         f"{report.judge} has up to {report.repeats} repeats per answer. All repeats have the same {main.measure} on "
         f"{percent_words(main.self_consistency)} of {main.items:,} answers."
     )
-    rows = Table(
-        REPEATS_COLUMNS,
-        tuple(
-            (each.measure, each.self_consistency, each.krippendorff_alpha, each.spread, each.items)
-            for each in report.measures
-        ),
-    )
     incomplete = f"Left out: {main.incomplete:,} answers without a value in every repeat." if main.incomplete else None
-    table(rows, [None] * len(rows.rows), key="repeats", under=(*report.notes, incomplete))
+    table(Table.of(report.measures, REPEATS_COLUMNS), key="repeats", under=(*report.notes, incomplete))
 
 
 with page("Judges"):

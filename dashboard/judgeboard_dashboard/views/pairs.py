@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
 from judgeboard.domain import Estimate
 from judgeboard.methods.pair_report import ALL, ComparedPairs, Listed, PairGroup, PairLine, figures_of, outcome_words
-from judgeboard.reports.output import UNKNOWN, Column, Table
+from judgeboard.reports.output import UNKNOWN, Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.comparisons import PairHead, pair_heads, versions_that_compared
 from judgeboard_dashboard.review.drafts import review_session
@@ -83,7 +82,7 @@ def _list() -> None:
         return
     more = f"The first {MOST_LINES:,} of {len(addresses):,}. " if len(addresses) > MOST_LINES else ""
     table(
-        lines_table(lines[:MOST_LINES], heads),
+        _lines_table(lines[:MOST_LINES], heads),
         [replace(address, verdict_seen=True).rows() for address in addresses[:MOST_LINES]],
         key="pairs_list",
         under=(f"{more}Click a line to see the pair with the judge's verdict and to overrule it.",),
@@ -98,7 +97,7 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
     group = next(group for group in groups if (group.slice, group.aspect) == (ALL, aspect))
     sentence(f"{outcome_words(group)}.", lead=f"{version.title}, {aspect}.")
     table(
-        groups_table(groups),
+        _groups_table(groups),
         key="pair_figures",
         under=(
             "Each pair was asked in one order only. That verdict counts, and position bias cannot be measured."
@@ -128,43 +127,52 @@ def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
     return aspect, listed, tuple(types)
 
 
+def _share(estimate: Estimate, group: PairGroup | None = None) -> str:
+    """Return a share, with its n if it differs from the number of measured pairs of the ``group``."""
+    if estimate.value is None:
+        return UNKNOWN
+    words = percent_words(estimate)
+    if group is None or estimate.n == group.counts.pairs - group.counts.unmeasured:
+        return words
+    return f"{words}, n {estimate.n:,}"
+
+
 # Slice, pairs and the four shares are visible at a width of 800 px; the counts follow.
-GROUP_COLUMNS = (
-    Column("Slice", width=195),
-    Column("Aspect", width=165),
-    Column("Pairs", "count", width=55),
-    Column("Same in both orders", width=128, help="Share of pairs with the same preference in both orders"),
-    Column("Prefers first", width=105, help="Ties excluded. 50 % means no position bias."),
-    Column("Accuracy", width=128, help="Agreement with gold, mean of both orders"),
-    Column("If consistent", width=128, help="Accuracy on the pairs with the same preference in both orders"),
-    Column("With people", width=125, help="Agreement with the majority of people"),
-    Column("A better", "count", width=70),
-    Column("B better", "count", width=70),
-    Column("Tie", "count", width=50),
+GROUP_COLUMNS: Columns[PairGroup] = {
+    Column("Slice", width=195): lambda group: "All pairs" if group.slice == ALL else group.slice,
+    Column("Aspect", width=165): lambda group: group.aspect,
+    Column("Pairs", "count", width=55): lambda group: group.counts.pairs,
+    Column("Same in both orders", width=128, help="Share of pairs with the same preference in both orders"): (
+        lambda group: _share(group.self_consistency, group)
+    ),
+    Column("Prefers first", width=105, help="Ties excluded. 50 % means no position bias."): (
+        lambda group: _share(group.first_position)
+    ),
+    Column("Accuracy", width=128, help="Agreement with gold, mean of both orders"): (
+        lambda group: _share(group.accuracy_orders_mean, group)
+    ),
+    Column("If consistent", width=128, help="Accuracy on the pairs with the same preference in both orders"): (
+        lambda group: _share(group.accuracy_consistent, group)
+    ),
+    Column("With people", width=125, help="Agreement with the majority of people"): (
+        lambda group: _share(group.people, group)
+    ),
+    Column("A better", "count", width=70): lambda group: group.counts.wins_a,
+    Column("B better", "count", width=70): lambda group: group.counts.wins_b,
+    Column("Tie", "count", width=50): lambda group: group.counts.ties,
     Column(
         "Change with order", "count", width=125, help="Number of pairs with A in one order and B in the other (flips)"
+    ): (lambda group: group.counts.flips),
+    Column("Tie in one order", "count", width=112, help="Number of pairs with a tie in one order only"): (
+        lambda group: group.counts.tie_win
     ),
-    Column("Tie in one order", "count", width=112, help="Number of pairs with a tie in one order only"),
-    Column("No verdict", "count", width=95),
-)
+    Column("No verdict", "count", width=95): lambda group: group.counts.unmeasured,
+}
 _OF_TWO_ORDERS = ("Same in both orders", "Prefers first", "If consistent", "Change with order", "Tie in one order")
-LINE_COLUMNS = (
-    Column("A first", width=60, help="The judge's preference when answer A was shown first"),
-    Column("B first", width=60, help="The judge's preference when answer B was shown first"),
-    Column("Judge", width=95),
-    Column("Gold", width=55),
-    Column("People", width=110),
-    Column("Overruled", width=82),
-    Column("Question", width=265),
-    Column("Type", width=185),
-    Column("Answer A by", width=120),
-    Column("Answer B by", width=120),
-    Column("Pair", width=170),
-)
 
 
-def groups_table(groups: Sequence[PairGroup]) -> Table:
-    """Return the figures with their intervals, and with n if it differs from the number of measured pairs.
+def _groups_table(groups: Sequence[PairGroup]) -> Table:
+    """Return the figures with their intervals.
 
     Columns without information are left out: a single slice or aspect, no gold, no people, or figures of two orders
     for a judge that was asked in one.
@@ -177,8 +185,7 @@ def groups_table(groups: Sequence[PairGroup]) -> Table:
         ("Accuracy", "If consistent"): all(group.accuracy_orders_mean.value is None for group in groups),
         _OF_TWO_ORDERS: all(group.one_order for group in groups),
     }
-    rows = Table(GROUP_COLUMNS, tuple(map(_group_line, groups)))
-    return rows.without({name for names, away in left_out.items() if away for name in names})
+    return Table.of(groups, GROUP_COLUMNS).without({name for names, away in left_out.items() if away for name in names})
 
 
 def groups_file(groups: Sequence[PairGroup]) -> Table:
@@ -187,46 +194,26 @@ def groups_file(groups: Sequence[PairGroup]) -> Table:
     return file_of(("Slice", "Aspect", "Statistic"), rows)
 
 
-def lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> Table:
+def _lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> Table:
     """Return the pairs; empty columns are left out."""
-    return Table(LINE_COLUMNS, tuple(_line(line, heads[line.pair_id]) for line in lines)).without_empty()
-
-
-def _group_line(group: PairGroup) -> tuple[Any, ...]:
-    counts = group.counts
-    measured = counts.pairs - counts.unmeasured
-    return (
-        "All pairs" if group.slice == ALL else group.slice,
-        group.aspect,
-        counts.pairs,
-        _share(group.self_consistency, measured),
-        _share(group.first_position, group.first_position.n),
-        *(_share(each, measured) for each in (group.accuracy_orders_mean, group.accuracy_consistent, group.people)),
-        *(counts.wins_a, counts.wins_b, counts.ties, counts.flips, counts.tie_win, counts.unmeasured),
-    )
-
-
-def _share(estimate: Estimate, expected: int) -> str:
-    if estimate.value is None:
-        return UNKNOWN
-    words = percent_words(estimate)
-    return words if estimate.n == expected else f"{words}, n {estimate.n:,}"
-
-
-def _line(line: PairLine, head: PairHead) -> tuple[Any, ...]:
-    return (
-        stored_words(line.ab),
-        stored_words(line.ba),
-        verdict_words(line),
-        stored_words(line.gold),
-        people_words(line),
-        stored_words(line.overruled),
-        one_line(head.question or ""),
-        line.query_type,
-        head.model_a,
-        head.model_b,
-        head.external_id,
-    )
+    columns: Columns[PairLine] = {
+        Column("A first", width=60, help="The judge's preference when answer A was shown first"): (
+            lambda line: stored_words(line.ab)
+        ),
+        Column("B first", width=60, help="The judge's preference when answer B was shown first"): (
+            lambda line: stored_words(line.ba)
+        ),
+        Column("Judge", width=95): verdict_words,
+        Column("Gold", width=55): lambda line: stored_words(line.gold),
+        Column("People", width=110): people_words,
+        Column("Overruled", width=82): lambda line: stored_words(line.overruled),
+        Column("Question", width=265): lambda line: one_line(heads[line.pair_id].question or ""),
+        Column("Type", width=185): lambda line: line.query_type,
+        Column("Answer A by", width=120): lambda line: heads[line.pair_id].model_a,
+        Column("Answer B by", width=120): lambda line: heads[line.pair_id].model_b,
+        Column("Pair", width=170): lambda line: heads[line.pair_id].external_id,
+    }
+    return Table.of(lines, columns).without_empty()
 
 
 with page("Pairs"):

@@ -1,39 +1,68 @@
 """The page Rejudge: start a job that judges answers again, watch it, and see what changed."""
 
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
 import streamlit as st
 
-from judgeboard.errors import NotFound
+from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, comparison_page
+from judgeboard.domain import Status
+from judgeboard.errors import JudgeboardError, NotFound
 from judgeboard.flags.rules import RULES
-from judgeboard.people.permissions import Action
-from judgeboard.runs.jobs import JobProgress, job_progress, open_jobs, recent_jobs
+from judgeboard.people.permissions import Action, may
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs, recent_jobs
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.listing import LinePage
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.runs import get_run, run_counts
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, pairs_of_run, pairs_of_versions
+from judgeboard.text import money
+from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.session import page, problem, reading, store
+from judgeboard_dashboard.session import current_reviewer, page, problem, reading, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.judge_trial import show_trial
-from judgeboard_dashboard.widgets.navigation import follow
-from judgeboard_dashboard.widgets.rejudge_form import PARAMETERS, RejudgeAddress, form, read_address
-from judgeboard_dashboard.widgets.rejudge_jobs import comparison, earlier_jobs, job_panel
-from judgeboard_dashboard.widgets.texts import empty
+from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button
+from judgeboard_dashboard.widgets.rejudge_form import RejudgeAddress, form, job_words, read_address
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, one_line, table, turning_foot
+from judgeboard_dashboard.widgets.texts import (
+    UNKNOWN,
+    caption,
+    clock,
+    commands,
+    count,
+    duration,
+    empty,
+    heading,
+    score,
+    sentence,
+    when,
+)
 
 PAGE = "rejudge"
+REPAINT_SECONDS = 0.5
+LARGE = 20_000  # answers; larger jobs are counted less often
+LARGE_REPAINT_SECONDS = 3.0
+MAX_AT_ONCE = 5_000  # usable verdicts of a run that are compared without a press
+BEFORE = 0
+PEOPLE = {"good": "grounded", "bad": "hallucinated"}
 
 
 def rejudge() -> None:
     """Show the form at the left, the job and what it changed at the right."""
-    follow(PAGE, own=(*FIELDS, *PARAMETERS))
+    follow(PAGE, own=(*FIELDS, *RejudgeAddress._fields))
     address = read_address()
-    if address.response_id is None and address.job is None and address.run is None:
+    if address.response is None and address.job is None and address.run is None:
         demand(Action.REJUDGE_MANY)
     where, query = _filters(address)
     with st.container(key="stack_rejudge"):
         left, right = st.columns([1, 2.4], gap="medium")
     with left, st.container(border=True, key="rejudge_form"):
-        if address.response_id is not None or permitted(Action.REJUDGE_MANY):
+        if address.response is not None or permitted(Action.REJUDGE_MANY):
             address = form(address, where)
         else:
             show(tag("div", f"{Action.REJUDGE_MANY.words} needs the role lead or admin.", cls="jb-cap"))
@@ -45,7 +74,7 @@ def rejudge() -> None:
 
 def _filters(address: RejudgeAddress) -> tuple[RowFilter, Query]:
     """Show the filter row, unless the page is about one answer."""
-    if address.response_id is not None:
+    if address.response is not None:
         return RowFilter(), {}
     with reading() as connection:
         facets, metadata = response_facets(connection), metadata_fields(connection)
@@ -63,9 +92,9 @@ def _outcome(address: RejudgeAddress) -> None:
         problem("This job does not exist.")
         job = None
     if job is not None:
-        job_panel(job)
+        _job_panel(job)
         if job.finished and job.run_id is not None and job.version_id is not None and job.ok:
-            comparison(job.run_id, job.version_id, job.ok)
+            _comparison(job.run_id, job.version_id, job.ok)
     elif address.run is not None:
         _run(address.run)
     elif not jobs:
@@ -74,7 +103,7 @@ def _outcome(address: RejudgeAddress) -> None:
             "Choose rows and a judge in the form, or use a terminal:",
             "`judgeboard judge --judge rag --model NAME --rejudge all`",
         )
-    earlier_jobs([each for each in jobs if job is None or each.id != job.id])
+    _earlier_jobs([each for each in jobs if job is None or each.id != job.id])
 
 
 def _shown_job(address: RejudgeAddress) -> JobProgress | None:
@@ -92,7 +121,302 @@ def _run(run_id: int) -> None:
         usable = run_counts(connection, [run_id])[run_id].ok
     show(tag("div", tag("b", f"Run {run.id}"), f" · {run.version_title} · by {run.actor}", cls="jb-say jb-line"))
     if run.version_id is not None:
-        comparison(run.id, run.version_id, usable)
+        _comparison(run.id, run.version_id, usable)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSeen:
+    """When a page first showed a job (seconds of a monotonic clock), and how far it was then."""
+
+    at: float
+    asked: int
+
+
+def rate(job: JobProgress, first: FirstSeen, now: float) -> float | None:
+    """Return verdicts per second since the page first showed the job, None before the first verdict."""
+    if job.state != "running" or job.asked <= first.asked or now <= first.at:
+        return None
+    return (job.asked - first.asked) / (now - first.at)
+
+
+def bar_text(job: JobProgress, verdicts_a_second: float | None) -> str:
+    """Return "38 of 61 · 4.1 per second · 6 s left · $ 0.056"."""
+    parts = [f"{job.asked:,} of {job.selected:,}"]
+    if verdicts_a_second:
+        parts += [f"{verdicts_a_second:,.1f} per second", f"{duration(job.waiting / verdicts_a_second)} left"]
+    if job.asked:
+        parts.append("cost unknown" if job.cost_micro is None else money(job.cost_micro))
+    return " · ".join(parts)
+
+
+def share(job: JobProgress) -> float:
+    """Return the finished share, 0 to 1."""
+    return min(1.0, job.asked / job.selected) if job.selected else float(job.state == "done")
+
+
+def sum_words(job: JobProgress) -> str:
+    """Return the counts as a sum, which shows that no answer is missing."""
+    numbers = [job.ok, job.unparsable, job.refused, job.error, job.waiting]
+    return f"{' + '.join(f'{number:,}' for number in numbers)} = {sum(numbers):,}."
+
+
+def state_words(job: JobProgress) -> str:
+    """Return the state of a job, and the next step."""
+    so_far = f"{job.asked:,} of {job.selected:,}"
+    started = job.run_id is not None
+    words = {
+        "running": "You can leave this page: the job continues.",
+        "stopping": "Stopping: waiting for the running calls, which are stored.",
+        "cancelled": f"Cancelled at {so_far}. To continue, start the same job again.",
+        "stopped": f"Stopped at {so_far}: {job.why}.",
+        "failed": f"Stopped at {so_far}: {job.why}." if started else f"Could not start: {job.why}.",
+    }
+    if job.state == "waiting":
+        no_worker = "Waiting for a worker: none is running. Start one: `judgeboard worker`"
+        return "Waiting for a free worker." if job.worker_alive else no_worker
+    return words.get(job.state) or _done_words(job)
+
+
+def _done_words(job: JobProgress) -> str:
+    took = ""
+    if job.started_at is not None and job.finished_at is not None:
+        took = f" in {duration((job.finished_at - job.started_at).total_seconds())}"
+    sentences = [f"Done{took}."]
+    if failed := job.asked - job.ok:
+        sentences.append(f"{count(failed, 'answer')} without a usable verdict.")
+    if job.waiting:
+        sentences.append(f"{count(job.waiting, 'answer')} not reached, because the filter no longer selects them.")
+    return " ".join(sentences)
+
+
+def _job_panel(job: JobProgress) -> None:
+    """Show a job; the panel repaints itself until the job ends, then the whole page runs again."""
+    often = REPAINT_SECONDS if job.selected <= LARGE else LARGE_REPAINT_SECONDS
+    repaint = None if job.finished else often
+
+    @st.fragment(run_every=repaint)
+    def panel() -> None:
+        now = job_progress(store(), job.id)
+        if now.finished and not job.finished:
+            st.rerun()
+        _panel(now)
+
+    panel()
+
+
+def _panel(job: JobProgress) -> None:
+    requested_at = clock(job.created_at) if job.started_at is None else when(job.created_at)
+    about = f"{_judge_words(job)} · {job_words(job.where, job.mode)} · {count(job.selected, 'answer')}"
+    name = "New job" if job.run_id is None else f"Run {job.run_id}"
+    with st.container(border=True, key="job_panel"):
+        with st.container(key="job_head", horizontal=True, vertical_alignment="center", gap="small"):
+            requested = f" · {about} · requested by {job.actor}, {requested_at}"
+            show(tag("div", tag("b", name), requested, cls="jb-say jb-line"))
+            person = current_reviewer()
+            permitted = person is None or person.name == job.actor or may(person, Action.CANCEL_JOBS)
+            if permitted and not job.finished and job.state != "stopping":
+                st.button(
+                    "Cancel job",
+                    key="job_cancel",
+                    type="tertiary",
+                    icon=":material/stop_circle:",
+                    on_click=_cancel,
+                    args=(job.id,),
+                    wrap=False,
+                )
+        now = time.monotonic()
+        first = st.session_state.setdefault(f"seen_{job.id}_{job.state}", FirstSeen(now, job.asked))
+        st.progress(share(job), text=bar_text(job, rate(job, first, now)))
+        waiting = "not reached" if job.finished else "waiting"
+        counts = {**{status.value: getattr(job, status) for status in Status}, waiting: job.waiting}
+        parts = [tag("span", tag("b", f"{number:,}"), f" {name}") for name, number in counts.items()]
+        show(tag("div", *parts, tag("span", sum_words(job), cls="jb-cap"), cls="jb-tally"))
+        show(tag("div", commands(state_words(job)), cls="jb-mut" if job.state in {"running", "done"} else "jb-note"))
+
+
+def _cancel(job_id: str) -> None:
+    try:
+        cancel_job(store(), job_id, current_reviewer() or "somebody")
+    except JudgeboardError as error:
+        problem(str(error))
+
+
+def _judge_words(job: JobProgress) -> str:
+    return job.judge_title or str(job.judge.get("name") or job.judge["kind"])
+
+
+JOB_COLUMNS: Columns[JobProgress] = {
+    Column("Run", "integer", width=55): lambda job: job.run_id,
+    Column("Requested", width=110): lambda job: when(job.created_at),
+    Column("By", width=90): lambda job: job.actor,
+    Column("Judge", width=120): _judge_words,
+    Column("Rows", width=190): lambda job: job_words(job.where, job.mode),
+    Column("State", width=130): lambda job: (
+        f"{job.state}: {job.why}" if job.why and job.state != "cancelled" else job.state
+    ),
+    Column("Answers", "count", width=75): lambda job: job.selected,
+    Column("Usable", "count", width=70): lambda job: job.ok,
+    Column("Cost", width=80, right=True): lambda job: money(job.cost_micro),
+}
+
+
+def _earlier_jobs(jobs: Sequence[JobProgress]) -> None:
+    """Show finished and other jobs, newest first; a click opens one."""
+    if not jobs:
+        return
+    heading("Earlier jobs")
+    targets = [Rows(PAGE, {"job": job.id}) for job in jobs]
+    key = f"jobs_{jobs[0].id}_{len(jobs)}"
+    table(Table.of(jobs, JOB_COLUMNS), targets, key=key, name="jobs", most=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A run and its judge version; ``titles`` of all judge versions, by id.
+
+    ``old`` is the version with which it is compared, `BEFORE` for the verdicts before the run.
+    """
+
+    run_id: int
+    version_id: int
+    titles: Mapping[int, str]
+    old: int = BEFORE
+
+    def read(self, offset: int = 0, limit: int = PAGE_SIZE) -> ComparisonPage:
+        """Return a part of the comparison."""
+        with reading() as connection:
+            if self.old == BEFORE:
+                pairs = pairs_of_run(connection, self.run_id)
+            else:
+                pairs = pairs_of_versions(connection, self.old, self.version_id)
+            return comparison_page(connection, pairs, offset=offset, limit=limit)
+
+
+def _comparison(run_id: int, version_id: int, usable: int) -> None:
+    """Compare the verdicts of a run with earlier ones; without any, with those of another version.
+
+    A comparison reads all verdicts: for a large run it starts with a button.
+    """
+    if usable > MAX_AT_ONCE and not _requested(run_id, usable):
+        return
+    with reading() as connection:
+        compare = Compare(run_id, version_id, {version.id: version.title for version in list_versions(connection)})
+    compare = replace(compare, old=_old_field(compare))
+    query = {"run": [str(run_id)], "old": [str(compare.old)]}
+    turned = current_page("changes", query)
+    offset = int(turned.after or turned.before or 0)
+    changes = compare.read(offset)
+    total = len(changes.comparison.rows)
+    if not total:
+        sentence("The judge has no earlier verdicts on these answers." if compare.old == BEFORE else changes.sentence)
+        return
+    lead, colon, rest = changes.sentence.partition(": ")
+    sentence(rest, lead=f"{lead}:") if colon else sentence(changes.sentence)
+    if compare.old != BEFORE:
+        new, old = compare.titles[version_id], compare.titles[compare.old]
+        caption(f"Includes all answers judged by both {old} and {new}.")
+    chosen = choose_row(
+        _change_rows(changes),
+        key=f"changes_{run_id}_{compare.old}_{offset}",
+        most=8,
+        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=75)},
+    )
+    turning_foot(
+        "changes",
+        LinePage(
+            changes.shown,
+            total,
+            offset + 1,
+            str(offset + PAGE_SIZE) if offset + PAGE_SIZE < total else None,
+            str(offset - PAGE_SIZE) if offset else None,
+        ),
+        "verdict",
+        lambda: _change_rows(compare.read(limit=total)),
+        query=query,
+        more=" · changes between good and bad first",
+        file=f"run-{run_id}-changes",
+    )
+    change = changes.shown[chosen]
+    texts = changes.texts.get(change.pair.response_id)
+    if texts is not None:
+        _two_verdicts(change, texts, compare)
+
+
+def _requested(run_id: int, usable: int) -> bool:
+    key = f"compare_{run_id}"
+    if not st.session_state.get(key):
+        st.session_state[key] = st.button(f"Compare {usable:,} verdicts with earlier ones", key=f"{key}_button")
+    return bool(st.session_state[key])
+
+
+def _old_field(compare: Compare) -> int:
+    """Return whose verdicts are the old ones: BEFORE for those before the run, else a version."""
+    others = {version_id: title for version_id, title in compare.titles.items() if version_id != compare.version_id}
+    if not others:
+        return BEFORE
+    key = f"beside_{compare.run_id}"
+    if key not in st.session_state:
+        st.session_state[key] = BEFORE if compare.read(limit=1).comparison.rows else min(others)
+    chosen: int = st.selectbox(
+        "Compare with",
+        [BEFORE, *others],
+        format_func=lambda version_id: others.get(version_id, "the earlier verdict"),
+        key=key,
+        width=260,
+    )
+    return chosen
+
+
+def _change_rows(changes: ComparisonPage) -> Table:
+    def text_of(row: Compared, name: str) -> str | None:
+        return getattr(changes.texts.get(row.pair.response_id), name, None)
+
+    columns: Columns[Compared] = {
+        Column("Question", width=250): lambda row: one_line(text_of(row, "question")),
+        Column("Old", "number", width=60, help="Groundedness before"): lambda row: row.pair.old.groundedness,
+        Column("New", "number", width=60, help="Groundedness now"): lambda row: row.pair.new.groundedness,
+        Column("Change", "number"): lambda row: row.change,
+        Column("Flip", width=85, help="New verdict, if it changed between good and bad"): lambda row: (
+            f"now {row.flip}" if row.flip else None
+        ),
+        Column("Old quality", "integer", width=90): lambda row: row.pair.old.quality,
+        Column("New quality", "integer", width=95): lambda row: row.pair.new.quality,
+        Column("People", width=100): lambda row: PEOPLE[row.people] if row.people else None,
+        Column("Id", width=125): lambda row: text_of(row, "external_id"),
+    }
+    return Table.of(changes.shown, columns)
+
+
+def _two_verdicts(change: Compared, texts: PairTexts, compare: Compare) -> None:
+    with st.container(border=True, key="changes_row"):
+        show(
+            tag(
+                "div",
+                _verdict("Old", change.pair.old, texts.old_reasoning, compare),
+                _verdict("New", change.pair.new, texts.new_reasoning, compare),
+                cls="jb-beside",
+            )
+        )
+        open_button(
+            "Open item",
+            item(change.pair.response_id),
+            key="changes_open",
+            type="tertiary",
+            icon=":material/open_in_new:",
+        )
+
+
+def _verdict(name: str, verdict: OneVerdict, reasoning: str | None, compare: Compare) -> Html:
+    grades = [f"groundedness {score(verdict.groundedness)}", f"quality {verdict.quality or UNKNOWN}"]
+    if verdict.label:
+        grades.append(str(verdict.label))
+    title = compare.titles.get(verdict.version_id, f"version {verdict.version_id}")
+    return tag(
+        "div",
+        tag("div", f"{name} · {title}", tag("span", " · ".join(grades)), cls="jb-label"),
+        tag("div", reasoning or "No reasoning.", cls="jb-reason" if reasoning else "jb-mut"),
+        cls="jb-side",
+    )
 
 
 with page("Rejudge"):

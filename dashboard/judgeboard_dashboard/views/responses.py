@@ -1,6 +1,6 @@
 """The page Responses: all answers under any filter. Charts and tables of other pages lead here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -10,7 +10,7 @@ import streamlit as st
 
 from judgeboard.errors import JudgeboardError
 from judgeboard.flags.rules import RULES
-from judgeboard.reports.output import Column, Format, Table
+from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import METADATA, RowFilter, describe, metadata_condition
 from judgeboard.store.judge_versions import list_versions
@@ -59,27 +59,35 @@ from judgeboard_dashboard.widgets.texts import ago, count, empty
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
-COLUMNS = (
+
+
+def _of_judge(name: str) -> Callable[[ResponseLine], Any]:
+    return lambda line: getattr(line.judged, name, None)
+
+
+COLUMNS: Columns[ResponseLine] = {
     Column(
         "Groundedness",
         "number",
         width=115,
         help="Score of the filtered judge, else of the primary judge (0 to 1)",
         bar=True,
+    ): _of_judge("groundedness"),
+    Column("Quality", width=70, help="Score of this judge (1 to 4)", right=True): lambda line: (
+        f"{line.judged.quality} / 4" if line.judged and line.judged.quality else None
     ),
-    Column("Quality", width=70, help="Score of this judge (1 to 4)", right=True),
-    Column("Label", width=85, help="Label of the same judge, if it gives one"),
-    Column("User", width=92, help="Feedback of the user"),
-    Column("Question", width=215),
-    Column("Answer", width=240),
-    Column("Type", width=85),
-    Column("Asked", width=85),
-    Column("Judged by", width=100),
-    Column("Judges", "count", width=60, help="Number of judges with a usable verdict"),
-    Column("Reviews", "count", width=65, help="Number of current reviews by people"),
-    Column("Flag", width=60, help="Whether the answer has an open flag"),
-    Column("Id", width=125),
-)
+    Column("Label", width=85, help="Label of the same judge, if it gives one"): _of_judge("label"),
+    Column("User", width=92, help="Feedback of the user"): lambda line: line.user_feedback,
+    Column("Question", width=215): lambda line: one_line(line.question),
+    Column("Answer", width=240): lambda line: one_line(line.answer),
+    Column("Type", width=85): lambda line: line.query_type,
+    Column("Asked", width=85): lambda line: ago(line.asked_at, datetime.now(UTC)) if line.asked_at else None,
+    Column("Judged by", width=100): _of_judge("version_title"),
+    Column("Judges", "count", width=60, help="Number of judges with a usable verdict"): lambda line: line.judges,
+    Column("Reviews", "count", width=65, help="Number of current reviews by people"): lambda line: line.reviews,
+    Column("Flag", width=60, help="Whether the answer has an open flag"): lambda line: "open" if line.flag_id else None,
+    Column("Id", width=125): lambda line: line.external_id,
+}
 
 
 SHOWN = "column"  # the metadata fields that have a column, in the address
@@ -197,15 +205,16 @@ def _table(
     values: Mapping[int, tuple[Any, ...]],
     known: Sequence[MetadataField],
 ) -> None:
-    now = datetime.now(UTC)
     titles = [column.title for column in COLUMNS]
     # Beside a column of the page with the same title, the metadata field has its full name.
     names = [METADATA + field if field in titles else field for field in filters.columns]
     orders = [(METADATA + field, f"{DESCENDING}{METADATA}{field}") for field in filters.columns]
-    rows = Table(
-        (*COLUMNS, *(Column(name, width=120) for name in names)),
-        tuple((*_row(line, now), *map(_cell_text, values[line.response_id])) for line in answers.lines),
-    )
+
+    def value_of(place: int) -> Callable[[ResponseLine], str | None]:
+        return lambda line: one_line(shown_value(values[line.response_id][place]))
+
+    metadata = {Column(name, width=120): value_of(place) for place, name in enumerate(names)}
+    rows = Table.of(answers.lines, {**COLUMNS, **metadata})
     with st.container(key="responses_looks", horizontal=True, vertical_alignment="center", gap="small"):
         selecting = select_button("responses")
         if known:
@@ -233,29 +242,6 @@ def _table(
 def _all_ids(filters: Filters) -> tuple[int, ...]:
     with reading() as connection:
         return response_list(connection, filters.where, filters.sort).page(None, None, MOST_ANSWERS, tuple).lines
-
-
-def _cell_text(value: Any) -> str | None:
-    return one_line(shown_value(value))
-
-
-def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
-    judged = line.judged
-    return (
-        judged.groundedness if judged else None,
-        f"{judged.quality} / 4" if judged and judged.quality else None,
-        judged.label if judged else None,
-        line.user_feedback,
-        one_line(line.question),
-        one_line(line.answer),
-        line.query_type,
-        ago(line.asked_at, now) if line.asked_at else None,
-        judged.version_title if judged else None,
-        line.judges,
-        line.reviews,
-        "open" if line.flag_id else None,
-        line.external_id,
-    )
 
 
 def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:

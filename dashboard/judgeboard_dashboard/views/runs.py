@@ -1,23 +1,114 @@
 """The page Runs: all runs and imports, with their counts and failures."""
 
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
 from judgeboard.domain import RunState
-from judgeboard.runs.jobs import open_jobs
-from judgeboard.store.runs import last_verdicts, list_runs, run_counts
-from judgeboard.store.storing import list_batches
+from judgeboard.errors import JudgeboardError
+from judgeboard.people.permissions import Action, role_of, why_not
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs, request_rejudge
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.run_steps import RunProblem, run_problems
+from judgeboard.store.runs import Counts, StoredRun, last_verdicts, list_runs, run_counts
+from judgeboard.store.storing import ImportBatch, list_batches
+from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import page, reading, store
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, seen, signed_in, store
 from judgeboard_dashboard.widgets.first_steps import empty_page
-from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
-from judgeboard_dashboard.widgets.runs import RunLine, imports_table, problems, run_rows, run_table
-from judgeboard_dashboard.widgets.tables import csv_button
-from judgeboard_dashboard.widgets.texts import count
+from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, pick_rows, responses
+from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
+from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, when
 
 PAGE_SIZE = 50
+SILENT = timedelta(minutes=2)  # after which the process of a run may be gone
+OF_ANSWERS = ("judge", "rejudge")
+NOT_OK = ("error", "refused", "unparsable")
 _BEFORE = "runs_before"
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run with its counts at the time ``now``; ``heard_at`` is the time of its latest verdict."""
+
+    run: StoredRun
+    counts: Counts
+    heard_at: datetime | None
+    now: datetime
+
+    @property
+    def failed(self) -> int:
+        """Calls without a usable verdict."""
+        return self.counts.asked - self.counts.ok
+
+    @property
+    def not_reached(self) -> int | None:
+        """Selected answers that were not asked about; None for an import."""
+        return None if self.run.selected is None else max(0, self.run.selected - self.counts.asked)
+
+    @property
+    def took(self) -> str:
+        """How long the run took; without an end, until its last verdict."""
+        end = self.run.finished_at or self.heard_at or self.now
+        return duration(max(0.0, (end - self.run.started_at).total_seconds()))
+
+    @property
+    def why(self) -> str | None:
+        """Why the run is in its state, or for how long a running one has stored nothing."""
+        if self.run.state is RunState.RUNNING:
+            silent = self.now - (self.heard_at or self.run.started_at)
+            return f"no verdict for {duration(silent.total_seconds())}" if silent > SILENT else None
+        return None if self.run.state is RunState.DONE else self.run.why_stopped or None
+
+
+# The columns up to the state, and the counts that add up, fit into 800 px.
+RUN_COLUMNS: Columns[RunLine] = {
+    Column("Run", "integer", width=45): lambda line: line.run.id,
+    Column("Kind", width=66): lambda line: line.run.kind,
+    Column("Judge version", width=120): lambda line: line.run.version_title,
+    Column("State", width=85): lambda line: line.run.state.value,
+    Column("Asked", "count", width=60): lambda line: line.counts.asked,
+    Column("ok", "count", width=60): lambda line: line.counts.ok,
+    Column("unparsable", "count", width=82): lambda line: line.counts.unparsable,
+    Column("refused", "count", width=62): lambda line: line.counts.refused,
+    Column("error", "count", width=52): lambda line: line.counts.error,
+    Column("not reached", "count", width=85): lambda line: line.not_reached,
+    Column("Selected", "count", width=75): lambda line: line.run.selected,
+    Column("Usable", "number"): lambda line: 100 * line.counts.ok / line.counts.asked if line.counts.asked else None,
+    Column("Cost", width=75, right=True): lambda line: money(line.counts.total_cost_micro),
+    Column("Took", width=90): lambda line: line.took,
+    Column("By", width=85): lambda line: line.run.actor,
+    Column("Why", width=205, help="Why the run stopped, or how long it has stored no result"): lambda line: line.why,
+}
+PROBLEM_COLUMNS: Columns[RunProblem] = {
+    Column("Status", width=95): lambda failed: failed.status,
+    Column("Reason", width=395): lambda failed: one_line(failed.reason) or "no reason",
+    Column("Steps", "count", width=75): lambda failed: failed.steps,
+    Column("Example", width=125, help="Opens the answer or the pair"): lambda failed: failed.example,
+}
+
+
+def _rows(result: str) -> Callable[[ImportBatch], int | None]:
+    """Return how many rows of an import had a result; an interrupted import has no counts."""
+    return lambda batch: (batch.counts or {}).get(result)
+
+
+IMPORT_COLUMNS: Columns[ImportBatch] = {
+    Column("File", width=178): lambda batch: batch.file,
+    Column("Stored", "count", width=62): _rows("new"),
+    Column("Rejected", "count", width=72): _rows("rejected"),
+    Column("Differing", "count", width=75, help="Rejected: another row is stored under the same id"): _rows(
+        "conflicts"
+    ),
+    Column("Kind", width=82): lambda batch: batch.kind,
+    Column("At", width=110): lambda batch: when(batch.at),
+    Column("By", width=78): lambda batch: batch.actor,
+}
 
 
 def runs() -> None:
@@ -28,30 +119,34 @@ def runs() -> None:
         batches = list_batches(connection)
     if not lines:
         empty_page("runs", "No runs yet. Each run of a judge is listed here, with its calls, failures and cost.")
-        imports_table(batches)
+        _imports(batches)
         return
     _open_jobs()
-    now = datetime.now(UTC)
     counts = (
         "In every row: asked = ok + unparsable + refused + error. “Not reached” counts selected answers without a call."
     )
     show(tag("div", counts, cls="jb-say"))
-    chosen = run_table(lines, now)
-    _foot(lines, now)
+    usable = st.column_config.ProgressColumn(
+        width=105, min_value=0, max_value=100, format="%.1f %%", color="primary", help="ok as a share of asked"
+    )
+    key = f"runs_{lines[0].run.id}_{len(lines)}"
+    chosen = lines[choose_row(Table.of(lines, RUN_COLUMNS), key=key, most=10, columns={"Usable": usable})]
+    _foot(lines)
     with st.container(key="stack_runs"):
         left, right = st.columns([1.04, 1], gap="medium")
     with left:
-        problems(chosen, now)
+        _problems(chosen)
     with right:
-        imports_table(batches)
+        _imports(batches)
 
 
 def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
+    now = datetime.now(UTC)
     with reading() as connection:
         stored_runs = list_runs(connection, before_id=before, limit=limit)
         counts = run_counts(connection, [run.id for run in stored_runs])
         heard = last_verdicts(connection, [run.id for run in stored_runs if run.state is RunState.RUNNING])
-    return [RunLine(run, counts[run.id], heard.get(run.id)) for run in stored_runs]
+    return [RunLine(run, counts[run.id], heard.get(run.id), now) for run in stored_runs]
 
 
 def _open_jobs() -> None:
@@ -64,10 +159,10 @@ def _open_jobs() -> None:
             open_button("Open job", Rows("rejudge", {"job": job.id}), key=f"watch_{job.id}", type="tertiary")
 
 
-def _foot(lines: list[RunLine], now: datetime) -> None:
+def _foot(lines: list[RunLine]) -> None:
     with st.container(key="runs_foot", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", f"Runs {lines[-1].run.id}–{lines[0].run.id}", cls="jb-cap jb-line"))
-        csv_button(lambda: run_rows(_lines(None, 100_000), now), "runs", key="runs_csv")
+        csv_button(lambda: Table.of(_lines(None, 100_000), RUN_COLUMNS), "runs", key="runs_csv")
         if st.session_state.get(_BEFORE) is not None:
             st.button("Newest", key="runs_newest", type="tertiary", on_click=_turn, args=(None,), wrap=False)
         if len(lines) == PAGE_SIZE:
@@ -78,6 +173,108 @@ def _foot(lines: list[RunLine], now: datetime) -> None:
 
 def _turn(before: int | None) -> None:
     st.session_state[_BEFORE] = before
+
+
+def _problems(line: RunLine) -> None:
+    """Show why calls of a run failed, and what to do."""
+    run = line.run
+    state = f"This run is {run.state.value}: {line.why.rstrip('.')}." if line.why else None
+    if line.failed:
+        heading(f"Run {run.id}: {line.failed:,} of {line.counts.asked:,} failed")
+        if state:
+            caption(state)
+        with reading() as connection:
+            problems = run_problems(connection, run.id)
+        targets = [_example_rows(each) for each in problems]
+        key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"
+        table(Table.of(problems, PROBLEM_COLUMNS), targets, key=key, name=name, most=8)
+    else:
+        heading(f"Run {run.id}: no failures")
+        caption(state, asked_words(line))
+    if run.version_id is not None:
+        _buttons(line, run.version_id)
+
+
+def asked_words(line: RunLine) -> str:
+    """Return what a run without failures did; only runs over the log make one call per answer."""
+    asked = line.counts.asked
+    if not asked:
+        return "No calls yet."
+    if line.run.kind == "import":
+        return f"{count(asked, 'verdict')} imported, all usable."
+    if line.run.kind in OF_ANSWERS:
+        return f"{count(asked, 'answer')} judged, all with a usable verdict."
+    several = " A case can take several calls: its answer and each judgment." if line.run.kind == "suite" else ""
+    return f"{count(asked, 'call')}, all with a usable reply.{several}"
+
+
+def _example_rows(run_problem: RunProblem) -> Rows:
+    if run_problem.response_id is not None:
+        return item(run_problem.response_id)
+    return Rows("runs", {}) if run_problem.pair_id is None else Rows("pairs", {"pair": str(run_problem.pair_id)})
+
+
+def _buttons(line: RunLine, version_id: int) -> None:
+    """Show the buttons: retry the failed calls, open their answers, see what changed."""
+    with st.container(key="run_ways", horizontal=True, gap="small", vertical_alignment="center"):
+        if line.failed:
+            reason = _retry(line, version_id)
+            if reason is not None:
+                show(tag("div", reason, cls="jb-cap"), width="content")
+            failed = RowFilter(judge_version=version_id, statuses=NOT_OK)
+            open_button("Open answers without a verdict", responses(failed), key="run_open")
+        if line.run.kind == "rejudge" and line.counts.ok:
+            open_button("Show changes", Rows("rejudge", {"run": str(line.run.id)}), key="run_changes")
+
+
+def _retry(line: RunLine, version_id: int) -> str | None:
+    """Show the button that judges again all answers on which this version has no usable verdict, or return why not."""
+    if not permitted(Action.REJUDGE_MANY):
+        return why_not(Action.REJUDGE_MANY, role_of(signed_in()))
+    where = line.run.selection.where if line.run.selection else RowFilter()
+    try:
+        with reading() as connection:
+            spec = judge_spec(connection, get_version(connection, version_id))
+        if spec is None:
+            return "This judge version cannot be used from this page."
+        estimate = estimate_calls(seen(), judge=spec, where=where, mode="failed")
+    except JudgeboardError as error:
+        problem(str(error))
+        return None
+    if not estimate.calls:
+        return "All of these answers have a usable verdict now."
+    reviewer = ask_reviewer("Your name is stored with the job.")
+    if reviewer is not None and st.button(
+        f"Retry {count(estimate.calls, 'call')}",
+        key="run_retry",
+        type="primary",
+        icon=":material/restart_alt:",
+        wrap=False,
+    ):
+        try:
+            job_id = request_rejudge(store(), judge=spec, where=where, mode="failed", estimate=estimate, actor=reviewer)
+        except JudgeboardError as error:
+            problem(f"The job was not started: {error}.")
+            return None
+        pick_rows(Rows("rejudge", {"job": job_id}))
+        st.rerun()
+    return None
+
+
+def _imports(batches: Sequence[ImportBatch]) -> None:
+    """Show imports, newest first, where their rejected rows are, and how to complete interrupted ones."""
+    heading("Imports")
+    if not batches:
+        caption("No imports yet. Import a file: `judgeboard import FILE`")
+        return
+    rejected = any((batch.counts or {}).get("rejected") for batch in batches)
+    interrupted = any(batch.finished_at is None for batch in batches)
+    under = (
+        "The command writes rejected rows to FILE.rejected.jsonl, in the folder of the file." if rejected else None,
+        "An import without counts was interrupted. To complete it, run the same import again." if interrupted else None,
+    )
+    rows, key = Table.of(batches, IMPORT_COLUMNS), f"imports_{batches[0].id}"
+    table(rows, key=key, name="imports", under=under, most=8)
 
 
 with page("Runs"):

@@ -9,7 +9,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import SchemaField, as_yaml, schema_in
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.agreement import fields_table
-from judgeboard.reports.output import Column, Table
+from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard_dashboard.evidence import show, tag
@@ -74,22 +74,7 @@ def _preview(text: str) -> None:
     except JudgeboardError as error:
         show(tag("div", str(error), cls="jb-wrong"))
         return
-    columns = (
-        Column("Field", width=120),
-        Column("Type", width=90),
-        Column("Values", width=260),
-        Column("Shown", width=160),
-    )
-    rows = tuple(
-        (
-            f"{each.name}{' *' if each.required else ''}",
-            f"{each.type.value.replace('_', '/')}{' (several)' if each.many else ''}",
-            _values(each),
-            " and ".join(f"{name} is {' or '.join(map(str, values))}" for name, values in each.shown_when) or "always",
-        )
-        for each in schema.fields
-    )
-    show_rows(Table(columns, rows), key="schema_fields", most=12)
+    show_rows(Table.of(schema.fields, FIELD_COLUMNS), key="schema_fields", most=12)
     if any(field.required for field in schema.fields):
         caption("* required to confirm or dismiss")
 
@@ -99,6 +84,16 @@ def _values(field: SchemaField) -> str:
         return ", ".join(f"{level} {name}" if name else str(level) for level, name in field.levels)
     keys = {option.value: f" ({option.key})" for option in field.options if option.key}
     return ", ".join(f"{value}{keys.get(value, '')}" for value in field.values if not isinstance(value, bool))
+
+
+FIELD_COLUMNS: Columns[SchemaField] = {
+    Column("Field", width=120): lambda field: f"{field.name}{' *' if field.required else ''}",
+    Column("Type", width=90): lambda field: f"{field.type.value.replace('_', '/')}{' (several)' if field.many else ''}",
+    Column("Values", width=260): _values,
+    Column("Shown", width=160): lambda field: (
+        " and ".join(f"{name} is {' or '.join(map(str, values))}" for name, values in field.shown_when) or "always"
+    ),
+}
 
 
 def _agreement(stored: StoredSchema) -> None:

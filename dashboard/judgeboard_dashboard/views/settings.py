@@ -1,21 +1,48 @@
 """The page Settings: flag rules, judge versions, failure modes, people and events."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import Field, fields
+from functools import partial
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from judgeboard.flags.rule import Thresholds
+from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.people.permissions import Action
+from judgeboard.people.roster import FlagSummary, change_settings, raise_flags
+from judgeboard.reviews.failure_modes import KEYS, LONGEST_MODE, save_mode, suggested_modes
+from judgeboard.settings import variable_of
+from judgeboard.store.failure_modes import list_modes
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.store.response_pages import response_facets
-from judgeboard.store.settings import setting_origins
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.settings import LONGEST_SEED, PRIMARY_JUDGE, SettingLine, setting_origins
+from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted, who_button
-from judgeboard_dashboard.session import page, reading, store
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, problem, reading, saving, store
 from judgeboard_dashboard.widgets.administration import database, events, people, versions
-from judgeboard_dashboard.widgets.failure_modes import failure_mode_list
 from judgeboard_dashboard.widgets.filters import switch
-from judgeboard_dashboard.widgets.rule_settings import apply_rules, rules_form
+from judgeboard_dashboard.widgets.texts import capital, caption, commands, count, heading, rule_words, when
+
+IMPLYING = (LOW_GROUNDEDNESS,)
+# The number fields of the form: all thresholds that have a range.
+NUMBERS: dict[str, Field[Any]] = {field.name: field for field in fields(Thresholds) if "range" in field.metadata}
+_SAVED = "settings_saved"  # whether a setting was saved after the rules were last applied
+_SAVED_WORDS = (
+    "Saved. New verdicts use the new settings. Stored answers keep their flags until you apply the rules, with this "
+    "button or with `judgeboard flag`."
+)
+_APPLIED = "settings_applied"
+MODE_COLUMNS = {
+    "name": st.column_config.TextColumn("Failure mode", width=200, required=True, max_chars=LONGEST_MODE),
+    "key": st.column_config.SelectboxColumn("Key, with Shift", width=110, options=list(KEYS)),
+    "description": st.column_config.TextColumn("Description", width=280),
+    "retired": st.column_config.CheckboxColumn("Retired", width=80, default=False),
+}
 
 
 def rules() -> None:
@@ -35,6 +62,214 @@ def rules() -> None:
             database(store(), answers, open_flags)
     with right:
         versions(listed, retired)
+
+
+def refused(key: str, value: float | None) -> str | None:
+    """Return why a number cannot be this threshold, None where it can."""
+    low, high = NUMBERS[key].metadata["range"]
+    if value is not None and low <= value <= high:  # nan is in no range
+        return None
+    entered = "" if value is None else f", not {value:g}"
+    return f"{NUMBERS[key].metadata['label']}: enter a number from {low:g} to {high:g}{entered}."
+
+
+def origin_words(line: SettingLine) -> str:
+    """Return the origin of a value in words."""
+    if line.origin == "env":
+        return f"set by {variable_of(line.key)}, which overrides the value stored here"
+    if line.origin == "stored" and line.at is not None:
+        return f"by {line.by}, {when(line.at)}"
+    return "default"
+
+
+def changed(lines: list[SettingLine], entered: dict[str, Any]) -> dict[str, Any]:
+    """Return the entered values that differ from those in force, without those that the environment sets."""
+    return {
+        line.key: entered[line.key]
+        for line in lines
+        if line.origin != "env" and line.key in entered and not _same(entered[line.key], line.value)
+    }
+
+
+def _same(entered: Any, in_force: Any) -> bool:
+    if isinstance(entered, float) and isinstance(in_force, int | float):
+        return abs(entered - in_force) < 1e-9
+    if isinstance(entered, tuple | list) and in_force is not None:
+        return sorted(entered) == sorted(in_force or ())
+    return bool(entered == in_force)
+
+
+def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Sequence[str]) -> None:
+    """Show the form; the Save button stores each changed value."""
+    heading("Flag rules")
+    by_key = {line.key: line for line in lines}
+    primary, always = by_key[PRIMARY_JUDGE], by_key["always_review"]
+    with st.container(border=True, key="settings_rules"):
+        judge = _field(
+            st.selectbox,
+            primary,
+            "Primary judge",
+            sorted({*judges, *([primary.value] if primary.value else [])}),
+            default="default: the first judge",
+            placeholder="no judge yet",
+            help="Its current verdicts drive the rules for low scores and the feedback gap, the overview and trends.",
+        )
+        entered: dict[str, Any] = {PRIMARY_JUDGE: primary.value if judge is None else judge}
+        for pair in batches(list(NUMBERS), 2):
+            for column, key in zip(st.columns(2, gap="small"), pair, strict=False):
+                metadata = NUMBERS[key].metadata
+                # Without bounds: Streamlit silently replaces a number outside them by the lowest.
+                number = partial(st.number_input, value=None, step=float(metadata["step"]), format="%.4g")
+                with column:
+                    entered[key] = _field(number, by_key[key], metadata["label"], help=metadata["help"])
+        entered["always_review"] = _field(
+            st.multiselect,
+            always,
+            "Query types to review in full",
+            sorted({*query_types, *always.value}),
+            placeholder="none",
+            help="Rule “always review”: every answer of these types is flagged.",
+        )
+        entered["random_seed"] = _field(
+            st.text_input,
+            by_key["random_seed"],
+            "Seed of the random sample",
+            max_chars=LONGEST_SEED,
+            help="The same seed selects the same answers.",
+        )
+        entered["excuse_refusals"] = _field(
+            st.checkbox,
+            by_key["excuse_refusals"],
+            "Excuse refusals where nothing fitting was retrieved",
+            help="Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search "
+            "found no passage that fits the question (default: on).",
+        )
+        implied = by_key["implied_labels"]
+        rules = _field(
+            st.multiselect,
+            implied,
+            "Rules whose decisions imply a label",
+            [rule.name for rule in RULES],
+            value=IMPLYING if implied.value is None else implied.value,
+            default=f"default: {rule_words(LOW_GROUNDEDNESS)}; each person is asked once",
+            format_func=lambda name: capital(rule_words(name)),
+            placeholder="none",
+            help="To confirm a flag of these rules also stores the label hallucinated, to dismiss it the label "
+            "grounded, unless the reviewer grades label or groundedness.",
+        )
+        entered["implied_labels"] = None if implied.value is None and rules == IMPLYING else rules
+        reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
+        for reason in reasons:
+            problem(f"Cannot be saved. {reason}")
+        _save({} if reasons else changed(lines, entered), [line for line in lines if line.origin == "stored"])
+
+
+def _field(
+    widget: Callable[..., Any],
+    line: SettingLine,
+    *labels: Any,
+    value: Any = None,
+    default: str = "default",
+    **options: Any,
+) -> Any:
+    """Show the field of a setting, with its ``value`` (that in force) unless it is being edited, and its origin."""
+    if value is None:
+        value = float(line.value) if line.key in NUMBERS else line.value
+    st.session_state.setdefault(_key(line.key), list(value) if isinstance(value, tuple) else value)
+    entered = widget(*labels, key=_key(line.key), disabled=line.origin == "env", **options)
+    words = default if line.origin == "default" else origin_words(line)
+    show(tag("div", words, cls="jb-cap jb-line", title=words))
+    return tuple(entered) if isinstance(entered, list) else entered
+
+
+def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
+    reviewer = ask_reviewer("Your name is stored with the setting.")
+    label = f"Save {count(len(changes), 'change')}" if changes else "Save"
+    with st.container(key="settings_buttons", horizontal=True, gap="small"):
+        off = not changes or reviewer is None
+        if st.button(label, key="settings_save", type="primary", disabled=off, wrap=False) and reviewer is not None:
+            _store(changes, reviewer)
+        nothing = not stored or reviewer is None
+        if (
+            st.button("Restore defaults", key="settings_defaults", type="tertiary", disabled=nothing, wrap=False)
+            and reviewer is not None
+        ):
+            _store(dict.fromkeys(line.key for line in stored), reviewer)
+
+
+def _store(changes: dict[str, Any], reviewer: Reviewer) -> None:
+    with saving():
+        change_settings(store(), changes, reviewer)
+        for key in changes:
+            del st.session_state[_key(key)]
+        st.session_state[_SAVED] = True
+
+
+def _key(name: str) -> str:
+    return f"setting_{name}"
+
+
+def apply_rules(responses: int) -> None:
+    """Show the button; after a change, why to press it; after a press, the result."""
+    applied = st.session_state.get(_APPLIED)
+    if st.session_state.get(_SAVED):
+        show(tag("div", commands(_SAVED_WORDS), cls="jb-note"))
+    elif isinstance(applied, FlagSummary):
+        words = (
+            f"Applied to {count(applied.logged, 'answer')}: {count(applied.raised, 'flag')} raised, "
+            f"{applied.superseded:,} superseded."
+        )
+        show(tag("div", words, cls="jb-say"))
+    pressed = st.button(
+        f"Apply the rules to {count(responses, 'answer')}",
+        key="settings_apply",
+        icon=":material/flag:",
+        disabled=not responses,
+        help="Raises new flags, and supersedes open flags whose reason no longer holds. Decided flags do not change. "
+        "Keep this page open until it is done.",
+        wrap=False,
+    )
+    if pressed:
+        bar = st.progress(0.0, text="0 answers")
+
+        def report(done: int, total: int) -> None:
+            bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} answers")
+
+        st.session_state[_APPLIED] = raise_flags(store(), actor=current_reviewer() or "somebody", progress=report)
+        st.session_state.pop(_SAVED, None)
+        st.rerun()
+
+
+def failure_mode_list() -> None:
+    """Show the failure modes as a table to edit, and the frequent words of notes without one."""
+    demand(Action.CHANGE_SETTINGS)
+    with reading() as connection:
+        modes, suggestions = list_modes(connection), suggested_modes(connection)
+    heading("Failure modes")
+    caption(
+        "Reviewers tag answers with them on the review screen. Add one in the last row. Retired ones keep their tags."
+    )
+    rows = pd.DataFrame(
+        [[getattr(mode, name) for name in MODE_COLUMNS] for mode in modes.values()], columns=list(MODE_COLUMNS)
+    )
+    texts = {name: "boolean" if name == "retired" else "str" for name in MODE_COLUMNS}
+    # The time of the last change is in the key: a new table has no edits.
+    stored = max((mode.at for mode in modes.values()), default=None)
+    edited = st.data_editor(
+        rows.astype(texts), column_config=MODE_COLUMNS, hide_index=True, num_rows="add", key=f"failure_modes_{stored}"
+    )
+    reviewer = ask_reviewer("Your name is stored with the change.")
+    pressed = st.button("Save failure modes", type="primary", key="failure_modes_save", disabled=reviewer is None)
+    if pressed and reviewer is not None:
+        known = [tuple(getattr(mode, name) for name in MODE_COLUMNS) for mode in modes.values()]
+        rows_after: list[list[Any]] = edited.astype(object).where(edited.notna(), None).to_numpy().tolist()
+        with saving():
+            for name, key, description, retired in rows_after:
+                if (name, key, description, retired) not in known:
+                    save_mode(store(), name or "", description, key=key, retired=bool(retired), by=reviewer)
+    if suggestions:
+        frequent = ", ".join(f"{words} ({n})" for words, n in suggestions.items())
+        caption(f"Frequent in notes without a failure mode: {frequent}.")
 
 
 # The name of a part is also in the address.

@@ -1,11 +1,12 @@
 """The page Suites: the scores of a candidate's answers per run, and the comparison with a baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
+from judgeboard.methods.suite_file import ComparedCase
 from judgeboard.methods.suite_results import (
     CaseResult,
     SuiteResult,
@@ -13,77 +14,18 @@ from judgeboard.methods.suite_results import (
     baseline_sentence,
     list_results,
     result_sentence,
-    score_words,
     suite_result,
 )
-from judgeboard.reports.output import Column, Table
+from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen
-from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
+from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, suite_runs_chart
 from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, day, heading, sentence, when
-
-RUN_COLUMNS = (
-    Column("Run", "integer", width=50),
-    Column("When", width=105),
-    Column("State", width=85),
-    Column("Candidate", width=130),
-    Column("Judge", width=85),
-    Column("Average", "number", width=70),
-    Column("95 %", width=95),
-    Column("Measured", "count", width=75),
-    Column("Cases", "count", width=57),
-)
-DIMENSION_COLUMNS = (
-    Column("Dimension"),
-    Column("Average", right=True),
-    Column("95 %"),
-    Column("Cases", "count", width=60),
-)
-FAILURE_COLUMNS = (
-    Column("Score", "number", width=70),
-    Column("Question", width=330),
-    Column("Weakest", width=110),
-    Column("Why", width=420),
-)
-CHANGE_COLUMNS = (
-    Column("Change", "number"),
-    Column("Before", "number", width=70),
-    Column("Now", "number", width=70),
-    Column("Question", width=330),
-)
-
-
-def runs_table(runs: Sequence[SuiteRun]) -> Table:
-    """Return the runs of a suite."""
-    rows = (
-        (
-            run.run,
-            when(run.at),
-            run.state.value,
-            run.candidate,
-            run.judge,
-            run.average_score.value,
-            _interval(run.average_score),
-            run.measured,
-            run.total_cases,
-        )
-        for run in runs
-    )
-    return Table(RUN_COLUMNS, tuple(rows))
-
-
-def dimensions_table(dimensions: Mapping[str, Estimate]) -> Table:
-    """Return the mean of each dimension."""
-    rows = (
-        (name, None if mean.value is None else two_decimals(mean.value), _interval(mean), mean.n)
-        for name, mean in dimensions.items()
-    )
-    return Table(DIMENSION_COLUMNS, tuple(rows))
+from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence, when
 
 
 def _interval(mean: Estimate) -> str | None:
@@ -106,6 +48,33 @@ def _weakest(case: CaseResult) -> tuple[str, str]:
     return f"{name} {score:g}", shortened(case.dimensions[name].reasoning or "")
 
 
+RUN_COLUMNS: Columns[SuiteRun] = {
+    Column("Run", "integer", width=50): lambda run: run.run,
+    Column("When", width=105): lambda run: when(run.at),
+    Column("State", width=85): lambda run: run.state.value,
+    Column("Candidate", width=130): lambda run: run.candidate,
+    Column("Judge", width=85): lambda run: run.judge,
+    Column("Average", "number", width=70): lambda run: run.average_score.value,
+    Column("95 %", width=95): lambda run: _interval(run.average_score),
+    Column("Measured", "count", width=75): lambda run: run.measured,
+    Column("Cases", "count", width=57): lambda run: run.total_cases,
+}
+DIMENSION_COLUMNS: Columns[tuple[str, Estimate]] = {
+    Column("Dimension"): lambda mean: mean[0],
+    Column("Average", right=True): lambda mean: None if mean[1].value is None else two_decimals(mean[1].value),
+    Column("95 %"): lambda mean: _interval(mean[1]),
+    Column("Cases", "count", width=60): lambda mean: mean[1].n,
+}
+FAILURE_COLUMNS: Columns[CaseResult] = {
+    Column("Score", "number", width=70): lambda case: case.score,
+    Column("Question", width=330): _question,
+    Column("Weakest", width=110): lambda case: _weakest(case)[0],
+    Column("Why", width=420): lambda case: _weakest(case)[1],
+}
+UNMEASURED_COLUMNS: Columns[CaseResult] = {
+    Column("Question", width=330): _question,
+    Column("Why"): lambda case: shortened(case.reason or ""),
+}
 FIELDS = ("suite", "run", "baseline", "tables")
 NO_BASELINE = "No baseline"
 PURPOSE = "A suite asks your assistant the same questions after each change, and judges the answers."
@@ -176,12 +145,11 @@ def _case_rows(cases: Sequence[CaseResult]) -> list[Rows | None]:
 def _trend(filters: Filters) -> None:
     heading("Average score per run")
     drawn = list(reversed(filters.runs[:MOST_DRAWN]))
-    points = [RunPoint(run.run, day(run.at), _tip(run), run.average_score, run.threshold) for run in drawn]
     more = len(filters.runs) - len(drawn)
     figure(
-        lambda: suite_runs_chart(points, filters.run_id),
+        lambda: suite_runs_chart(drawn, filters.run_id),
         HEIGHT,
-        runs_table(drawn),
+        Table.of(drawn, RUN_COLUMNS),
         _run_rows(drawn),
         key="suite_trend",
         says=f"Average score (1 to 5) of {count(len(drawn), 'run')}, with 95 % interval",
@@ -193,15 +161,10 @@ def _trend(filters: Filters) -> None:
     )
 
 
-def _tip(run: SuiteRun) -> str:
-    value = score_words(run.average_score.value)
-    return f"run {run.run}, {run.candidate}, {when(run.at)}: {value} on {run.measured} cases"
-
-
 def _dimensions(result: SuiteResult) -> None:
     heading("By dimension")
     table(
-        dimensions_table(result.dimensions),
+        Table.of(result.dimensions.items(), DIMENSION_COLUMNS),
         key="suite_dimensions",
         under=("Mean score (1 to 5) over the cases with a score.",),
     )
@@ -214,7 +177,7 @@ def _failures(result: SuiteResult) -> None:
         caption("None." if result.measured else "No case was measured.")
         return
     table(
-        Table(FAILURE_COLUMNS, tuple((case.score, _question(case), *_weakest(case)) for case in failures)),
+        Table.of(failures, FAILURE_COLUMNS),
         _case_rows(failures),
         key="suite_failures",
         under=("Lowest score first. Click a row to open the answer.",),
@@ -228,10 +191,7 @@ def _unmeasured(result: SuiteResult) -> None:
         return
     heading(f"Cases without a score, {len(cases):,}")
     table(
-        Table(
-            (Column("Question", width=330), Column("Why")),
-            tuple((_question(case), shortened(case.reason or "")) for case in cases),
-        ),
+        Table.of(cases, UNMEASURED_COLUMNS),
         _case_rows(cases),
         key="suite_unmeasured",
         under=("They do not count for the average or the pass rate.",),
@@ -246,18 +206,17 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
     caption(baseline_sentence(result.baseline), *result.baseline.caveats)
     if not result.baseline.cases:
         return
-    by_key = {case.key: case for case in result.cases}
+    cases = {case.key: case for case in result.cases}
     changes = sorted(result.baseline.cases, key=lambda change: change.change)
-    cases = [by_key[change.key] for change in changes]
+    columns: Columns[ComparedCase] = {
+        Column("Change", "number"): lambda change: change.change,
+        Column("Before", "number", width=70): lambda change: change.before,
+        Column("Now", "number", width=70): lambda change: change.after,
+        Column("Question", width=330): lambda change: _question(cases[change.key]),
+    }
     table(
-        Table(
-            CHANGE_COLUMNS,
-            tuple(
-                (change.change, change.before, change.after, _question(case))
-                for change, case in zip(changes, cases, strict=True)
-            ),
-        ),
-        _case_rows(cases),
+        Table.of(changes, columns),
+        _case_rows([cases[change.key] for change in changes]),
         key="suite_changes",
         under=("Largest drop first, on the dimensions of both runs.",),
         columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=80)},
@@ -270,7 +229,7 @@ def _runs(filters: Filters) -> None:
         return
     heading("All runs")
     table(
-        runs_table(filters.runs),
+        Table.of(filters.runs, RUN_COLUMNS),
         _run_rows(filters.runs),
         key="suite_runs",
         under=("Click a row to open the run.",),

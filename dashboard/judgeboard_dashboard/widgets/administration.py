@@ -1,10 +1,11 @@
 """The parts of the Settings page: people, judge versions, database and events."""
 
+import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -22,10 +23,10 @@ from judgeboard.people.roster import (
     restore_version,
     retire_version,
 )
-from judgeboard.reports.output import Column, Table
-from judgeboard.settings import config_lines, load_settings
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.settings import config_values, load_settings
 from judgeboard.store.engine import Store
-from judgeboard.store.events import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events
+from judgeboard.store.events import EventFilter, StoredEvent, event_page, event_values, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.reviewers import Reviewer
@@ -34,7 +35,6 @@ from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.filters import Query
-from judgeboard_dashboard.widgets.rule_settings import param_lines, prompt_difference
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
     choose_row,
@@ -47,13 +47,6 @@ from judgeboard_dashboard.widgets.tables import (
 )
 from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, count, empty, heading, sentence, when
 
-PEOPLE_COLUMNS = (
-    Column("Name", width=250),
-    Column("Role", width=95),
-    Column("Origin", width=125),
-    Column("Last seen", width=120),
-    Column("Last review", width=120),
-)
 ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}
 NOBODY_SIGNS_IN = (
     "Sign-in is off: everyone who opens these pages may do everything, under any name. "
@@ -75,7 +68,7 @@ def people() -> None:
     with left:
         heading("People")
         if lines:
-            table(Table(PEOPLE_COLUMNS, tuple(map(_row, lines))), key="people_table", name="people")
+            table(Table.of(lines, PEOPLE_COLUMNS), key="people_table", name="people")
         else:
             empty("No people yet.", "`judgeboard people add E-MAIL --role admin`")
     with right:
@@ -86,13 +79,19 @@ def people() -> None:
         _changes([line for line in lines if line.person.origin == SIGNED_IN and not line.first_admin])
 
 
-def _row(line: PersonLine) -> tuple[str, ...]:
+def _role(line: PersonLine) -> str:
     if line.role is Role.NONE:
-        role = "removed" if line.person.origin == SIGNED_IN else UNKNOWN
-    else:
-        role = f"{line.role} (set)" if line.first_admin else str(line.role)
-    times = (UNKNOWN if moment is None else when(moment) for moment in (line.last_seen, line.last_review))
-    return line.person.name, role, ORIGINS.get(line.person.origin, line.person.origin), *times
+        return "removed" if line.person.origin == SIGNED_IN else UNKNOWN
+    return f"{line.role} (set)" if line.first_admin else str(line.role)
+
+
+PEOPLE_COLUMNS: Columns[PersonLine] = {
+    Column("Name", width=250): lambda line: line.person.name,
+    Column("Role", width=95): _role,
+    Column("Origin", width=125): lambda line: ORIGINS.get(line.person.origin, line.person.origin),
+    Column("Last seen", width=120): lambda line: when(line.last_seen) if line.last_seen else UNKNOWN,
+    Column("Last review", width=120): lambda line: when(line.last_review) if line.last_review else UNKNOWN,
+}
 
 
 def _changes(lines: list[PersonLine]) -> None:
@@ -184,14 +183,9 @@ def _show_result() -> None:
         problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
 
 
-VERSION_COLUMNS = (
-    Column("Judge version", width=190),
-    Column("Kind", width=85),
-    Column("Model", width=190),
-    Column("Since", width=115),
-    Column("Fingerprint", width=125),
-)
-MARKS = {"added": "+", "removed": "−", "same": "", "gap": "…"}
+DiffKind = Literal["added", "removed", "same", "gap"]
+MARKS: dict[DiffKind, str] = {"added": "+", "removed": "−", "same": "", "gap": "…"}
+AROUND = 2  # equal lines shown around a change
 
 
 def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
@@ -201,13 +195,15 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
         empty("No judge yet.", "`judgeboard judge --judge lexical`")
         return
     newest_first = sorted(listed, key=lambda version: -version.id)
-    titles = (f"{version.title} (retired)" if version.id in retired else version.title for version in newest_first)
-    rows = tuple(
-        (title, version.kind, version.model, when(version.created_at), version.fingerprint[:12])
-        for title, version in zip(titles, newest_first, strict=True)
-    )
+    columns: Columns[StoredVersion] = {
+        Column("Judge version", width=190): lambda each: f"{each.title}{' (retired)' if each.id in retired else ''}",
+        Column("Kind", width=85): lambda each: each.kind,
+        Column("Model", width=190): lambda each: each.model,
+        Column("Since", width=115): lambda each: when(each.created_at),
+        Column("Fingerprint", width=125): lambda each: each.fingerprint[:12],
+    }
     key = f"versions_{newest_first[0].id}_{len(listed)}"
-    chosen = newest_first[choose_row(Table(VERSION_COLUMNS, rows), key=key, most=6)]
+    chosen = newest_first[choose_row(Table.of(newest_first, columns), key=key, most=6)]
     csv_button(lambda: _versions_file(newest_first), "judge-versions", key="versions_csv")
     _retiring(chosen, retired.get(chosen.id))
     others = {version.id: version for version in newest_first if version.id != chosen.id}
@@ -257,21 +253,57 @@ def _versions_file(listed: Sequence[StoredVersion]) -> Table:
     return Table(tuple(map(Column, (*names, "created_at"))), tuple(rows))
 
 
+def prompt_difference(old: str | None, new: str | None) -> list[tuple[DiffKind, str]]:
+    """Return the lines that differ, each with two equal ones around it; empty where the prompts are equal.
+
+    A gap replaces equal lines.
+    """
+    before, after = (old or "").splitlines(), (new or "").splitlines()
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    lines: list[tuple[DiffKind, str]] = []
+    for group in matcher.get_grouped_opcodes(AROUND):
+        first = group[0]
+        if lines or first[1] > 0:
+            lines.append(("gap", f"line {first[3] + 1}"))
+        for kind, start, end, new_start, new_end in group:
+            if kind == "equal":
+                lines += [("same", text) for text in before[start:end]]
+                continue
+            lines += [("removed", text) for text in before[start:end]]
+            lines += [("added", text) for text in after[new_start:new_end]]
+    return lines
+
+
+def param_lines(old: StoredVersion, new: StoredVersion) -> list[tuple[str, str | None, str | None]]:
+    """Return every parameter with both values as JSON, including kind, model and scale; those that differ first."""
+    before, after = _params(old), _params(new)
+    lines = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
+    return sorted(lines, key=lambda line: line[1] == line[2])
+
+
+def _params(version: StoredVersion) -> dict[str, str]:
+    fixed: dict[str, Any] = {"kind": version.kind, "model": version.model, "scale": version.scale}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in (fixed | version.params).items()
+        if value is not None
+    }
+
+
 def _prompts(old: StoredVersion, new: StoredVersion) -> None:
     """Show prompt and parameters of a version, or how they differ from those of an ``old`` one."""
-    lines = prompt_difference(old.prompt, new.prompt)
-    columns = (Column("Parameter"), Column("Old"), Column("New"), Column("Differs"))
-    rows = ((line.name, line.old, line.new, "differs" if line.differs else None) for line in param_lines(old, new))
-    params = Table(columns, tuple(rows))
+    lines = param_lines(old, new)
     if old is new:
         heading(f"{new.title}: prompt and parameters")
-        params = Table((Column("Parameter"), Column("Value")), tuple(row[:2] for row in params.rows))
+        params = Table((Column("Parameter"), Column("Value")), tuple(line[:2] for line in lines))
         show(tag("div", new.prompt, cls="jb-raw jb-prompt")) if new.prompt else caption("This version has no prompt.")
     else:
         heading(f"From {old.title} to {new.title}")
+        columns = (Column("Parameter"), Column("Old"), Column("New"), Column("Differs"))
+        params = Table(columns, tuple((*line, None if line[1] == line[2] else "differs") for line in lines))
         marked = [
-            tag("div", tag("span", MARKS[line.kind]), tag("span", line.text), cls=f"jb-diff jb-{line.kind}")
-            for line in lines
+            tag("div", tag("span", MARKS[kind]), tag("span", text), cls=f"jb-diff jb-{kind}")
+            for kind, text in prompt_difference(old.prompt, new.prompt)
         ]
         if marked:
             show(tag("div", *marked, cls="jb-raw jb-prompt"))
@@ -291,9 +323,7 @@ def database(store: Store, answers: int, open_flags: int) -> None:
         facts.append(f"{file.stat().st_size / 1_000_000:,.1f} MB")
     caption(" · ".join(facts))
     heading("Environment")
-    variables = {
-        line.variable: line.value if line.is_set else None for line in config_lines(load_settings(), PROVIDERS)
-    }
+    variables = config_values(load_settings(), PROVIDERS)
     variables["JUDGEBOARD_DB"] = "the database above"  # the server sets it, also if only --db was given
     rows = Table((Column("Variable"), Column("Value")), tuple(variables.items()))
     table(rows, key="environment", most=6, placeholder="not set")
@@ -302,14 +332,6 @@ def database(store: Store, answers: int, open_flags: int) -> None:
 PAGE = "events"
 MAX_EXPORTED = 100_000  # events in one file
 SINCE = {"day": ("last day", 1), "week": ("last 7 days", 7), "month": ("last 30 days", 30)}
-EVENT_COLUMNS = (
-    Column("When", width=115),
-    Column("Who", width=200),
-    Column("What", width=190),
-    Column("Answer", width=170),
-    Column("Details", width=480),
-    Column("Event", "integer", width=75),
-)
 EVENT_WORDS = {
     "decide": "decided a flag",
     "bulk_decide": "decided many answers",
@@ -367,18 +389,15 @@ def events() -> None:
     demand(Action.READ_EVENTS)
     now = datetime.now(UTC)
     with reading() as connection:
-        chosen, query = _filters(event_kinds(connection), event_actors(connection), now)
+        chosen, query = _filters(event_values(connection, "kind"), event_values(connection, "actor"), now)
         turned = current_page(PAGE, query)
         page = event_page(connection, chosen, after=turned.after, before=turned.before, limit=PAGE_SIZE)
     if not page.lines:
         empty("No event matches." if chosen != EventFilter() else "No events yet.")
         return
     sentence(f"{count(page.total, 'event')}, newest first.")
-    rows = (
-        (when(event.at), event.actor, event_words(event.kind), event.response, _details(event), event.id)
-        for event in page.lines
-    )
-    show_rows(Table(EVENT_COLUMNS, tuple(rows)), key=f"events_table_{page.lines[0].id}", sort=sorts_by_header(PAGE, {}))
+    rows, key = Table.of(page.lines, EVENT_COLUMNS), f"events_table_{page.lines[0].id}"
+    show_rows(rows, key=key, sort=sorts_by_header(PAGE, {}))
     turning_foot(PAGE, page, "event", lambda: _export(chosen), query=query)
 
 
@@ -411,12 +430,24 @@ def _details(event: StoredEvent) -> str:
     )
 
 
+EVENT_COLUMNS: Columns[StoredEvent] = {
+    Column("When", width=115): lambda event: when(event.at),
+    Column("Who", width=200): lambda event: event.actor,
+    Column("What", width=190): lambda event: event_words(event.kind),
+    Column("Answer", width=170): lambda event: event.response,
+    Column("Details", width=480): _details,
+    Column("Event", "integer", width=75): lambda event: event.id,
+}
+FILE_COLUMNS: Columns[StoredEvent] = {
+    Column("id", "integer"): lambda event: event.id,
+    Column("at"): lambda event: event.at.isoformat(),
+    Column("actor"): lambda event: event.actor,
+    Column("kind"): lambda event: event.kind,
+    Column("response"): lambda event: event.response,
+    Column("details"): lambda event: json.dumps(event.details),
+}
+
+
 def _export(chosen: EventFilter) -> Table:
     with reading() as connection:
-        stored_events = latest_events(connection, chosen, limit=MAX_EXPORTED)
-    names = ("at", "actor", "kind", "response", "details")
-    rows = (
-        (event.id, event.at.isoformat(), event.actor, event.kind, event.response, json.dumps(event.details))
-        for event in stored_events
-    )
-    return Table((Column("id", "integer"), *map(Column, names)), tuple(rows))
+        return Table.of(latest_events(connection, chosen, limit=MAX_EXPORTED), FILE_COLUMNS)

@@ -18,7 +18,6 @@ from judgeboard.agreement.result import (
     AgreementSlice,
     headline_name,
     shown_statistics,
-    statistic_name,
 )
 from judgeboard.domain import Estimate
 from judgeboard.reports.agreement import (
@@ -36,6 +35,7 @@ from judgeboard.reports.agreement import (
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
@@ -43,7 +43,6 @@ from judgeboard.text import day_words
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
-from judgeboard_dashboard.widgets.disagreement import TENTHS, picture_table
 from judgeboard_dashboard.widgets.filters import as_date, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
@@ -132,7 +131,7 @@ class AgreementFigures:
                 version_id=self.version.id,
                 grade="groundedness",
                 limit=0,
-                source=PairSource.open(
+                source=PairSource(
                     connection,
                     self.whose.reviewer_id,
                     self.whose.human,
@@ -144,7 +143,7 @@ class AgreementFigures:
         figure(
             lambda: grid.heat_chart(differing.picture, differing.gap),
             340,
-            picture_table(differing, places),
+            grid.picture_table(differing, places),
             [cell_rows(self.cell(names[people], names[judge])) for people, judge in places],
             key="heat_agreement",
             says=f"{self.result.n} answers by tenths of groundedness, people across, the judge upwards",
@@ -154,7 +153,7 @@ class AgreementFigures:
                 grid.outlined_words(differing.picture, differing.gap),
                 "Click a cell to open its answers.",
             ),
-            listed=(TENTHS, *LISTED),
+            listed=(grid.TENTHS, *LISTED),
         )
 
     def slices(self) -> None:
@@ -162,7 +161,7 @@ class AgreementFigures:
         heading(f"By {BY_NAMES[self.by].lower() if self.by in BY_NAMES else self.by}")
         lead = headline_name(SCALES[self.page.grade])
         if self.result.statistics[lead].value is None:
-            instead(f"{statistic_name(lead)}: {self.result.statistics[lead].reason}.")
+            instead(f"{STATISTICS[lead].name}: {self.result.statistics[lead].reason}.")
             return
         shown = _largest_slices(self.result)
         others = len(self.result.slices) - len(shown) + 1
@@ -252,7 +251,7 @@ def slices_figure(
     under: Sequence[str | None],
 ) -> None:
     """Show the statistic ``lead`` of each slice with its interval."""
-    name = statistic_name(lead)
+    name = STATISTICS[lead].name
     figure(
         lambda: whisker_chart(
             [Slice(each.name, each.n, each.statistics[lead]) for each in slices], f"{name}, 95 % interval"
@@ -324,7 +323,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
         if result.self_agreement:
             heading("People with themselves")
             table(
-                persons_table(result, "self_agreement"),
+                persons_table(result.self_agreement),
                 [target("twice", ids.get(each.first)) for each in result.self_agreement],
                 key="raters_twice",
                 under=("Compares the first and the second grade of answers that a queue repeated.",),
@@ -332,7 +331,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
         if result.against_gold:
             heading("People and gold labels")
             table(
-                persons_table(result, "against_gold"),
+                persons_table(result.against_gold),
                 [target("gold", ids.get(each.name)) for each in result.against_gold],
                 key="raters_gold",
                 under=("Click a row to open its answers.",),
@@ -352,7 +351,7 @@ def _slices(result: AgreementResult, target: Callable[..., Rows | None], *, as_t
     heading(f"By {by}")
     alpha = result.statistics["alpha"]
     if alpha.value is None:
-        instead(f"{statistic_name('alpha')}: {alpha.reason}.")
+        instead(f"{STATISTICS['alpha'].name}: {alpha.reason}.")
         return
     shown = _largest_slices(result)
     slices_figure(

@@ -9,13 +9,13 @@ from judgeboard.domain import Status, Verdict
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
 from judgeboard.runs.jobs import CallEstimate
-from judgeboard.runs.trial import ANSWERS, Trial, try_judge
+from judgeboard.runs.raw_calls import ANSWERS, Trial, try_judge
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.raw_calls import attempt_texts, message_texts
+from judgeboard_dashboard.review.judgments import attempt_texts, message_texts
 from judgeboard_dashboard.session import problem, seen
 from judgeboard_dashboard.widgets.texts import caption, count, heading, short
 

@@ -30,34 +30,23 @@ from judgeboard_dashboard.widgets.texts import caption, count, duration
 RowsName = Literal["open", "match", "failed", "plain"]
 
 
-@dataclass(frozen=True, slots=True)
-class JobRows:
-    """The answers of a job: the filter, and the mode (all, failed, plain)."""
+class JobRows(NamedTuple):
+    """A choice of answers for a job: its words, the filter, and the mode (all, failed, plain)."""
 
+    words: str
     where: RowFilter
     mode: str
 
 
-def names(where: RowFilter) -> dict[RowsName, str]:
-    """Return the choices under a filter, in words."""
+def row_choices(where: RowFilter) -> dict[RowsName, JobRows]:
+    """Return the choices under a filter."""
+    every = "All answers" if where == RowFilter() else "All answers that match the filter"
     return {
-        "open": "Answers with an open flag",
-        "match": "All answers" if where == RowFilter() else "All answers that match the filter",
-        "failed": "Answers without a usable verdict",
-        "plain": "Answers not judged yet",
+        "open": JobRows("Answers with an open flag", replace(where, states=("open",)), "all"),
+        "match": JobRows(every, where, "all"),
+        "failed": JobRows("Answers without a usable verdict", where, "failed"),
+        "plain": JobRows("Answers not judged yet", where, "plain"),
     }
-
-
-def first_choice(where: RowFilter) -> RowsName:
-    """Return the default choice: a filter selects all its answers."""
-    return "open" if where == RowFilter() else "match"
-
-
-def rows(name: RowsName, where: RowFilter) -> JobRows:
-    """Return the answers of a choice under a filter."""
-    if name == "open":
-        return JobRows(replace(where, states=("open",)), "all")
-    return JobRows(where, "all" if name == "match" else name)
 
 
 def job_words(where: RowFilter, mode: str) -> str:
@@ -73,29 +62,23 @@ def job_words(where: RowFilter, mode: str) -> str:
     return words + filter_sentence(where)
 
 
-PARAMETERS = ("response", "rows", "job", "run")
-
-
-@dataclass(frozen=True, slots=True)
-class RejudgeAddress:
+class RejudgeAddress(NamedTuple):
     """The selected answers, and the job or run whose result is shown, as in the address."""
 
-    response_id: int | None
+    response: int | None
     rows: RowsName | None
     job: str | None
     run: int | None
 
     def query(self) -> Query:
         """Return the parameters of the address."""
-        parameters = zip(PARAMETERS, (self.response_id, self.rows, self.job, self.run), strict=True)
-        return {name: [str(value)] for name, value in parameters if value is not None}
+        return {name: [str(value)] for name, value in self._asdict().items() if value is not None}
 
 
 def read_address() -> RejudgeAddress:
     """Read the address; unusable parameters are ignored."""
-    rows = st.query_params.get("rows")
-    known = next((name for name in names(RowFilter()) if name == rows), None)
-    return RejudgeAddress(_number("response"), known, st.query_params.get("job"), _number("run"))
+    rows = next((name for name in row_choices(RowFilter()) if name == st.query_params.get("rows")), None)
+    return RejudgeAddress(_number("response"), rows, st.query_params.get("job"), _number("run"))
 
 
 def _number(name: str) -> int | None:
@@ -344,22 +327,23 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         problem(f"The job was not started: {error}.")
         return address
     end_trial()
-    return replace(address, job=job_id, run=None)
+    return address._replace(job=job_id, run=None)
 
 
 def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAddress]:
-    if address.response_id is not None:
-        _answer(address.response_id)
-        return JobRows(RowFilter(response_ids=(address.response_id,)), "all"), replace(address, rows=None)
-    choices = names(where)
+    if address.response is not None:
+        _answer(address.response)
+        one = JobRows("One answer", RowFilter(response_ids=(address.response,)), "all")
+        return one, address._replace(rows=None)
+    choices = row_choices(where)
     if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (address.rows, where):
-        st.session_state[_ROWS] = address.rows or first_choice(where)
-    chosen = st.selectbox("Rows", list(choices), format_func=choices.__getitem__, key=_ROWS)
+        st.session_state[_ROWS] = address.rows or ("open" if where == RowFilter() else "match")
+    chosen = st.selectbox("Rows", list(choices), format_func=lambda name: choices[name].words, key=_ROWS)
     st.session_state[_CAME_FROM] = (chosen, where)
-    selected = rows(chosen, where)
+    selected = choices[chosen]
     if where != RowFilter():
         show(tag("div", shortened(job_words(selected.where, selected.mode)), cls="jb-cap"))
-    return selected, replace(address, rows=chosen)
+    return selected, address._replace(rows=chosen)
 
 
 def _answer(response_id: int) -> None:

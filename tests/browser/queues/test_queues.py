@@ -166,14 +166,12 @@ def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(reviewer
     page = reviewer("Rubens")
     for asked, keys in ((("quality", "tone", "safety"), "490"), (("tone", "safety"), "44")):
         opened(page, site.queue(2, grades=asked))
-        group = page.locator(".st-key-rubric_group")
-        expect(group).to_contain_text("tone")
+        group = page.locator(".st-key-rubric_group_fields")
+        expect(group).to_contain_text("▸ tone")
         for key in keys:
             page.keyboard.press(key)
-        expect(group).to_contain_text("safety")
-        expect(group).to_contain_text("2 of 2, 2 given")
-        page.keyboard.press("k")
-        expect(group.get_by_role("button", name="4", exact=False).first).to_have_attribute("kind", "primary")
+        expect(group).to_contain_text("▸ safety")
+        expect(group.locator('button[kind="primary"]')).to_have_count(2)
         press(page, "y")
     with site.store.reading() as connection:
         query = "SELECT dimension, value FROM review_score ORDER BY id DESC LIMIT 4"
@@ -293,7 +291,6 @@ def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, s
     page.get_by_role("combobox", name="Order").click()
     expect(page.get_by_role("option")).to_have_text(["In random order", "Oldest first"])
     page.get_by_role("option", name="Oldest first").click()
-    expect(page.locator(".jb-wrong")).to_have_count(0)
     idle(page)
     page.get_by_role("button", name="Create queue").click()
     expect(page.locator(".jb-say", has_text="Created: Of the form with 3 answers")).to_be_visible()

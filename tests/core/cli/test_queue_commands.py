@@ -188,6 +188,13 @@ def test_a_text_of_a_log_does_not_steer_the_terminal(case: QueueCase, typed: Typ
     shown = typed("ann", "queue", "next", "q")
     assert "\x1b" not in shown
     assert "[2Jevil" in shown
+    name = "\x9b2Jevil\u202e"  # click leaves this control character as it is
+    typed("lead", "failure-mode", "add", name, "--description", name)
+    listed = typed("lead", "failure-mode", "list")
+    refused = typed("ann", "queue", "confirm", "--mode", "other", "--yes", code=2)
+    for shown in (listed, refused):
+        assert "\ufffd2Jevil\ufffd" in shown
+        assert name not in shown
 
 
 def test_a_word_for_pairs_is_refused_on_an_answer_and_a_score_that_is_none_is_named(
@@ -295,5 +302,6 @@ def test_all_answers_of_a_filter_are_decided_and_undone(case: QueueCase, typed: 
     assert case.flag_states() == ["open", "open", "dismissed"]
     again = typed("mara", *decide, "--yes", "--json", "--bulk", done["bulk"])
     assert again["decided"]["decided"] == 0, "the list of open flags does not have it any more"
+    assert "To undo" not in typed("mara", "queue", "tag", "--where", "query_type=none", "--mode", "x", "--yes")
     assert typed("mara", "queue", "undo", done["bulk"], "--json")["undone"] == 1
     assert case.flag_states() == ["open"] * 3

@@ -1,14 +1,14 @@
 """The random sample: a fixed share, the same on every run, and a larger share holds the smaller one."""
 
-from judgeboard.flags.random_sample import RULE, sampling_number
 from judgeboard.flags.rule import Signals, Thresholds
+from judgeboard.flags.rules import random_sample, sampling_number
 
 ANSWERS = [Signals("log", f"answer-{number}", "QA") for number in range(20_000)]
 
 
 def sample(share: float, seed: str = "judgeboard") -> set[str]:
     thresholds = Thresholds(random_share=share, random_seed=seed)
-    return {answer.external_id for answer in ANSWERS if RULE.reason(answer, thresholds) is not None}
+    return {answer.external_id for answer in ANSWERS if random_sample(answer, thresholds) is not None}
 
 
 def test_the_share_is_what_was_asked_for() -> None:
@@ -30,10 +30,10 @@ def test_the_draw_is_the_same_for_ever() -> None:
 
 
 def test_its_probability_is_stored() -> None:
-    reason = RULE.reason(ANSWERS[0], Thresholds(random_share=1))
+    reason = random_sample(ANSWERS[0], Thresholds(random_share=1))
     assert reason is not None
     assert (reason.inclusion_probability, reason.severity, reason.raise_key) == (1.0, 0.0, "random_sample:-")
     drawn = next(answer for answer in ANSWERS if answer.external_id in sample(0.02))
-    reason = RULE.reason(drawn, Thresholds(random_share=0.02))
+    reason = random_sample(drawn, Thresholds(random_share=0.02))
     assert reason is not None
     assert reason.inclusion_probability == 0.02

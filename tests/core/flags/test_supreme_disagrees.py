@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import FlagState, Label
-from judgeboard.flags import judges_disagree, supreme_disagrees
 from judgeboard.flags.rule import (
     JudgeSignal,
     RaisedFlag,
@@ -16,7 +15,7 @@ from judgeboard.flags.rule import (
     reasons_for,
     reconcile,
 )
-from judgeboard.flags.rules import RULES, why
+from judgeboard.flags.rules import RULE_NAMED, RULES, judges_disagree, why
 
 
 def judge(name: str = "rag", groundedness: float | None = 0.92, quality: int | None = 4, **given: Any) -> JudgeSignal:
@@ -51,7 +50,7 @@ def test_the_sentence_names_both_and_what_was_said() -> None:
 
 
 def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None:
-    rules = (supreme_disagrees.RULE,)
+    rules = (RULE_NAMED["supreme_disagrees"],)
     (first,) = reasons(SupremeMark(judge(), ("big v1", "supreme v1")))
     stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
     (fewer,) = reasons(SupremeMark(judge(), ("big v1",)))
@@ -64,7 +63,7 @@ def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None
 
 
 def test_one_audited_judges_flag_outlives_anothers() -> None:
-    rules = (supreme_disagrees.RULE,)
+    rules = (RULE_NAMED["supreme_disagrees"],)
     stands = [
         RaisedFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
         RaisedFlag(2, "supreme_disagrees", "supreme_disagrees:address of nli", FlagState.OPEN),
@@ -76,13 +75,13 @@ def test_one_audited_judges_flag_outlives_anothers() -> None:
 @pytest.mark.parametrize("kind", ["audit", "repeats"])
 def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind: str) -> None:
     signals = Signals("log", "a", "QA", primary=judge("rag", 0.1), others=(judge("other", 0.9, kind=kind),))
-    assert judges_disagree.reason(signals, Thresholds()) is None
+    assert judges_disagree(signals, Thresholds()) is None
 
 
 def test_members_of_a_jury_do_not_disagree_but_others_do() -> None:
     one, two = judge("one", 0.1, in_jury=True), judge("two", 0.9, in_jury=True)
     outside = judge("outside", 0.5), judge("stranger", 1.0)
-    assert judges_disagree.reason(Signals("log", "a", "QA", others=(one, two)), Thresholds()) is None
-    found = judges_disagree.reason(Signals("log", "a", "QA", others=(one, two, *outside)), Thresholds())
+    assert judges_disagree(Signals("log", "a", "QA", others=(one, two)), Thresholds()) is None
+    found = judges_disagree(Signals("log", "a", "QA", others=(one, two, *outside)), Thresholds())
     assert found is not None
     assert [each["judges"] for each in found.details["pairs"]] == [["outside v1", "stranger v1"]]

@@ -4,8 +4,7 @@ from typing import Any
 
 from graded_log import GOOD, GradedLog
 from judgeboard.health.models import shipped_models
-from judgeboard.health.reading import MOST, SECONDS, KeptRecords
-from judgeboard.health.record import JudgeRecord
+from judgeboard.health.record import MOST, SECONDS, JudgeRecord, KeptRecords
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import StoredVersion
 

@@ -9,11 +9,11 @@ import pytest
 
 from judgeboard.domain import JudgeInput, Status, Turn, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.dialogue import earlier_turns
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.material import load_prompt
 from judgeboard.judges.supreme import SupremeJudge
+from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging import judge_pending, make_judge

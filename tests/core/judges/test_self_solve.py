@@ -9,9 +9,9 @@ import pytest
 
 from judgeboard.domain import PairItem, Status
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import Replied, fingerprint
-from judgeboard.judges.self_reference import SelfReferenceJudge, read_solution
-from judgeboard.llm.asking import UnusableReply
+from judgeboard.judges.judge import fingerprint
+from judgeboard.judges.pairwise import SelfReferenceJudge, read_solution
+from judgeboard.llm.asking import Replied, UnusableReply
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 

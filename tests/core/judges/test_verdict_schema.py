@@ -15,16 +15,16 @@ GOOD = {"reasoning": "It is in passage 1.", "groundedness": 0.85, "quality": 3}
 CLAIM = {"text": "30 m", "status": "supported", "answer_quote": "30 m", "passage": 1, "passage_quote": None}
 
 
-def parse(form: VerdictForm = VerdictForm(), **changes: Any) -> Any:  # noqa: B008  a frozen value
-    return form.parse(json.dumps({**GOOD, **changes}))
+def parse(form: VerdictForm = VerdictForm(), **changes: Any) -> dict[str, Any]:  # noqa: B008  a frozen value
+    return form.parse(json.dumps({**GOOD, **changes})).content
 
 
 @pytest.mark.parametrize("groundedness", [0, 1, 0.0, 1.0, 0.85, 1e-9])
 @pytest.mark.parametrize("quality", [1, 2, 3, 4])
 def test_good_values_are_taken(groundedness: float, quality: int) -> None:
     verdict = parse(groundedness=groundedness, quality=quality)
-    assert (verdict.groundedness, verdict.quality) == (groundedness, quality)
-    assert isinstance(verdict.groundedness, float)
+    assert (verdict["groundedness"], verdict["quality"]) == (groundedness, quality)
+    assert isinstance(verdict["groundedness"], float)
 
 
 @pytest.mark.parametrize(
@@ -74,23 +74,24 @@ def test_no_value_passes_but_numbers_in_range(value: Any) -> None:
     except UnusableReply:
         return
     assert value == 1
-    assert verdict.quality == 1
+    assert verdict["quality"] == 1
 
 
 def test_without_passages_groundedness_is_neither_asked_for_nor_taken() -> None:
     form = VerdictForm(groundedness=False)
     assert "groundedness" not in form.schema["properties"]
-    assert form.parse('{"reasoning": "", "quality": 2}').groundedness is None
-    assert form.parse('{"reasoning": "", "quality": 2, "groundedness": null}').groundedness is None
+    plain = {"reasoning": "", "quality": 2}
+    assert form.parse(json.dumps(plain)).content == plain
+    assert form.parse(json.dumps({**plain, "groundedness": None})).content == plain
     with pytest.raises(UnusableReply, match="'groundedness' was not asked for"):
         form.parse('{"reasoning": "", "quality": 2, "groundedness": 0.5}')
 
 
 def test_claims_are_read_whole() -> None:
     verdict = parse(VerdictForm(claims=True), claims=[CLAIM, {**CLAIM, "status": "contradicted", "passage": None}])
-    assert [claim.status for claim in verdict.claims] == [ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED]
-    assert verdict.claims[0].passage == 1
-    assert parse(VerdictForm(claims=True), claims=[]).claims == ()
+    assert [claim["status"] for claim in verdict["claims"]] == [ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED]
+    assert verdict["claims"][0]["passage"] == 1
+    assert parse(VerdictForm(claims=True), claims=[])["claims"] == []
 
 
 @pytest.mark.parametrize(
@@ -117,6 +118,6 @@ def test_one_bad_claim_makes_the_whole_verdict_unusable(claims: Any) -> None:
 
 @pytest.mark.parametrize("form", [VerdictForm(groundedness=g, claims=c) for g in (True, False) for c in (True, False)])
 def test_the_example_shown_to_models_is_a_verdict_of_its_form(form: VerdictForm) -> None:
-    assert form.parse(form.example).quality == 3
+    assert form.parse(form.example).content["quality"] == 3
     assert list(form.schema["required"]) == list(form.fields) == list(json.loads(form.example))
     assert form.schema["additionalProperties"] is False

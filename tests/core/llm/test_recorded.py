@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.llm.chat import ChatRequest, NoReply, Reply
-from judgeboard.llm.recorded import RecordedChat, read_replies
+from judgeboard.llm.chat import ChatRequest, NoReply, RecordedChat, Reply, read_replies
 
 
 def ask(chat: RecordedChat, subject: str, *, repair: bool = False) -> Reply | NoReply:
@@ -39,10 +38,17 @@ def test_a_response_without_a_recording_gets_no_reply() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "[]", '{"response_id": "a"}', '{"response_id": true, "raw": "x"}', '{"raw": "x"}']
+    "line", ["{", "[]", "[" * 200_000, '{"response_id": "a"}', '{"response_id": true, "raw": "x"}', '{"raw": "x"}']
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "replies.jsonl"
     file.write_text('{"response_id": "a", "raw": "x"}\n' + line, encoding="utf-8")
     with pytest.raises(BadInput, match="line 2"):
+        read_replies(file)
+
+
+def test_a_file_without_a_reply_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "replies.jsonl"
+    file.write_text("\ufeff\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="contains no reply"):
         read_replies(file)

@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import Status, StepRecord
-from judgeboard.judges.judge import Replied
 from judgeboard.judges.rating import Rating
-from judgeboard.llm.asking import Generated
+from judgeboard.llm.asking import Replied
 from judgeboard.methods.generation import Messages
 from judgeboard.methods.refine import Refinement, RefineRule, attempt_until_good
 from judgeboard.methods.reflect import Outcome, outcome_of
@@ -23,10 +22,10 @@ def play(
 ) -> tuple[list[Refinement], int]:
     calls = 0
 
-    async def answer(_messages: Messages, number: int) -> Generated:
+    async def answer(_messages: Messages, number: int) -> Replied[str]:
         nonlocal calls
         calls += 1
-        return Generated(f"try {number}", OK)
+        return Replied(f"try {number}", OK)
 
     async def rate(_answer: str, number: int) -> Replied[Rating]:
         nonlocal calls

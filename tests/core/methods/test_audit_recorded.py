@@ -10,7 +10,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
 from judgeboard.methods.audit import audit_recorded
-from judgeboard.methods.audit_report import AuditSample, done_audits, shown_audit
+from judgeboard.methods.audit_report import AuditSample, audit_report, done_audits
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT_REVIEW
@@ -145,7 +145,7 @@ def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
     audit_recorded(sqlite_store, "nli", "rag")
     with sqlite_store.reading() as connection, plans_of(sqlite_store) as steps:
         (done,) = done_audits(connection)
-        report = shown_audit(connection, done)
+        report = audit_report(connection, *done, reviewed_only=True)
     assert (report.audited, report.tp, report.account.not_reached) == (3, 3, 0)
     reviewing = [step for statement, step in steps if "judgment_review" in statement or "judgment.id IN" in statement]
     assert reviewing
@@ -164,4 +164,4 @@ def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
         assert [(each.audited.name, each.supreme.name) for each in done] == [
             *(("rag", "big"), ("nli", "big"), ("rag", "nli"))
         ]
-        assert [shown_audit(connection, each).audited for each in done] == [1, 2, 1]
+        assert [audit_report(connection, *each, reviewed_only=True).audited for each in done] == [1, 2, 1]

@@ -5,10 +5,10 @@ import pytest
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.models import shipped_models
-from judgeboard.health.reading import read_record
+from judgeboard.health.record import read_record
 from judgeboard.methods.pair_report import PairGroup, PairReport, group_lines, measure_pairs, outcome_words
 from judgeboard.reports.output import to_plain
-from judgeboard.stats.both_orders import UnusableAs
+from judgeboard.stats.repeats import UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion

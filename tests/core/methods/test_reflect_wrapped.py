@@ -10,7 +10,7 @@ import pytest
 
 import judgeboard
 from judgeboard.domain import Status, StepRecord
-from judgeboard.llm.asking import Generated
+from judgeboard.llm.asking import Replied
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, in_turn
 from refining_log import rated
 
@@ -187,8 +187,8 @@ def test_the_cost_of_all_attempts_is_summed_and_an_unknown_one_is_unknown(tmp_pa
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nreader = { input = 1, output = 1 }\n")
 
-    def chat(_messages: Messages) -> Generated:
-        return Generated("text", StepRecord(Status.OK, cost_micro=1000))
+    def chat(_messages: Messages) -> Replied[str]:
+        return Replied("text", StepRecord(Status.OK, cost_micro=1000))
 
     with RecordingEndpoint(in_turn([rated(2), rated(4)])) as endpoint:
         options = {"model": "reader", "base_url": endpoint.base_url, "prices": prices}

@@ -10,7 +10,7 @@ from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import PERMISSIONS, Action, allowed, check_allowed, may, require
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
-from judgeboard.store.reviewers import Reviewer, set_role, store_reviewer
+from judgeboard.store.reviewers import Reviewer, change_reviewer, store_reviewer
 from judgeboard.store.tables import EVENT, SETTING
 
 
@@ -60,7 +60,7 @@ def test_each_role_may_more_than_the_one_before() -> None:
 def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(store: Store) -> None:
     remembered = person(store, Role.ADMIN)
     with store.writing() as connection:
-        set_role(connection, remembered.id, Role.REVIEWER)
+        change_reviewer(connection, remembered.id, role=Role.REVIEWER)
     refused = pytest.raises(NotAllowed, match="for admins; you are a reviewer")
     with refused, allowed(store, remembered, Action.MANAGE_PEOPLE):
         pass

@@ -15,19 +15,18 @@ import judgeboard
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.verdict_changes import run_comparison, version_comparison
+from judgeboard.agreement.verdict_changes import comparison_page
 from judgeboard.domain import Grade, QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.methods.audit_report import done_audits, listed_answers, shown_audit
+from judgeboard.methods.audit_report import audit_report, done_audits
 from judgeboard.methods.pair_report import ComparedPairs, pair_screen
 from judgeboard.reports.stats import measure, stats
 from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.audits import audited_judgments
-from judgeboard.store.columns import METADATA
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
 from judgeboard.store.events import EventFilter, event_page
 from judgeboard.store.export import EXPORTS, export_tables
@@ -44,7 +43,8 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
-from judgeboard.store.tables import FLAG, JUDGMENT, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
+from judgeboard.store.tables import FLAG, JUDGMENT, METADATA, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
+from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard.trends import trend
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
@@ -145,9 +145,9 @@ def _flag(response_id: int) -> dict[str, Any]:
 
 
 def audited(connection: Connection) -> list[Any]:
-    reports = [(audit, shown_audit(connection, audit)) for audit in done_audits(connection)]
-    lists = [(audit.audited, [*each.caught, *each.missed, *each.accused]) for audit, each in reports]
-    return [reports, *(listed_answers(connection, version, answers, limit=9) for version, answers in lists)]
+    reports = [(audit, audit_report(connection, *audit, reviewed_only=True)) for audit in done_audits(connection)]
+    lists = [(audit.audited.id, [*each.caught, *each.missed, *each.accused]) for audit, each in reports]
+    return [reports, *(judged_texts(connection, id_, [each.response_id for each in answers]) for id_, answers in lists)]
 
 
 def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
@@ -177,7 +177,7 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
         "preferences": lambda c: load_preferences(c, [answer.pair_id]),
         "pair heads": lambda c: pair_heads(c, [answer.pair_id]),
         "problems of a run": lambda c: run_problems(c, answer.run_id),
-        "versions compared": lambda c: version_comparison(c, rag, nli),
+        "versions compared": lambda c: comparison_page(c, pairs_of_versions(c, rag, nli)),
         "the audit": audited,
         "events": lambda c: event_page(c, EventFilter()),
         "own reviews of another": lambda c: own_reviews_page(c, 3),
@@ -200,7 +200,7 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
         "all figures": stats,
         "the worth of flags": flags_worth,
         "pairs": lambda c: [ComparedPairs(c, version, who.id).lines() for version in (None, *list_versions(c)[-1:])],
-        "a run compared": lambda c: run_comparison(c, answer.run_id),
+        "a run compared": lambda c: comparison_page(c, pairs_of_run(c, answer.run_id)),
         "what an audit would draw from": lambda c: audited_judgments(c, answer.versions["rag"], first),
     }
 

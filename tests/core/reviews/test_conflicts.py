@@ -144,3 +144,19 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
     with case.store.reading() as connection:
         assert open_conflicts(connection).lines == ()
         assert [one.item.state for one in own_conflicts(connection, case.jon.id).lines] == [ItemState.ADJUDICATED]
+
+
+def test_an_adjudication_is_undone_although_a_later_flag_brought_the_answer_into_the_queue_again(case) -> None:
+    [response_id] = case.flagged(0.1)
+    case.queue(needed=2)
+    adjudication = case.adjudicate(split(case))
+    case.judge(response_id, 0.2, version=2)
+    assert case.item_states() == ["adjudicated", "open"]
+    case.undo(adjudication, case.lead)
+    assert case.item_states() == ["left", "open"], "one item of an answer is in the queue"
+    assert case.flag_states() == ["superseded", "open"]
+    for who in (case.mara, case.jon):
+        case.review(who)
+    case.judge(response_id, 0.2, version=3)
+    assert case.item_states() == ["left", "agreed", "open"], "reviews of the first flag do not count for the third"
+    assert case.take(case.mara) is not None

@@ -4,8 +4,8 @@ from judgeboard.domain import Label
 from judgeboard.reviews.changes import comment
 from judgeboard.reviews.person_work import person_work
 from judgeboard.store.engine import Store
-from judgeboard.store.notifications import notifications
-from judgeboard.store.person_reviews import compared_reviews, given_reviews, reviews_by_day
+from judgeboard.store.events import notifications
+from judgeboard.store.own_reviews import compared_reviews, given_reviews, reviews_by_day
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 

@@ -7,7 +7,7 @@ import pytest
 from judgeboard.domain import Label
 from judgeboard.errors import NotAllowed
 from judgeboard.reviews.person_work import PersonWork, everybodys_work, person_work, reassign, streaks
-from judgeboard.store.person_reviews import GivenReview
+from judgeboard.store.own_reviews import GivenReview
 from judgeboard.store.reviewers import Reviewer
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase
 

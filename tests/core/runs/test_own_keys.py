@@ -13,7 +13,7 @@ from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.llm.recording_endpoint import failure
 from judgeboard.runs import jobs, worker
 from judgeboard.runs.jobs import forget_key, held_key
-from judgeboard.runs.trial import try_judge
+from judgeboard.runs.raw_calls import try_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen

@@ -47,7 +47,7 @@ class ScriptedJudge:
 
 
 def asking(judge: ScriptedJudge) -> Work[Ask, Step]:
-    return Judging(judge).ask
+    return Judging(judge=judge).ask
 
 
 class Rows:

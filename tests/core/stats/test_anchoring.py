@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.anchoring import anchoring
 from judgeboard.stats.arrays import grouping
+from judgeboard.stats.proportions import anchoring
 
 
 def responses(ids):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.both_orders import NONE, TIE, OrderVerdicts
+from judgeboard.stats.repeats import NONE, TIE, OrderVerdicts
 
 Rows = list[tuple[int, int, int]]
 SWAPPED = np.array([1, 0, TIE, NONE])  # A and B change places; the last stands for NONE, which is -1

@@ -1,11 +1,16 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.confusion import confusion
+from judgeboard.stats.pair_statistics import pair_statistics
+from judgeboard.stats.ratings import QUALITY, Scale
+
+
+def confusion(people, judge, scale):
+    return pair_statistics(np.array(judge), np.array(people), scale, only=()).confusion
 
 
 def test_people_stand_in_the_rows_and_every_declared_category_is_there():
-    table = confusion(np.array(["bad", "bad", "good"]), np.array(["bad", "good", "good"]), ("bad", "good", "unclear"))
+    table = confusion(["bad", "bad", "good"], ["bad", "good", "good"], Scale("mood", ("bad", "good", "unclear")))
     assert table.categories == ("bad", "good", "unclear")
     assert table.counts == ((1, 1, 0), (0, 1, 0), (0, 0, 0))
     assert table.n == 3
@@ -14,14 +19,14 @@ def test_people_stand_in_the_rows_and_every_declared_category_is_there():
 
 def test_objects_from_a_database_are_categories_too():
     values = np.array(["bad", "good"], dtype=object)
-    assert confusion(values, values, ("bad", "good")).counts == ((1, 0), (0, 1))
+    assert confusion(values, values, Scale("mood", ("bad", "good"))).counts == ((1, 0), (0, 1))
 
 
 def test_a_value_outside_the_declaration_is_refused_not_dropped():
     with pytest.raises(ValueError, match="7 is none of the declared categories 1, 2, 3, 4"):
-        confusion(np.array([1, 7]), np.array([1, 2]), (1, 2, 3, 4))
+        confusion([1, 7], [1, 2], QUALITY)
 
 
 def test_unequal_lengths_are_refused():
     with pytest.raises(ValueError, match="unequal length"):
-        confusion(np.array([1, 2]), np.array([1]), (1, 2))
+        confusion([1, 2], [1], QUALITY)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.confusion import TableEstimates, confusion_cells, kappa
-from rating_tables import verdicts_of
+from judgeboard.stats.confusion import TableEstimates, kappa
+from rating_tables import cells_of, verdicts_of
 
 WEIGHTS = {"nominal": None, "linear": "linear", "quadratic": "quadratic"}
 
@@ -17,7 +17,7 @@ tables = st.integers(2, 5).flatmap(
 
 
 def estimate(people, judge, categories, weights="nominal", groups=None):
-    cells = confusion_cells(np.asarray(people), np.asarray(judge), categories)
+    cells = cells_of(people, judge, categories)
     return TableEstimates(cells, len(categories), grouping(groups, len(cells)), resamples=200).kappa(weights)
 
 

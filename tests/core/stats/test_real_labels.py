@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.confusion import TableEstimates, confusion_cells, kappa
+from judgeboard.stats.confusion import TableEstimates, kappa
 from judgeboard.stats.detection import auroc
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, Scale
+from rating_tables import cells_of
 from recordings import records
 
 pytestmark = pytest.mark.shared
@@ -22,7 +23,7 @@ def test_pandalm_annotators_agree_as_published(shared, pair, published):
         for number in pair
     ]
     categories = tuple(sorted(set(said[0]) | set(said[1])))
-    got = TableEstimates(confusion_cells(*said, categories), len(categories), grouping(None, len(rows))).kappa()
+    got = TableEstimates(cells_of(*said, categories), len(categories), grouping(None, len(rows))).kappa()
     assert round(got.value, 4) == published
     assert got.value == pytest.approx(cohen_kappa_score(*said), abs=1e-12)
     assert got.low < published < got.high

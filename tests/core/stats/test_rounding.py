@@ -3,8 +3,9 @@
 import pytest
 
 from judgeboard.domain import Estimate
+from judgeboard.reports.output import Table
 from judgeboard.stats.estimates import interval, two_decimals
-from judgeboard_dashboard.views.suites import dimensions_table
+from judgeboard_dashboard.views.suites import DIMENSION_COLUMNS
 
 
 @pytest.mark.parametrize(
@@ -14,7 +15,7 @@ from judgeboard_dashboard.views.suites import dimensions_table
 def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score: float, said: str) -> None:
     mean = Estimate(score, score, score, 24)
     assert two_decimals(score) == said
-    (row,) = dimensions_table({"tone": mean}).rows
+    (row,) = Table.of([("tone", mean)], DIMENSION_COLUMNS).rows
     assert list(row) == ["tone", said, f"[{said}, {said}]", 24]
 
 
@@ -24,5 +25,5 @@ def test_a_change_is_rounded_alike_in_both_directions() -> None:
 
 
 def test_what_was_not_measured_keeps_its_reason() -> None:
-    (row,) = dimensions_table({"tone": Estimate(None, None, None, 0, reason="no case was scored")}).rows
+    (row,) = Table.of([("tone", Estimate(None, None, None, 0, reason="no case was scored"))], DIMENSION_COLUMNS).rows
     assert row[2] == "no case was scored"

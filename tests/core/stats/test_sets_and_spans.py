@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.chance_corrected import alpha
+from judgeboard.stats.chance_corrected import alpha, masi_distance, ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.ratings import Scale, ratings_of
-from judgeboard.stats.sets_and_spans import masi_distance, ranking_agreement, set_alpha, span_f1
 
 GROUPS = np.arange(20)
 

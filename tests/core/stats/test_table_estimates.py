@@ -3,15 +3,16 @@ import pytest
 
 from judgeboard.stats import confusion
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.confusion import TableEstimates, confusion_cells, kappa
+from judgeboard.stats.confusion import TableEstimates, kappa
 from judgeboard.stats.estimates import complement
 from judgeboard.stats.intervals import bootstrapped, wilson
+from rating_tables import cells_of
 
 BAD, GOOD = 0, 1
 
 
 def estimates(people, judge, k, ids=None):
-    cells = confusion_cells(np.asarray(people), np.asarray(judge), tuple(range(k)))
+    cells = cells_of(people, judge, tuple(range(k)))
     return TableEstimates(cells, k, grouping(ids, len(cells)))
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
-from judgeboard.store.responses import content_hash, evidence_group, evidence_hash
+from judgeboard.store.responses import content_hash, evidence_group
 
 BASE = Response("default", "1", "why?", "because", ("p",), metadata={"a": 1, "b": [None, "é"]})
 OTHERS = {
@@ -67,9 +67,9 @@ def test_the_order_of_metadata_does_not_matter():
 
 
 def test_absent_passages_are_other_evidence_than_none():
-    hashes = {evidence_hash("q", passages) for passages in (None, (), ("",), ("a", "b"), ("ab",))}
+    hashes = {evidence_group("q", passages) for passages in (None, (), ("",), ("a", "b"), ("ab",))}
     assert len(hashes) == 5
-    assert evidence_hash("q", ["a"]) == evidence_hash("q", ("a",))
+    assert evidence_group("q", ["a"]) == evidence_group("q", ("a",))
 
 
 def test_the_evidence_group_fits_a_bigint():

@@ -10,7 +10,6 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import (
     AskMode,
     Counts,
-    SelectedAsk,
     StoredRun,
     finish_run,
     get_run,
@@ -43,9 +42,7 @@ def finish(case, run: StoredRun, state: RunState = RunState.DONE, why: str | Non
 
 def asks(case, run: StoredRun, *, after_id: int = 0, limit: int = 100) -> list[tuple[int, int]]:
     with case.store.reading() as connection:
-        selected = select_asks(connection, run, after_id=after_id, limit=limit)
-    assert all(isinstance(each, SelectedAsk) for each in selected)
-    return [(each.response_id, each.ask) for each in selected]
+        return select_asks(connection, run, after_id=after_id, limit=limit)
 
 
 def add(case, version, run: StoredRun, verdicts: dict[tuple[int, int], Verdict]) -> None:
@@ -162,8 +159,8 @@ def test_who_finds_a_run_running_may_begin_at_its_other_end(case, version) -> No
     assert (other.id, other.shared) == (run.id, True)
     with case.store.reading() as connection:
         first = select_asks(connection, other, downwards=True, limit=3)
-        rest = select_asks(connection, other, downwards=True, after_id=first[-1].response_id, limit=3)
-    assert [each.response_id for each in (*first, *rest)] == ids[::-1]
+        rest = select_asks(connection, other, downwards=True, after_id=first[-1][0], limit=3)
+    assert [response_id for response_id, _ in (*first, *rest)] == ids[::-1]
     finish(case, run, RunState.INTERRUPTED, "Ctrl-C")
     assert not start(case, version).shared
 

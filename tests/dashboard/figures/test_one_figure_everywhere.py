@@ -10,14 +10,14 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
-from judgeboard.methods.audit_report import done_audits, shown_audit
+from judgeboard.methods.audit_report import audit_report, done_audits
 from judgeboard.methods.pair_report import ComparedPairs
 from judgeboard.methods.self_reference_report import self_reference_page
 from judgeboard.reports.output import Table, to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judgeboard_dashboard.views.pairs import groups_file
-from judgeboard_dashboard.widgets.self_reference import categories_file
+from judgeboard_dashboard.views.self_reference import categories_file
 from judging_log import address
 from pair_log import add_pairs, people_say, record
 
@@ -56,7 +56,7 @@ def test_an_audit(sqlite_store: Store, command: Callable[..., Any], n: int, wron
     printed = command("audit", "--judge-version", "teacher", "--recorded", "--supreme-version", "second")
     with sqlite_store.reading() as connection:
         (audit,) = done_audits(connection)
-        shown = to_plain(shown_audit(connection, audit))
+        shown = to_plain(audit_report(connection, *audit, reviewed_only=True))
     assert {name for name in printed if printed[name] != shown[name]} == set()
 
 

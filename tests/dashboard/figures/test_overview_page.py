@@ -12,7 +12,7 @@ from judgeboard.domain import Estimate
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import DayCounts, JudgeDay, Overview
 from judgeboard.store.tables import FLAG
-from judgeboard_dashboard.widgets.overview import (
+from judgeboard_dashboard.views.overview import (
     average_words,
     confirmed_words,
     cost_words,

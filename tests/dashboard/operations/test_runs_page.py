@@ -13,12 +13,12 @@ from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import ScriptedReply, completion, failure, verdict
-from judgeboard.reports.output import to_csv
+from judgeboard.reports.output import Table, to_csv
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.storing import list_batches
-from judgeboard_dashboard.widgets.runs import asked_words, import_rows, why_words
+from judgeboard_dashboard.views.runs import IMPORT_COLUMNS, RunLine, asked_words
 
 NOW = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 
@@ -97,7 +97,7 @@ def test_imports_stand_beside_the_runs(page_rows, open_page, sqlite_store: Store
     assert table[["File", "Stored", "Rejected"]].to_numpy().tolist() == [["=may.jsonl", 1, 1]]
     assert "FILE.rejected.jsonl" in markup(page)
     with sqlite_store.reading() as connection:
-        assert "'=may.jsonl" in to_csv(import_rows(list_batches(connection)))
+        assert "'=may.jsonl" in to_csv(Table.of(list_batches(connection), IMPORT_COLUMNS))
 
 
 @pytest.mark.parametrize(
@@ -117,13 +117,14 @@ def test_only_runs_over_the_log_count_answers(kind: str, asked: int, said: str) 
 
 
 def test_a_run_says_why_it_stopped_or_how_long_it_has_been_silent() -> None:
-    assert why_words(_line(1, state=RunState.STOPPED, why_stopped="the cost limit was reached"), NOW) == (
-        "the cost limit was reached"
-    )
-    assert why_words(_line(1, state=RunState.RUNNING), NOW) == "no verdict for 5 min"
-    assert why_words(_line(1, state=RunState.DONE), NOW) is None
+    stopped = _line(1, state=RunState.STOPPED, why_stopped="the cost limit was reached")
+    assert stopped.why == "the cost limit was reached"
+    assert _line(1, state=RunState.RUNNING).why == "no verdict for 5 min"
+    assert _line(1, state=RunState.DONE).why is None
 
 
-def _line(asked: int, **run: Any) -> Any:
+def _line(asked: int, **run: Any) -> RunLine:
     given = {"kind": "judge", "state": RunState.DONE, "why_stopped": None, "started_at": NOW - timedelta(minutes=5)}
-    return SimpleNamespace(run=SimpleNamespace(**(given | run)), counts=SimpleNamespace(asked=asked), heard_at=None)
+    stored: Any = SimpleNamespace(**(given | run))
+    counts: Any = SimpleNamespace(asked=asked)
+    return RunLine(stored, counts, None, NOW)

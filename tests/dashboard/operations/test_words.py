@@ -7,8 +7,8 @@ import pytest
 from judgeboard.runs.jobs import CallEstimate, JobProgress
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
-from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, first_choice, job_words, lead, rows
-from judgeboard_dashboard.widgets.rejudge_jobs import FirstSeen, bar_text, rate, share, state_words, sum_words
+from judgeboard_dashboard.views.rejudge import FirstSeen, bar_text, rate, share, state_words, sum_words
+from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, job_words, lead, row_choices
 from judgeboard_dashboard.widgets.texts import commands, duration
 
 START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
@@ -108,14 +108,14 @@ def test_every_state_says_what_goes_on_or_what_to_do(changes: dict[str, object],
 
 def test_rows_narrow_the_filter_of_the_page() -> None:
     where = RowFilter(query_types=("QA",))
-    assert (first_choice(RowFilter()), first_choice(where)) == ("open", "match")
-    assert rows("open", where).where == RowFilter(query_types=("QA",), states=("open",))
-    assert [rows(name, where).mode for name in ("open", "match", "failed", "plain")] == [
-        "all",
-        "all",
-        "failed",
-        "plain",
-    ]
+    choices = row_choices(where)
+    assert choices["open"].where == RowFilter(query_types=("QA",), states=("open",))
+    assert {name: choice.mode for name, choice in choices.items()} == {
+        "open": "all",
+        "match": "all",
+        "failed": "failed",
+        "plain": "plain",
+    }
     assert job_words(RowFilter(response_ids=(7,)), "all") == "one answer"
     assert job_words(where, "failed") == "without a usable verdict, QA"
 

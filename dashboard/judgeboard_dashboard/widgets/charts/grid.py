@@ -7,8 +7,9 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from judgeboard.agreement.disagreement import Picture
+from judgeboard.agreement.disagreement import DisagreementPage, Picture
 from judgeboard.methods.audit_report import AuditReport
+from judgeboard.reports.output import Column, Table
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard_dashboard.theme import Palette, palette
@@ -125,6 +126,7 @@ def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
 
 
 HEAT_HEIGHT = 440
+TENTHS = "0.4 means 0.4 to 0.5."
 
 
 def heat_places(picture: Picture) -> list[tuple[int, int]]:
@@ -141,6 +143,18 @@ def outlined_words(picture: Picture, gap: float) -> str:
         return f"{words}."
     count, far = min(mixed)
     return f'{words}. "{far:,} of {_short(count)}" counts the answers in that cell with such a difference.'
+
+
+def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
+    """Return the cells at ``places`` as rows; labels need no column for how many differ."""
+    shown = page.picture
+    apart = Column(f"{page.gap:g} or more apart", "count")
+    rows = (
+        (shown.axis[people], shown.axis[judge], shown.counts[people][judge], shown.apart[people][judge])
+        for people, judge in places
+    )
+    cells = Table((Column("People"), Column("Judge"), Column("Answers", "count"), apart), tuple(rows))
+    return cells.without({apart.title}) if page.grade == "label" else cells
 
 
 def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""``judgeboard agreement``: how far people, judges, and people and judges agree."""
+"""The commands `agreement`, `trends` and `stats`: figures of the stored answers, judgments and reviews."""
 
 from pathlib import Path
 from typing import Any
@@ -9,37 +9,31 @@ from judgeboard.cli import options
 from judgeboard.errors import BadInput
 
 
-@click.command(
-    epilog=options.example(
-        "judgeboard agreement --judge-version 'rag v3' --by query_type",
-        "judgeboard agreement --of people --grade quality --json",
-        "judgeboard agreement --unit pairs --judge-version pandalm-7b --alt-test --epsilon 0.2",
-        "judgeboard agreement --of repeats --judge-version gpt-4",
-        "judgeboard agreement --schema support",
-        "judgeboard agreement --report agreement.html",
-    )
+@options.command(
+    "judgeboard agreement --judge-version 'rag v3' --by query_type",
+    "judgeboard agreement --of people --grade quality --json",
+    "judgeboard agreement --unit pairs --judge-version pandalm-7b --alt-test --epsilon 0.2",
+    "judgeboard agreement --of repeats --judge-version gpt-4",
+    "judgeboard agreement --schema support",
+    "judgeboard agreement --report agreement.html",
 )
-@click.option(
+@options.with_default(
     "--of",
     type=click.Choice(["people", "judge", "judges", "repeats"]),
     default="judge",
-    show_default=True,
     help="Raters to compare: people with each other, a judge with people, judges with each other, or a judge with its "
     "own repeats.",
 )
-@click.option(
-    "--judge-version",
+@options.judge_version(
     "judge_versions",
     multiple=True,
-    metavar="NAME|FINGERPRINT",
     help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the primary judge). With "
     "--of judges, repeat it (default: all judges). With --of repeats, a name means all its versions.",
 )
-@click.option(
+@options.with_default(
     "--unit",
     type=click.Choice(["responses", "pairs"]),
     default="responses",
-    show_default=True,
     help="What was graded: answers, or pairs of answers (which one is better).",
 )
 @click.option("--aspect", help="Aspect of the preference, for --unit pairs (default: overall).")
@@ -49,20 +43,18 @@ from judgeboard.errors import BadInput
     help="Grade to compare; a rubric's dimension by its name (default: label, or preference for --unit pairs). Only "
     "labels show how many bad answers a judge misses; the output says how many reviews have no label.",
 )
-@click.option(
+@options.with_default(
     "--human",
     type=click.Choice(["gold", "majority", "each"]),
     default="gold",
-    show_default=True,
     help="Grades by people to compare with. gold: the adjudication, else the majority label, lower median quality or "
     "mean groundedness of all reviewers. majority: the same without adjudications. each: every person's grade "
     "separately.",
 )
-@click.option(
+@options.with_default(
     "--unusable",
     type=click.Choice(["drop", "wrong", "tie"]),
     default="drop",
-    show_default=True,
     help="How an unusable verdict counts, for --unit pairs.",
 )
 @click.option(
@@ -70,11 +62,8 @@ from judgeboard.errors import BadInput
     metavar="query_type|judge_version|generator|source|time|length|rule|metadata.KEY",
     help="Also measure each slice separately, if it has at least 10 answers.",
 )
-@click.option(
-    "--implied-labels/--no-implied-labels",
-    default=True,
-    show_default=True,
-    help="Count labels that a decision on a flag implies.",
+@options.with_default(
+    "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
 )
 @click.option("--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?")
 @click.option(
@@ -83,11 +72,10 @@ from judgeboard.errors import BadInput
     help="How much worse than a person the judge may be, for --alt-test (default: 0.2). Use 0.2 for experts, "
     "0.15 for trained annotators, 0.1 for a crowd.",
 )
-@click.option(
+@options.with_default(
     "--small",
     type=click.Choice(["skip", "wilcoxon"]),
     default="skip",
-    show_default=True,
     help="Test of a person with fewer than 30 items, for --alt-test: none, or Wilcoxon's signed-rank test.",
 )
 @click.option(
@@ -100,7 +88,6 @@ from judgeboard.errors import BadInput
     type=options.FILE,
     help="Also write an HTML report to this file: a first page for decision makers, then all statistics.",
 )
-@options.json_and_database
 def agreement_command(
     alt_test: bool, epsilon: float | None, report: Path | None, schema: str | None, **chosen: Any
 ) -> None:
@@ -139,3 +126,56 @@ def agreement_command(
     options.show(result, lines)
     if report is None:
         options.suggest("agreement", "--report", "agreement.html")
+
+
+@options.command(
+    "judgeboard trends",
+    "judgeboard trends --measure flagged_share --period day --last 30",
+    "judgeboard trends --by metadata.tenant --json",
+)
+@options.with_default(
+    "--measure",
+    type=click.Choice(["groundedness", "quality", "low_share", "flagged_share"]),
+    default="groundedness",
+    help="Mean groundedness, mean quality, share of low groundedness, or share of flagged answers.",
+)
+@options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="UTC periods.")
+@options.with_default(
+    "--by",
+    default="query_type",
+    metavar="query_type|metadata.KEY",
+    help="One line per query type, or per frequent value of a metadata field.",
+)
+@click.option("--last", type=click.IntRange(1), help="Number of periods, up to the newest (default: all).")
+@options.judge_version(
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: current verdicts of the primary "
+    "judge)."
+)
+def trends_command(judge_version: str | None, **chosen: Any) -> None:
+    """Show whether answers become better or worse over time.
+
+    The first line says what changed beyond its 95 % interval. Every period has its number of answers.
+    """
+    from judgeboard.reports.trends import trend_lines
+    from judgeboard.store.judge_versions import get_version
+    from judgeboard.trends import trend
+
+    with options.seen(options.open_store()).reading() as connection:
+        judge = None if judge_version is None else get_version(connection, judge_version).id
+        result = trend(connection, judge=judge, **chosen)
+    options.show(result, trend_lines(result))
+
+
+@options.command("judgeboard stats", "judgeboard stats --json | jq .agreement")
+def stats_command() -> None:
+    """Show counts, and how far each judge agrees with people.
+
+    Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
+    """
+    from judgeboard.reports.output import text_lines
+    from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
+
+    stats = measure(options.seen(options.open_store()))
+    tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
+    lines = [f"{stats.responses:,} responses, {stats.reviews:,} reviews"]
+    options.show(stats, [*lines, *(line for table in tables if table.rows for line in ("", *text_lines(table)))])

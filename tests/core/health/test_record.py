@@ -21,8 +21,7 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.health.models import shipped_models
-from judgeboard.health.reading import levels_of, read_record
-from judgeboard.health.record import JudgeRecord
+from judgeboard.health.record import JudgeRecord, levels_of, read_record
 from judgeboard.health.report import measure_health
 from judgeboard.methods.audit import audit_recorded
 from judgeboard.methods.repeats import repeats_report

@@ -1,0 +1,201 @@
+"""Checks of a judge's calls (unusable verdicts, cost, repeats, order of pairs), and the commands that checks name."""
+
+import shlex
+
+from judgeboard.domain import JURY, RECORDED, REPEATS, Status
+from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
+from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.judges.pairwise import PAIRWISE
+from judgeboard.runs.judging import judge_options
+from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.proportions import ratio_of_totals, share
+from judgeboard.stats.repeats import ONE_ORDER
+from judgeboard.store.judge_versions import StoredVersion
+
+_ENOUGH = 12  # digits of a fingerprint, as the pages show them
+
+
+def make_and_judge(record: JudgeRecord, *kinds: str) -> str:
+    """Return the commands that make control answers of these kinds and judge them."""
+    kind = ",".join(kinds)
+    make = f"judgeboard control-answers make --kinds {kind}"
+    if record.version.kind == RECORDED:
+        return f"{make} && judgeboard export responses -o FILE"
+    if record.version.kind == JURY:
+        members = f"judgeboard control-answers judge --kinds {kind} --judge KIND --model MEMBER"
+        return f"{make} && {members} && {_combine(record.version)}"
+    if record.version.kind == REPEATS:
+        return _of_member(record.version)
+    return f"{make} && judgeboard control-answers judge --kinds {kind} {_asked(record.version)}"
+
+
+def judge_answers(record: JudgeRecord, *more: str) -> str:
+    """Return the command that judges answers, or imports more verdicts of a recorded judge."""
+    if record.version.kind == RECORDED:
+        return "judgeboard import FILE --kind verdicts"
+    if record.version.kind == JURY:
+        return _combine(record.version)
+    if record.version.kind == REPEATS:
+        return _of_member(record.version)
+    return " ".join(("judgeboard judge", _asked(record.version), *more))
+
+
+def import_log(column: str) -> str:
+    """Return the command that imports a column of the log."""
+    return f"judgeboard import LOG  # with a column {column}"
+
+
+def _combine(version: StoredVersion) -> str:
+    """A jury makes no calls: the stored verdicts of its members are combined."""
+    named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
+    members = ",".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A,B,C"
+    return f"judgeboard jury --recorded --members {members}{named}"
+
+
+def _of_member(version: StoredVersion) -> str:
+    """Combined repeats make no calls: check the repeated judge instead."""
+    members = version.params.get("members") or ("NAME",)
+    return f"judgeboard health --judge-version {shlex.quote(str(members[0]))}"
+
+
+def _asked(version: StoredVersion) -> str:
+    return judge_options(version) or shlex.join(["--judge", "rag", "--model", version.model or "MODEL"])
+
+
+def with_families(record: JudgeRecord) -> str:
+    """Return the command that reads the user's own table of models."""
+    return f"judgeboard health --judge-version {shlex.quote(record.version.title)} --families FILE"
+
+
+LEAST = 10
+"""Minimum number of calls, and of answers with repeats."""
+HARMLESS = 0.05
+"""Maximum share without a verdict. Source: "LLM-as-Judge", AI Engineering Patterns (2026), as the gate of a suite."""
+BUDGET = 0.4
+"""Above this share of the generator's cost there is a note. Source: "LLM-as-Judge", AI Engineering Patterns (2026)."""
+MOST = 1.0
+"""Above this share there is a warning: judging costs more than answering."""
+
+
+def unusable(record: JudgeRecord) -> Check:
+    """Warn if significantly more than 5 % of all calls gave no usable verdict."""
+    asked = sum(record.asked.values())
+    if asked < LEAST:
+        why = f"Too few calls (n = {asked:,}, at least {LEAST} needed)."
+        return not_measured("unusable", why, judge_answers(record), asked)
+    failed = {status: n for status, n in record.asked.items() if status != Status.OK.value and n}
+    without = share_intervals(sum(failed.values()), asked)[0]
+    warns = surely_above(without, HARMLESS)
+    parts = ", ".join(f"{n:,} {status}" for status, n in sorted(failed.items()))
+    sentence = f"{percent_words(without)} of {asked:,} calls gave no usable verdict" + (f": {parts}." if parts else ".")
+    if warns:
+        sentence += " Missing verdicts are seldom missing at random."
+    command = judge_answers(record) if record.version.kind == RECORDED else judge_answers(record, "--rejudge failed")
+    return Check("unusable", state_of(warns=warns), without, sentence, command, share=True)
+
+
+def cost(record: JudgeRecord) -> Check:
+    """Warn if judging costs more than the answers did; above 40 % there is a note. All costs are in one currency."""
+    command = judge_answers(record, "--prices FILE") if record.version.model else import_log("generator_cost")
+    ratio = ratio_of_totals(record.costs)
+    if ratio.value is None:
+        why = "No answer has both costs: the generator's cost from the log, and the judge's cost from its price."
+        return not_measured("cost", why, command, record.costs.n)
+    sentence = f"Judging costs {percent_words(ratio)} of the cost of the answers (n = {ratio.n:,})"
+    if ratio.value > MOST:
+        sentence += ". That is more than the answers. Judge a sample, or use a cheaper judge."
+    elif ratio.value > BUDGET:
+        sentence += f". That is above the usual {percent(BUDGET)}."
+    else:
+        sentence += "."
+    return Check("cost", state_of(warns=ratio.value > MOST), ratio, sentence, command, share=True)
+
+
+SOUND = 0.9
+"""Minimum share of answers with equal repeats. Ours: one answer in ten with another verdict is as much as most
+differences between two systems."""
+
+
+def self_consistency(record: JudgeRecord) -> Check:
+    """Warn if the share of answers with equal values in all repeats is significantly below 90 %.
+
+    It is the first figure of `judgeboard repeats`, from the same function: this version's repeats, on the measure with
+    the most answers. Recorded repeats have a version per rubric; all of them are read.
+    """
+    n = len(record.repeats.same)
+    if record.version.kind in OFFLINE:
+        sentence = f"{record.version.title} is deterministic."
+        return not_applicable("self_consistency", "it is deterministic", sentence, share=True, n=n)
+    if record.version.kind == JURY:
+        sentence = f"{record.version.title} makes no calls: it combines the verdicts of its members."
+        return not_applicable("self_consistency", "it makes no calls", sentence, share=True, n=n)
+    recorded = record.version.kind == RECORDED
+    command = "judgeboard import FILE --kind repeats" if recorded else judge_answers(record, "--repeats 3")
+    if n < LEAST:
+        why = f"Too few answers with repeats (n = {n:,}, at least {LEAST} needed)."
+        return not_measured("self_consistency", why, command, n)
+    estimate = share(record.repeats.same, record.repeats.groups)
+    warns = surely_below(estimate, SOUND)
+    temperature = record.version.params.get("temperature")
+    at = "" if temperature is None else f" at temperature {temperature:g}"
+    sentence = f"Repeats{at} give the same {record.repeats.measure} on {percent_words(estimate)} of {n:,} answers."
+    if record.repeats.incomplete:
+        sentence += f" Left out: {record.repeats.incomplete:,} without a value in every repeat."
+    if temperature == 0:
+        sentence += " At temperature 0 this measures the server more than the judge."
+    if warns:
+        sentence += " A single verdict is not reliable. Combine several repeats, or use a jury."
+    unstable = tuple(record.repeats.response_ids[~record.repeats.same].tolist())
+    state = state_of(warns=warns)
+    return Check("self_consistency", state, estimate, sentence, command, share=True, response_ids=unstable)
+
+
+LEAST_PAIRS = 30
+"""Minimum number of pairs with a usable verdict in both orders."""
+NO_BIAS = 0.5
+
+
+def position(record: JudgeRecord) -> Check:
+    """Warn if the share of verdicts that prefer the answer shown first differs significantly from ½.
+
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise. Counts pairs with a usable verdict in both orders;
+    the interval is by pair. Of several aspects the most biased one is shown.
+    """
+    if record.version.kind == JURY:
+        sentence = f"{record.version.title} compares no pairs. Check its members instead."
+        return not_applicable("position", "it compares no pairs", sentence, share=True)
+    if record.version.kind in OFFLINE:
+        sentence = f"{record.version.title} calls no model that an order could influence."
+        return not_applicable("position", "it compares no pairs", sentence, share=True)
+    command = _command(record)
+    rates = {aspect: (verdicts.first_position(), int(verdicts.both.sum())) for aspect, verdicts in record.pairs.items()}
+    if rates and all(rate.reason == ONE_ORDER for rate, _ in rates.values()):
+        why = "It compared the pairs in one order only, so position bias cannot be measured."
+        return not_measured("position", why, command)
+    enough = {aspect: rate for aspect, (rate, n) in rates.items() if n >= LEAST_PAIRS and rate.value is not None}
+    if not enough:
+        pairs = max((n for _, n in rates.values()), default=0)
+        why = f"Too few pairs compared in both orders (n = {pairs:,}, at least {LEAST_PAIRS} needed)."
+        if record.version.kind in JUDGES:
+            why = "It judges one answer at a time. To compare pairs, its model needs a pairwise judge version."
+        return not_measured("position", why, command, pairs)
+    aspect = max(enough, key=lambda name: half_widths(enough[name], NO_BIAS))
+    rate = enough[aspect]
+    first, last = surely_above(rate, NO_BIAS), surely_below(rate, NO_BIAS)
+    on = f" on {aspect}" if len(rates) > 1 else ""
+    bias = "The judge prefers the answer shown first" if first else "The judge prefers the answer shown last"
+    if not first and not last:
+        bias = "No significant position bias"
+    share_of_first = f"{percent_words(rate)} of the verdicts prefer the first answer"
+    sentence = f"{bias}{on}: {share_of_first} (ties excluded, {rates[aspect][1]:,} pairs)."
+    return Check("position", state_of(warns=first or last), rate, sentence, command, share=True)
+
+
+def _command(record: JudgeRecord) -> str:
+    if record.version.kind == RECORDED:
+        return "judgeboard import FILE --kind comparisons"
+    compare = shlex.join(["judgeboard", "compare", "--pairs", "FILE", "--model", record.version.model or "MODEL"])
+    if record.version.kind in JUDGES:
+        return f"{compare} && judgeboard health --judge-version {PAIRWISE}"
+    return compare

@@ -1,0 +1,286 @@
+"""Checks of scores: collapse, verbosity and user feedback in the log, and the scores of control answers."""
+
+import numpy as np
+
+from judgeboard.domain import RECORDED, Estimate
+from judgeboard.health.calls import import_log, judge_answers, make_and_judge
+from judgeboard.health.record import (
+    MEASURES,
+    Check,
+    JudgeRecord,
+    effect_words,
+    given_by,
+    half_widths,
+    not_measured,
+    state_of,
+)
+from judgeboard.methods.control_answers import CONTROL_KINDS, ControlKind, Effect
+from judgeboard.stats.arrays import TIE, grouping
+from judgeboard.stats.correlation import correlation_within, slope, spearman
+from judgeboard.stats.detection import auroc
+from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below, two_decimals
+from judgeboard.stats.means import mean_change
+from judgeboard.stats.proportions import LevelUse, level_use, superiority
+from judgeboard.store.health import ControlScores
+
+LEAST = 30
+"""Minimum number of scores or answers. Source of the checks and their limits: "LLM-as-Judge", AI Engineering Patterns
+(2026): rubric inflation, verbosity, control answers (extended)."""
+LARGEST_LEVEL = 0.8
+"""Maximum share of one level."""
+LEAST_ENTROPY = 0.35
+"""Minimum entropy, as a share of log(levels)."""
+
+
+def collapse(record: JudgeRecord) -> Check:
+    """Warn if one level has more than 80 % of the scores, or their entropy is below 0.35 of log(levels)."""
+    uses = _uses(record)
+    worst = least_even(record)
+    if worst is None:
+        n = max((int(levels.counts.sum()) for levels in record.levels.values()), default=0)
+        why = f"Too few scores (n = {n:,}, at least {LEAST} needed)." if n else "It has scored no logged answer."
+        return not_measured("collapse", why, judge_answers(record), n)
+    use, names = uses[worst], record.levels[worst].names
+    warns = _collapsed(use)
+    sentence = (
+        f"{percent(use.most.value or 0)} of {use.most.n:,} scores of {worst} are {names[use.level]}; "
+        f"their entropy is {two_decimals(use.entropy)} of the maximum. "
+    )
+    sentence += (
+        "The judge hardly distinguishes answers. Test it with control answers, whose quality is known."
+        if warns
+        else "The judge uses its scale."
+    )
+    command = make_and_judge(record, "other_answer") if warns else judge_answers(record)
+    return Check("collapse", state_of(warns=warns), use.most, sentence, command, share=True)
+
+
+def least_even(record: JudgeRecord) -> str | None:
+    """Return the score that the check shows: the least evenly used one; None if there are too few of each."""
+    uses = _uses(record)
+    return max(uses, key=lambda measure: (_collapsed(uses[measure]), -uses[measure].entropy)) if uses else None
+
+
+def _uses(record: JudgeRecord) -> dict[str, LevelUse]:
+    return {
+        measure: level_use(levels.counts)
+        for measure, levels in record.levels.items()
+        if int(levels.counts.sum()) >= LEAST and len(levels.counts) > 1
+    }
+
+
+def _collapsed(use: LevelUse) -> bool:
+    return (use.most.value or 0) > LARGEST_LEVEL or use.entropy < LEAST_ENTROPY
+
+
+PER = 100  # characters: the unit of the slope
+
+
+def verbosity(record: JudgeRecord) -> Check:
+    """Warn if scores rise significantly with the length of the answer, unless people's grades explain it.
+
+    Longer answers may be better. If people graded the same score, the correlation at equal grades decides. Of several
+    scores the one with the clearest rise is shown.
+    """
+    by_measure: dict[str, tuple[Estimate, Estimate]] = {}
+    for measure in given_by(record.scored.scores):
+        scores = record.scored.scores[measure]
+        rows = ~np.isnan(scores) & ~np.isnan(record.scored.lengths)
+        lengths = record.scored.lengths[rows]
+        groups = grouping(record.scored.groups[rows], len(lengths))
+        if len(lengths) >= LEAST:
+            by_measure[measure] = spearman(scores[rows], lengths, groups), slope(scores[rows], lengths / PER, groups)
+    defined = {measure: both for measure, both in by_measure.items() if both[0].value is not None}
+    if not defined:
+        n = max((int((~np.isnan(each)).sum()) for each in record.scored.scores.values()), default=0)
+        why = f"Too few scores (n = {n:,}, at least {LEAST} needed)."
+        if by_measure:
+            why = "All its scores, or all lengths of the answers, are the same."
+        return not_measured("verbosity", why, judge_answers(record), n)
+    measure = max(defined, key=lambda each: _low(defined[each][0]))
+    correlation, rise = defined[measure]
+    longer = surely_above(correlation, 0)
+    within = _within(record).get(measure)
+    explained = longer and within is not None and not surely_above(within, 0)
+    sentence = (
+        f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
+        f"{correlation.n:,} answers, {rise.value or 0:+.3f} per {PER} characters."
+    )
+    if explained and within is not None:
+        gone = within.low is not None and within.low <= 0
+        rest = "disappears: longer answers are better here" if gone else "is not significant at 99 %"
+        sentence += f" At equal human grades it {rest}."
+    elif longer:
+        sentence += " Longer answers score higher."
+    return Check(
+        "verbosity",
+        state_of(warns=longer and not explained),
+        correlation,
+        sentence,
+        judge_answers(record),
+        also={f"per_{PER}_characters": rise},
+    )
+
+
+def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
+    """Warn if scores rise significantly with length among answers with equal human grades."""
+    correlations = _within(record)
+    if not correlations:
+        n = max((len(graded.judge) for graded in record.graded.values()), default=0)
+        why = f"Too few graded answers, some with equal grades (n = {n:,}, at least {LEAST} needed)."
+        return not_measured("verbosity_at_equal_grades", why, "judgeboard serve", n)
+    measure = max(correlations, key=lambda each: _low(correlations[each]))
+    within = correlations[measure]
+    warns = surely_above(within, 0)
+    sentence = (
+        f"{_direction(within)}: rank correlation of {measure} with length at equal human grades "
+        f"{effect_words(within)} on {within.n:,} answers."
+    )
+    return Check("verbosity_at_equal_grades", state_of(warns=warns), within, sentence, "judgeboard serve")
+
+
+def _direction(within: Estimate) -> str:
+    if surely_above(within, 0):
+        return "Longer answers score higher although people grade them alike"
+    if surely_below(within, 0):
+        return "Shorter answers score higher although people grade them alike"
+    if _low(within) > 0 or (within.high or 0) < 0:
+        return "Length may influence the judge (not significant at 99 %)"
+    return "Length does not significantly influence the judge"
+
+
+def _within(record: JudgeRecord) -> dict[str, Estimate]:
+    """The correlation with length at equal grades, for each score with enough graded answers."""
+    correlations: dict[str, Estimate] = {}
+    for measure, graded in record.graded.items():
+        rows = ~np.isnan(graded.lengths)
+        # Groundedness is a mean over people: grades in the same tenth count as equal.
+        strata = np.rint(graded.people * 10)
+        correlation = correlation_within(graded.judge[rows], graded.lengths[rows], strata[rows], graded.groups[rows])
+        if correlation.n >= LEAST and correlation.value is not None:
+            correlations[measure] = correlation
+    return correlations
+
+
+def _low(estimate: Estimate) -> float:
+    return -2.0 if estimate.low is None else estimate.low
+
+
+LEAST_FEEDBACK = 10
+"""Minimum number of judged answers with negative feedback, and with positive feedback."""
+USEFUL = 0.6
+"""Minimum AUROC. Ours: users' feedback is noisy, so the limit is low, and only a significantly lower AUROC warns."""
+
+
+def user_feedback(record: JudgeRecord) -> Check:
+    """Warn if the AUROC of the score for negative feedback is significantly below 0.6."""
+    feedback = record.feedback
+    aurocs: dict[str, Estimate] = {}
+    most = 0
+    for measure in given_by(feedback.scores):
+        scores = feedback.scores[measure]
+        rows = ~np.isnan(scores)
+        down = feedback.down[rows]
+        most = max(most, len(down))
+        if min(int(down.sum()), int((~down).sum())) >= LEAST_FEEDBACK:
+            aurocs[measure] = auroc(scores[rows], down, grouping(feedback.groups[rows], len(down)))
+    if not aurocs:
+        why = (
+            f"Too few judged answers with feedback (n = {most:,}): at least {LEAST_FEEDBACK} with negative and "
+            f"{LEAST_FEEDBACK} with positive feedback are needed."
+        )
+        return not_measured("user_feedback", why, import_log("feedback"), most)
+    # Users may care about any of the scores: the one that follows their feedback best counts.
+    measure = max(aurocs, key=lambda each: aurocs[each].value or 0)
+    best = aurocs[measure]
+    warns = surely_below(best, USEFUL)
+    agreement = "The judge does not agree with users" if warns else "The judge agrees with users, as far as measured"
+    sentence = f"{agreement}: AUROC of {measure} for negative feedback {effect_words(best)} on {best.n:,} answers."
+    return Check("user_feedback", state_of(warns=warns), best, sentence, import_log("feedback"))
+
+
+CHANCE = 0.5
+"""The value for a judge that cannot distinguish original and control answer."""
+KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
+NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
+NAMES = {"passages_reordered": "passage_order", "hedges_removed": "confidence"}
+"""Kind of control answers to the name of the check, where they differ."""
+
+
+def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
+    """Warn if the lower 95 % bound of P(original > control) + ½ P(tie) is not above ½.
+
+    The score is the one that this kind of control answer must lower, or another one if the judge does not give it.
+    """
+    controls = record.controls.get(kind.name, ControlScores())
+    measure = _measure(controls, kind)
+    rows = controls.judged(measure) if measure else np.zeros(0, dtype=np.bool_)
+    n = int(rows.sum())
+    if measure is None or n < LEAST:
+        return not_measured(kind.name, _too_few(record, controls, n), make_and_judge(record, kind.name), n)
+    before, after = controls.before[measure][rows], controls.after[measure][rows]
+    estimate = superiority(before, after, grouping(controls.groups[rows], n))
+    warns = estimate.low is None or estimate.low <= CHANCE
+    figure = f"{measure} is lower than that of the original in {percent_words(estimate)} of {n:,} (ties count half)"
+    sentence = (
+        f"The judge does not notice {kind.words}: {figure}, no better than chance."
+        if warns
+        else f"The judge notices {kind.words}: {figure}."
+    )
+    unnoticed = np.argsort(before - after, kind="stable")
+    unnoticed = unnoticed[(before - after)[unnoticed] <= TIE]
+    ids = tuple(controls.control_ids[rows][unnoticed].tolist())
+    command = make_and_judge(record, kind.name)
+    return Check(kind.name, state_of(warns=warns), estimate, sentence, command, share=True, response_ids=ids)
+
+
+def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
+    """Warn if the mean change of a score is significantly different from 0.
+
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it; the interval is the 99 % interval
+    (`stats.alarm`). Of several scores the most clearly changed one is shown.
+    """
+    name = NAMES.get(kind.name, kind.name)
+    controls = record.controls.get(kind.name, ControlScores())
+    changes = {measure: _change(controls, measure) for measure in given_by(controls.before)}
+    changes = {measure: change for measure, change in changes.items() if change.n >= LEAST}
+    command = make_and_judge(record, kind.name)
+    if not changes:
+        n = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
+        return not_measured(name, _too_few(record, controls, n), command, n)
+    measure = max(changes, key=lambda each: half_widths(changes[each], 0))
+    change = changes[measure]
+    warns = surely_above(change, 0) or surely_below(change, 0)
+    effect = f"{measure} changes by {effect_words(change)} on average over {change.n:,} control answers"
+    sentence = (
+        f"The judge scores {kind.words} differently, although they are equally good: {effect}."
+        if warns
+        else f"The judge does not score {kind.words} differently, as far as measured: {effect}."
+    )
+    return Check(name, state_of(warns=warns), change, sentence, command, response_ids=_moved(controls, measure))
+
+
+def _too_few(record: JudgeRecord, controls: ControlScores, n: int) -> str:
+    recorded = " Let the recorded judge judge them, and import the verdicts." * (record.version.kind == RECORDED)
+    if not controls.made:
+        return f"There are no such control answers yet.{recorded}"
+    return f"Too few control answers judged with their originals (n = {n:,}, at least {LEAST} needed).{recorded}"
+
+
+def _measure(controls: ControlScores, kind: ControlKind) -> str | None:
+    wanted = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
+    measures = given_by(controls.before)
+    return next((name for name in wanted if name in measures and controls.judged(name).any()), None)
+
+
+def _change(controls: ControlScores, measure: str) -> Estimate:
+    rows = controls.judged(measure)
+    groups = grouping(controls.groups[rows], int(rows.sum()))
+    return mean_change(controls.before[measure][rows], controls.after[measure][rows], groups)
+
+
+def _moved(controls: ControlScores, measure: str) -> tuple[int, ...]:
+    rows = np.flatnonzero(controls.judged(measure))
+    size = np.abs(controls.after[measure][rows] - controls.before[measure][rows])
+    order = np.argsort(-size, kind="stable")
+    return tuple(int(each) for each in controls.control_ids[rows[order[size[order] > TIE]]])
