@@ -41,10 +41,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 
 
 class VerdictForm(Form):
-    """The form of a verdict: ``groundedness`` where passages are known, ``claims`` on request.
-
-    Reasons come before scores. The schema has no ranges: some servers refuse them.
-    """
+    """The form of a verdict: reasons before scores, and no ranges in its schema, which some servers refuse."""
 
     def __init__(self, *, groundedness: bool = True, claims: bool = False) -> None:
         claim = {"text": TEXT, "status": choice_field(tuple(ClaimStatus)), "answer_quote": TEXT_OR_NULL}

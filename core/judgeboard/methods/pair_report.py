@@ -283,21 +283,16 @@ def outcome_words(group: PairGroup) -> str:
 
 def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
     """Return the statistics of a group with their names."""
-    # With one order the two accuracies are the same.
-    gold = (
-        [("accuracy by gold", group.accuracy_consistent)]
-        if group.one_order
-        else [
-            ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
-            ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
-        ]
-    )
-    return [
+    figures = [
         ("same preference in both orders", group.self_consistency),
         ("prefers the answer shown first", group.first_position),
-        *gold,
+        ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
+        ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
         ("agrees with the majority of people", group.people),
     ]
+    if group.one_order:  # then the two accuracies are the same
+        figures[2:4] = [("accuracy by gold", group.accuracy_consistent)]
+    return figures
 
 
 def group_lines(group: PairGroup) -> list[str]:
