@@ -68,17 +68,14 @@ def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue
     return [Lease(*row) for row in connection.execute(query.order_by(LEASE.c.taken_at, LEASE.c.id))]
 
 
-def lease_by_token(connection: Connection, token: str, *, lock: bool = False) -> Lease | None:
-    """Return the lease of a token, None if another token replaced it or the lease is gone."""
-    query = select(*_COLUMNS).where(LEASE.c.token == token)
+def find_lease(connection: Connection, *, lock: bool = False, **columns: Any) -> Lease | None:
+    """Return the lease with this ``token``, or of this ``queue_item_id`` and ``reviewer_id``; None without one.
+
+    Of an item it is the one that the reviewer took last, whether it ended or was used. A lease taken again has another
+    token.
+    """
+    query = select(*_COLUMNS).where(*(LEASE.c[name] == columns[name] for name in columns))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-    return None if row is None else Lease(*row)
-
-
-def lease_of(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
-    """Return the lease of an item that a reviewer took last, whether it ended or was used."""
-    query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id)
-    row = connection.execute(query).one_or_none()
     return None if row is None else Lease(*row)
 
 

@@ -109,11 +109,8 @@ def link_flags(connection: Connection, flags: dict[int, tuple[int, ...]]) -> Non
 
 def unlink_flags(connection: Connection, item_id: int, flag_ids: Collection[int]) -> None:
     """Unlink these flags from an item."""
-    connection.execute(
-        delete(QUEUE_ITEM_FLAG).where(
-            QUEUE_ITEM_FLAG.c.queue_item_id == item_id, QUEUE_ITEM_FLAG.c.flag_id.in_(flag_ids)
-        )
-    )
+    links = QUEUE_ITEM_FLAG.c.queue_item_id == item_id, QUEUE_ITEM_FLAG.c.flag_id.in_(flag_ids)
+    connection.execute(delete(QUEUE_ITEM_FLAG).where(*links))
 
 
 def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set[int]]:
