@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -488,7 +488,7 @@ _adapter = cache(TypeAdapter[Any])
 
 def _as_json(value: Any) -> Any:
     """Return a value as JSON has it, without the fields that are default."""
-    kind: Hashable = type(value)
+    kind: Any = type(value)
     return _adapter(kind).dump_python(value, mode="json", exclude_defaults=True)
 
 
