@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Estimate, PairItem, Status
+from judgeboard.domain import OVERALL, Estimate, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods import own_answers
 from judgeboard.methods import self_reference_scores as figures
@@ -17,7 +17,6 @@ from judgeboard.store import comparisons
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
@@ -357,27 +356,6 @@ def _listed(items: list[figures.Item], arrays: figures.Items, needed: int) -> tu
     ]
     return tuple(
         sorted(lines, key=lambda line: (line.selective is None, line.selective or 0, -line.agree, line.pair_id))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ItemDetails:
-    """A pair with all samples and comparisons of a judge version."""
-
-    pair: PairItem
-    tries: tuple[comparisons.StoredTry, ...]
-    orders: tuple[comparisons.LatestComparison, ...]
-
-
-def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemDetails:
-    """Return one item, or raise NotFound."""
-    pairs = load_pairs(connection, [pair_id])
-    if not pairs:
-        raise NotFound(f"no pair {pair_id}")
-    return ItemDetails(
-        pairs[0],
-        tuple(comparisons.tries_at(connection, version_id, pair_id)),
-        tuple(comparisons.latest_comparisons(connection, version_id, pair_id, (PLAIN, REFERENCE))),
     )
 
 
