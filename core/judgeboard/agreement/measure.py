@@ -132,21 +132,18 @@ def every_judge(
     connection: Connection,
     grades: Sequence[GradeName] = GRADES,
     *,
-    versions: Collection[int] | None = None,
-    by: By | None = "query_type",
     only: Collection[str] | None = None,
 ) -> Iterator[AgreementResult]:
     """Yield the agreement of each judge version with people, by version, then by grade; without notes.
 
-    ``versions`` and ``only`` limit the judge versions (by id) and the statistics.
+    ``only`` limits the statistics.
     """
     source = PairSource(connection)
     ratings = {grade: AnswerRatings(source, grade) for grade in grades}
     for version in list_versions(connection):
-        if versions is None or version.id in versions:
-            for grade in grades:
-                choice = AgreementChoice("judge", (version.id,), grade=grade, by=by)
-                yield _judge_figures(connection, choice, ratings[grade], version, only, only)[0]
+        for grade in grades:
+            choice = AgreementChoice("judge", (version.id,), grade=grade, by="query_type")
+            yield _judge_figures(connection, choice, ratings[grade], version, only, only)[0]
 
 
 def stand_in_test(

@@ -18,7 +18,6 @@ from judgeboard.agreement.result import (
     AgreementSlice,
     Note,
     headline_name,
-    headline_value,
     measured,
     with_accuracy,
 )
@@ -219,9 +218,10 @@ def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
 
 
 def _weakest(pairs: AnswerPairs, query_types: Sequence[str]) -> str | None:
-    values = [
-        (value, query_type)
-        for code, query_type in enumerate(query_types)
-        if (value := headline_value(pairs.at(pairs.query_types == code))) is not None
-    ]
+    name, values = headline_name(pairs.scale), []
+    for code, query_type in enumerate(query_types):
+        # The value does not depend on the resamples: two are the fewest.
+        figures = measured(pairs.at(pairs.query_types == code), only=(name,), resamples=2)
+        if (value := figures.estimates[name].value) is not None:
+            values.append((value, query_type))
     return min(values)[1] if len(values) > 1 else None

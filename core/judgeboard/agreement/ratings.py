@@ -31,6 +31,7 @@ from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.response_pages import response_facts
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.statements import Columns
 from judgeboard.store.verdicts import current_verdicts, load_graded
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "pair")}
@@ -40,15 +41,11 @@ _MOST_LEVELS = 20  # a scale with more of them is a score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemRatings:
+class ItemRatings(Columns):
     """Items by id, ascending, with one row of ``ratings`` per item."""
 
     ids: IntArray
     ratings: Ratings
-
-    def at(self, rows: AnyArray) -> "ItemRatings":
-        """Return some of the items, by a mask or by positions."""
-        return ItemRatings(self.ids[rows], self.ratings.at(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

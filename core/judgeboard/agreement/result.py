@@ -171,13 +171,6 @@ def headline_words(scale: Scale) -> str:
     return {"spearman": "rank correlation"}.get(headline_name(scale), headline_name(scale).replace("_", " "))
 
 
-def headline_value(pairs: AnswerPairs) -> float | None:
-    """Return the value of the headline statistic, without the work of an interval."""
-    name = headline_name(pairs.scale)
-    # The value does not depend on the resamples: two are the fewest.
-    return measured(pairs, only=(name,), resamples=2).estimates[name].value
-
-
 def of_raters(choice: AgreementChoice, ratings: Ratings) -> AgreementResult:
     """Return the figures of several raters, those of two raters with their pair's; without a sentence and notes."""
     agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)

@@ -185,10 +185,7 @@ DEFAULT_GENERATOR_OUTPUT = 2048
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Asks a model for an answer of at most ``max_output`` tokens.
-
-    Without ``parameters`` for sampling the endpoint's own settings hold.
-    """
+    """Asks a model for an answer of at most ``max_output`` tokens; without ``parameters`` its own settings hold."""
 
     endpoint: ModelEndpoint
     max_output: int = DEFAULT_GENERATOR_OUTPUT

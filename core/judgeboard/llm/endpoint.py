@@ -65,10 +65,9 @@ def _shipped_prices() -> dict[str, Price]:
 
 
 def price_of(model: str, own: Path | None = None) -> Price | None:
-    """Return the price of ``model``: from the user's file ``own`` if it names the model, else the shipped one.
+    """Return the price of ``model`` from the user's file ``own``, else from the shipped file; None if it is unknown.
 
-    Prices are by pattern of the model's name (``gpt-4o-*``); the longest pattern that fits wins. None is unknown, which
-    is not free.
+    Prices are by pattern of the model's name (``gpt-4o-*``); the longest pattern that fits wins.
     """
     lists = [_shipped_prices()]
     if own is not None:
@@ -153,10 +152,7 @@ def model_endpoint(
     replies: Path | None = None,
     **options: Any,
 ) -> ModelEndpoint:
-    """Return the model that these options (those of `JudgeOptions`) name; nothing is sent yet.
-
-    ``asker`` names its user in messages: "the rag judge".
-    """
+    """Return the model of these `JudgeOptions`, sending nothing; ``asker`` names its user ("the rag judge")."""
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")
     if not model:

@@ -26,10 +26,7 @@ Keeping = Literal["last", "best"]
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One attempt, numbered from 1. Without ``answer`` or ``rating``, ``status`` and ``error`` give the reason.
-
-    ``with_feedback`` is the feedback on the attempt before, which the generator got.
-    """
+    """One attempt, numbered from 1; ``with_feedback`` is the feedback on the one before, which the generator got."""
 
     number: int
     answer: str | None

@@ -321,10 +321,7 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class TunedCategory:
-    """The threshold of a category: ``agree`` of k samples, tuned on all its items; k + 1 is never.
-
-    ``by_fold`` are the thresholds used for ``accuracy`` (of condition C), each tuned on the other folds.
-    """
+    """The threshold of a category by all its items (k + 1: never), and those of the folds, which give ``accuracy``."""
 
     category: str
     n: int
@@ -344,10 +341,7 @@ class Tuned:
 
 
 def tuned_by_category(items: Items) -> Tuned:
-    """Return condition C with thresholds by category.
-
-    Of equally good thresholds the highest counts: it shows a reference least often.
-    """
+    """Return condition C with the best threshold of each category, of equals the highest."""
     everywhere = np.ones(items.n, dtype=np.bool_)
     for verdicts in (items.without, items.always):
         missing = never_asked(items, verdicts, everywhere)
