@@ -1,7 +1,7 @@
 """The page of conflicts."""
 
 from app_pages import press, shown, texts
-from judgeboard.reviews import conflicts
+from judgeboard.reviews import outcome
 from judgeboard.store.tables import DRAFT
 from judgeboard_dashboard.review.drafts import draft_writer
 from queue_case import CONFIRM, DISMISS, queue_case
@@ -18,8 +18,8 @@ def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, sq
     words = texts(open_page("conflicts"))
     assert "2 open conflicts." in words
     assert not any("differ on" in each for each in words), "an item that the lead adjudicates is listed twice"
-    every = conflicts.open_conflicts
-    monkeypatch.setattr(conflicts, "open_conflicts", lambda connection, queue, limit: every(connection, queue, limit=1))
+    every = outcome.open_conflicts
+    monkeypatch.setattr(outcome, "open_conflicts", lambda connection, queue, limit: every(connection, queue, limit=1))
     words = texts(open_page("conflicts"))
     assert "More than 1 open conflict." in words
     assert "You and others also differ on these items." in words

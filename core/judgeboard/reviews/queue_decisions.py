@@ -367,6 +367,5 @@ def _refusal(
 
 
 def _details(item: QueueItem, queue: Queue, review: NewReview) -> dict[str, Any]:
-    """What the event of a review says about its item."""
     what = {"decision": review.decision} if item.pair_id is None else {"pair": item.pair_id}
     return {"queue": queue.name, "item": item.id, **what}
