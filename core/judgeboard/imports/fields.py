@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.store.filters import metadata_field, metadata_path
-from judgeboard.store.metadata import value_at
+from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.text import MAX_NAME, as_utc
 
 ColumnNames = Mapping[str, tuple[str, ...]]
