@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
@@ -60,14 +60,6 @@ class Settings(BaseModel):
         return tuple(name for name in names if name and name != "none")
 
 
-class ConfigLine(NamedTuple):
-    """One line of `judgeboard config`: the variable, its masked value, and whether the environment sets it."""
-
-    variable: str
-    value: str | None
-    is_set: bool
-
-
 def load_settings() -> Settings:
     """Return the current settings of the environment; raise BadInput for a value of the wrong type."""
     named = ((name.upper(), value) for name, value in os.environ.items() if value)
@@ -89,8 +81,8 @@ def provider_address(provider: str) -> str | None:
     return os.environ.get(f"{provider.upper()}_BASE_URL") or None
 
 
-def config_lines(settings: Settings, providers: Iterable[str] = ()) -> list[ConfigLine]:
-    """Return every variable with its value, those of ``providers`` first, secrets and passwords masked."""
+def config_values(settings: Settings, providers: Iterable[str]) -> dict[str, str | None]:
+    """Return the value of each variable, None if not set: those of ``providers`` first, passwords and keys masked."""
     values: dict[str, str | None] = {}
     for provider in providers:
         key, address = provider_key(provider), provider_address(provider)
@@ -100,7 +92,7 @@ def config_lines(settings: Settings, providers: Iterable[str] = ()) -> list[Conf
         value = getattr(settings, field)
         shown = ", ".join(value) if isinstance(value, tuple) else masked(str(value))
         values[variable_of(field)] = None if value is None else shown
-    return [ConfigLine(variable, value, value is not None) for variable, value in values.items()]
+    return values
 
 
 def masked(address: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -101,8 +101,8 @@ class Asked(NamedTuple):
 class Measure:
     """A measure: a mean within ``bounds``, or a share if they are None.
 
-    ``counts`` names what n counts. ``scored`` filters the answers with a value. If the measure is not ``of_judge``,
-    every logged answer counts. ``score`` is what a verdict needs to count.
+    ``counts`` names what n counts. If the measure is not ``of_judge``, every logged answer counts, else the verdicts
+    with a ``score``.
     """
 
     title: str
@@ -110,9 +110,7 @@ class Measure:
     sums: Callable[[Asked], list[DaySums]]
     bounds: tuple[float, float] | None = None
     worse_when_higher: bool = False
-    scored: Mapping[str, Any] = field(default_factory=dict)
     of_judge: bool = True
-    has_threshold: bool = False
     score: ScoreName = "groundedness"
 
     def estimates(self, sums: PeriodSums) -> tuple[Estimate, ...]:
@@ -130,7 +128,14 @@ class Measure:
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
         """Return the filter of the answers that the measure counts."""
         whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
-        return RowFilter(**(dict(self.scored) | whose if self.of_judge else {}), **narrowed)
+        return RowFilter(**(_SCORED[self.score] | whose if self.of_judge else {}), **narrowed)
+
+
+_SCORED: Mapping[ScoreName, dict[str, Any]] = {
+    "groundedness": {"min_score": 0.0, "max_score": 1.0},
+    "quality": {"min_quality": 1, "max_quality": 4},
+}
+"""The filter of the answers that have a score."""
 
 
 def _scores(score: ScoreName) -> Callable[[Asked], list[DaySums]]:
@@ -142,30 +147,9 @@ def _low(asked: Asked) -> list[DaySums]:
 
 
 MEASURES: dict[MeasureName, Measure] = {
-    "groundedness": Measure(
-        "Groundedness",
-        "answers judged",
-        _scores("groundedness"),
-        bounds=(0.0, 1.0),
-        scored={"min_score": 0.0, "max_score": 1.0},
-        has_threshold=True,
-    ),
-    "quality": Measure(
-        "Quality",
-        "answers judged",
-        _scores("quality"),
-        bounds=(1.0, 4.0),
-        scored={"min_quality": 1, "max_quality": 4},
-        score="quality",
-    ),
-    "low_share": Measure(
-        "Share of low groundedness",
-        "answers judged",
-        _low,
-        worse_when_higher=True,
-        scored={"min_score": 0.0, "max_score": 1.0},
-        has_threshold=True,
-    ),
+    "groundedness": Measure("Groundedness", "answers judged", _scores("groundedness"), bounds=(0.0, 1.0)),
+    "quality": Measure("Quality", "answers judged", _scores("quality"), bounds=(1.0, 4.0), score="quality"),
+    "low_share": Measure("Share of low groundedness", "answers judged", _low, worse_when_higher=True),
     "flagged_share": Measure(
         "Share flagged",
         "answers, judged or not",
@@ -317,7 +301,7 @@ def trend(
         period,
         by,
         get_version(connection, asked.judge).title if isinstance(asked.judge, int) else asked.judge,
-        asked.threshold if shown.has_threshold else None,
+        asked.threshold if shown.of_judge and shown.score == "groundedness" else None,
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),
         (*left_out(connection, shown, asked.judge, sums), *([other_values] if others > 0 else [])),
@@ -452,7 +436,7 @@ def _moved_words(panel: Panel, trend: Trend) -> str:
     if panel.move is None or panel.moved_at is None:
         raise ValueError(f"{panel.group} did not move")
     year = _several_years([point.start for point in panel.points])
-    verb = "fell" if panel.move.fell else "rose"
+    verb = "fell" if (panel.move.after.value or 0) < (panel.move.before.value or 0) else "rose"
     before, after = (_value_words(each, trend) for each in (panel.move.before, panel.move.after))
     shown = MEASURES[trend.measure]
     what = panel.group if shown.bounds else f"The {shown.title[0].lower()}{shown.title[1:]} of {panel.group}"

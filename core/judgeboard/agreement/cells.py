@@ -137,7 +137,7 @@ def _tenth_words(name: str) -> str:
 
 
 def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
-    source = PairSource.open(connection, cell.reviewer_id, cell.human, implied_labels=cell.implied_labels)
+    source = PairSource(connection, cell.reviewer_id, cell.human, implied_labels=cell.implied_labels)
     pairs = source.pairs(cell.first, cell.grade)
     inside = np.ones(pairs.n, dtype=np.bool_)
     names = cell_names(cell.grade)
@@ -154,8 +154,7 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
     if cell.raters == "shown":
         grades = before_and_after(connection, cell.first, cell.grade)
         return grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
-    pairs = PairSource.open(connection, implied_labels=cell.implied_labels)
-    source = AnswerRatings(connection, cell.grade, source=pairs)
+    source = AnswerRatings(PairSource(connection, implied_labels=cell.implied_labels), cell.grade)
     names = reviewer_names(connection)
     if cell.raters == "judges":
         ids = (version.id for version in list_versions(connection)) if cell.first == ALL else (cell.first, cell.second)

@@ -46,14 +46,11 @@ _SLICES_OF_PAIRS: tuple[By, ...] = ("judge_version", "query_type", "source")
 
 @dataclass(frozen=True, slots=True)
 class AgreementChoice:
-    """Whose agreement is measured, on what.
+    """Whose agreement is measured, on what: the arguments of `measure_agreement`.
 
-    ``judge_versions`` names one version for ``of`` judge and repeats (for repeats a judge's name means all its
-    versions), or several for judges; empty means the default version, or all. ``grade`` None means the label of
-    answers, the preference of pairs, and the most frequent measure of repeats. ``epsilon`` requests the alternative
-    annotator test, ``small`` how it tests people with few items. With ``reviewer_id`` a judge is compared with this
-    person alone. Without ``implied_labels``, labels that a decision implies do not count. Raises BadInput if a value is
-    unknown or fields do not go together.
+    For repeats a judge's name means all its versions. ``grade`` None means the label of answers, the preference of
+    pairs, and the most frequent measure of repeats. With ``reviewer_id`` a judge is compared with this person alone.
+    Raises BadInput if a value is unknown or fields do not go together.
     """
 
     of: Of = "judge"

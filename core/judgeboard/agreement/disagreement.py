@@ -14,9 +14,9 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import metadata_of, value_text
-from judgeboard.store.settings import rules_in_force
+from judgeboard.store.settings import thresholds
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
 
 
@@ -71,14 +71,12 @@ class Scattered:
 class DisagreementPage:
     """The filtered answers, and one page of their rows.
 
-    ``versions`` are those with rating pairs of this grade, the default one first. ``pairs`` answers have both grades;
-    ``too_kind`` and ``too_harsh`` count those that differ by ``gap`` or more (labels: at all). ``total`` rows are
-    listed: those that differ, or all of the chosen cell.
+    ``pairs`` answers have both grades; ``too_kind`` and ``too_harsh`` count those that differ by ``gap`` or more
+    (labels: at all). ``total`` rows are listed: those that differ, or all of the chosen cell.
     """
 
     sentence: str
     version: StoredVersion | None
-    versions: tuple[StoredVersion, ...]
     grade: GradeName
     gap: float
     pairs: int
@@ -124,15 +122,12 @@ def disagreement_page(
     With ``reviewer_id`` only this person's grades count. ``metadata`` is a field and its value as `value_text` writes
     it. ``direction`` selects answers that the judge grades higher
     (``too_kind``) or lower than people, ``cell`` those in a (row, column) of the picture, even if they do not differ.
-    ``source`` is `PairSource.open` for this reviewer and ``implied_labels``, if loaded already.
+    ``source`` is the `PairSource` for this reviewer and ``implied_labels``, if loaded already.
     """
-    source = source or PairSource.open(connection, reviewer_id, implied_labels=implied_labels)
-    rules = rules_in_force(connection)
-    gap = {"label": 1.0, "groundedness": rules.thresholds.disagree_groundedness}.get(
-        grade, rules.thresholds.disagree_quality
-    )
-    versions = source.paired(list_versions(connection), grade, rules.primary_judge)
-    version = next((each for each in versions if version_id in {None, each.id}), None)
+    source = source or PairSource(connection, reviewer_id, implied_labels=implied_labels)
+    limits = thresholds(connection)
+    gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
+    version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
     pairs = source.pairs(NO_VERSION if version is None else version.id, grade)
     if query_types:
         codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
@@ -156,7 +151,6 @@ def disagreement_page(
     return DisagreementPage(
         disagreement_sentence(grade, gap, pairs.n, too_kind=kind, too_harsh=harsh),
         version,
-        versions,
         grade,
         gap,
         pairs.n,

@@ -10,7 +10,7 @@ from judgeboard.flags.rules import ALWAYS_REVIEW, RANDOM_SAMPLE
 from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, too_few, unmeasured
 from judgeboard.stats.intervals import share_intervals
-from judgeboard.store.flags import FlagReviews, Outcome, flag_reviews, outcomes_by_rule, random_outcome
+from judgeboard.store.flags import FlagReviews, flag_reviews, outcomes_by_rule, random_outcome
 
 UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
 """Rules that do not select answers by a judgment or user feedback."""
@@ -41,27 +41,27 @@ class FlagsWorth:
 
 def flags_worth(connection: Connection) -> FlagsWorth:
     """Return the worth of each rule's flags, from decided flags and their current reviews."""
-    outcomes = sorted(outcomes_by_rule(connection).items(), key=lambda item: (-item[1].decided, item[0]))
+    outcomes = sorted(outcomes_by_rule(connection).items(), key=lambda item: (-item[1][1], item[0]))
     reviews = flag_reviews(connection)
     selective = np.array([rule not in UNSELECTIVE for rule in reviews.rules.names], dtype=np.bool_)
     picked = reviews.response_ids[selective[reviews.rules.codes]]
     return FlagsWorth(
-        tuple(_worth(rule, outcome, reviews) for rule, outcome in outcomes),
-        _share_confirmed(random_outcome(connection)),
+        tuple(_worth(rule, *outcome, reviews) for rule, outcome in outcomes),
+        _share_confirmed(*random_outcome(connection)),
         np.unique(picked),
     )
 
 
-def _worth(rule: str, outcome: Outcome, reviews: FlagReviews) -> FlagWorth:
+def _worth(rule: str, confirmed: int, decided: int, reviews: FlagReviews) -> FlagWorth:
     names = reviews.rules.names
     of_rule = reviews.rules.codes == (names.index(rule) if rule in names else -1)
     seconds = reviews.seconds[of_rule & reviews.decides & ~np.isnan(reviews.seconds)]
     # The median: a lunch break in front of an open item is not the cost of a decision.
     minutes = round(float(np.median(seconds)) / 60, 6) if seconds.size else None
-    return FlagWorth(rule, _share_confirmed(outcome), minutes, int(seconds.size))
+    return FlagWorth(rule, _share_confirmed(confirmed, decided), minutes, int(seconds.size))
 
 
-def _share_confirmed(outcome: Outcome) -> Estimate:
-    if outcome.decided < MIN_PAIRS:
-        return unmeasured(outcome.decided, too_few(outcome.decided) if outcome.decided else "none decided")
-    return share_intervals(outcome.confirmed, outcome.decided)[0]
+def _share_confirmed(confirmed: int, decided: int) -> Estimate:
+    if decided < MIN_PAIRS:
+        return unmeasured(decided, too_few(decided) if decided else "none decided")
+    return share_intervals(confirmed, decided)[0]

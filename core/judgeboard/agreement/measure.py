@@ -132,29 +132,25 @@ def every_judge(
     connection: Connection,
     grades: Sequence[GradeName] = GRADES,
     *,
-    versions: Collection[int] | None = None,
-    by: By | None = "query_type",
     only: Collection[str] | None = None,
 ) -> Iterator[AgreementResult]:
     """Yield the agreement of each judge version with people, by version, then by grade; without notes.
 
-    ``versions`` and ``only`` limit the judge versions (by id) and the statistics.
+    ``only`` limits the statistics.
     """
-    source = PairSource.open(connection)
-    ratings = {grade: AnswerRatings(connection, grade, source=source) for grade in grades}
+    source = PairSource(connection)
+    ratings = {grade: AnswerRatings(source, grade) for grade in grades}
     for version in list_versions(connection):
-        if versions is None or version.id in versions:
-            for grade in grades:
-                choice = AgreementChoice("judge", (version.id,), grade=grade, by=by)
-                yield _judge_figures(connection, choice, ratings[grade], version, only, only)[0]
+        for grade in grades:
+            choice = AgreementChoice("judge", (version.id,), grade=grade, by="query_type")
+            yield _judge_figures(connection, choice, ratings[grade], version, only, only)[0]
 
 
 def stand_in_test(
     connection: Connection, version: StoredVersion, grade: str, epsilon: float, *, implied_labels: bool = True
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test of a judge version on the answers that people graded."""
-    pairs = PairSource.open(connection, grade=grade, implied_labels=implied_labels)
-    source = AnswerRatings(connection, grade, source=pairs)
+    source = AnswerRatings(PairSource(connection, grade=grade, implied_labels=implied_labels), grade)
     people = source.people()
     return alternative_annotator_test(source.judge_on(version, people.ids), people.ratings, epsilon)
 
@@ -164,8 +160,8 @@ def _load(connection: Connection, choice: AgreementChoice) -> Source:
         aspect = choice.aspect if choice.grade in {None, "preference"} else choice.grade
         return PairRatings(connection, aspect, choice.unusable, choice.human)
     grade = choice.grade or "label"
-    source = PairSource.open(connection, choice.reviewer_id, choice.human, grade, implied_labels=choice.implied_labels)
-    return AnswerRatings(connection, grade, source=source)
+    source = PairSource(connection, choice.reviewer_id, choice.human, grade, implied_labels=choice.implied_labels)
+    return AnswerRatings(source, grade)
 
 
 def _people(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:

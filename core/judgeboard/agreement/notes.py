@@ -16,7 +16,6 @@ from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
     kappa_word,
-    luck_of_slices,
     more_pairs,
     number_words,
     one_in,
@@ -314,9 +313,9 @@ def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]
 
 
 def luck(slices: int, sliced_by: str) -> Iterator[Note]:
-    """Yield how likely a difference between many slices is by chance."""
+    """Yield how likely it is that one of many independent 95 % intervals misses by chance."""
     if slices >= _MANY_SLICES:
-        chance = percent(luck_of_slices(slices))
+        chance = percent(1 - 0.95**slices)
         yield Note("slices", f"With {slices} {sliced_by}, the probability that one differs by chance is {chance}.")
 
 

@@ -18,7 +18,6 @@ from judgeboard.agreement.result import (
     AgreementSlice,
     Note,
     headline_name,
-    headline_value,
     measured,
     with_accuracy,
 )
@@ -30,7 +29,7 @@ from judgeboard.stats.means import mean_interval
 from judgeboard.stats.ratings import Human
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
-from judgeboard.trends import Period, PeriodSums, start_of
+from judgeboard.trends import PeriodSums, start_of
 
 COMPARED_BY = (
     "agreement",
@@ -71,7 +70,7 @@ class SameAnswers:
 
 @dataclass(frozen=True, slots=True)
 class TimePoint:
-    """Agreement on the answers of one period, from UTC day ``start``.
+    """Agreement on the answers of one week, from UTC day ``start``.
 
     ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness.
     """
@@ -85,12 +84,11 @@ class TimePoint:
 class AgreementPage:
     """One judge version on one grade; ``version`` and ``result`` are None without rating pairs.
 
-    ``versions`` are those with rating pairs, the default one first. The slices of ``result`` have the headline
-    statistic only; ``choice`` measures all. ``differing`` counts the reasons of people for differing from the judge.
+    The slices of ``result`` have the headline statistic only; ``choice`` measures all. ``differing`` counts the reasons
+    of people for differing from the judge.
     """
 
     grade: GradeName
-    versions: tuple[StoredVersion, ...]
     version: StoredVersion | None
     choice: AgreementChoice
     result: AgreementResult | None
@@ -111,17 +109,16 @@ def agreement_page(
     reviewer_id: int | None = None,
     human: Human = "gold",
     by: By = "query_type",
-    period: Period = "week",
     source: PairSource | None = None,
 ) -> AgreementPage:
     """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs).
 
-    With ``reviewer_id`` only this person's grades count. ``source`` is `PairSource.open` for this reviewer and
+    With ``reviewer_id`` only this person's grades count. ``source`` is the `PairSource` for this reviewer and
     ``human``, if loaded already.
     """
-    source = source or PairSource.open(connection, reviewer_id, human)
-    ratings = AnswerRatings(connection, grade, source=source)
-    versions = tuple(ratings.versions)
+    source = source or PairSource(connection, reviewer_id, human)
+    ratings = AnswerRatings(source, grade)
+    versions = ratings.versions
     chosen = next((version for version in versions if version_id in {None, version.id}), None)
     choice = AgreementChoice(
         judge_versions=() if chosen is None else (chosen.id,),
@@ -134,13 +131,12 @@ def agreement_page(
     if chosen is None:
         notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
         same = same_answers(ratings, versions)
-        return AgreementPage(grade, versions, None, choice, None, EMPTY, notes, same, ratings.flags)
+        return AgreementPage(grade, None, choice, None, EMPTY, notes, same, ratings.flags)
     result = agreement_of(connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
     pairs = source.pairs(chosen.id, grade)
     timed = pairs.at(pairs.days >= 0)
     return AgreementPage(
         grade,
-        versions,
         chosen,
         choice,
         result,
@@ -148,7 +144,7 @@ def agreement_page(
         result.notes,
         same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
         ratings.flags,
-        over_time(timed, period, source.human),
+        over_time(timed, source.human),
         pairs.n - timed.n,
         next((each for each in why_counts(connection) if each.version_id == chosen.id), None),
     )
@@ -195,13 +191,13 @@ def same_answers(
     )
 
 
-def over_time(pairs: AnswerPairs, period: Period, human: Human = "gold") -> tuple[TimePoint, ...]:
-    """Return agreement by the period in which the answers were asked; every pair needs a time."""
-    periods = start_of(pairs.days, period)
-    starts = np.unique(periods).tolist()
-    segments = PeriodSums(tuple(starts)).segments(period)
+def over_time(pairs: AnswerPairs, human: Human = "gold") -> tuple[TimePoint, ...]:
+    """Return agreement by the week in which the answers were asked; every pair needs a time."""
+    weeks = start_of(pairs.days, "week")
+    starts = np.unique(weeks).tolist()
+    segments = PeriodSums(tuple(starts)).segments("week")
     return tuple(
-        TimePoint(start, _same_or_apart(pairs.at(periods == start), human), segment)
+        TimePoint(start, _same_or_apart(pairs.at(weeks == start), human), segment)
         for start, segment in zip(starts, segments, strict=True)
     )
 
@@ -222,9 +218,10 @@ def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
 
 
 def _weakest(pairs: AnswerPairs, query_types: Sequence[str]) -> str | None:
-    values = [
-        (value, query_type)
-        for code, query_type in enumerate(query_types)
-        if (value := headline_value(pairs.at(pairs.query_types == code))) is not None
-    ]
+    name, values = headline_name(pairs.scale), []
+    for code, query_type in enumerate(query_types):
+        # The value does not depend on the resamples: two are the fewest.
+        figures = measured(pairs.at(pairs.query_types == code), only=(name,), resamples=2)
+        if (value := figures.estimates[name].value) is not None:
+            values.append((value, query_type))
     return min(values)[1] if len(values) > 1 else None

@@ -1,6 +1,6 @@
 """Ratings of logged answers by people and judge versions, read from the store, and rating pairs of both."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,7 +31,8 @@ from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.response_pages import response_facts
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.settings import primary_judge, thresholds
-from judgeboard.store.verdicts import GradedAnswers, current_verdicts, load_graded
+from judgeboard.store.statements import Columns
+from judgeboard.store.verdicts import current_verdicts, load_graded
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "pair")}
 """What rows and groups are, for intervals."""
@@ -40,15 +41,11 @@ _MOST_LEVELS = 20  # a scale with more of them is a score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemRatings:
+class ItemRatings(Columns):
     """Items by id, ascending, with one row of ``ratings`` per item."""
 
     ids: IntArray
     ratings: Ratings
-
-    def at(self, rows: AnyArray) -> "ItemRatings":
-        """Return some of the items, by a mask or by positions."""
-        return ItemRatings(self.ids[rows], self.ratings.at(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,74 +122,48 @@ class PairSource:
 
     def __init__(
         self,
-        graded: GradedAnswers,
-        cut: float,
-        reviewer_id: int | None = None,
-        human: Human = "gold",
-        dimension: Scale | None = None,
-        *,
-        implied_labels: bool = True,
-    ) -> None:
-        self.graded = graded
-        self.cut = cut
-        self.reviewer_id = reviewer_id
-        self.human = human
-        self.implied_labels = implied_labels
-        self._scales = SCALES if dimension is None else {dimension.grade: dimension}
-        self._people: dict[str, PeopleValues] = {}
-        self._pairs: dict[tuple[int, str], AnswerPairs] = {}
-
-    @classmethod
-    def open(
-        cls,
         connection: Connection,
         reviewer_id: int | None = None,
         human: Human = "gold",
         grade: str | None = None,
         *,
         implied_labels: bool = True,
-    ) -> "PairSource":
+    ) -> None:
         """Load all three grades, or the rubric dimension that ``grade`` names: `BadInput` if it has several scales."""
         scale = None if grade is None or grade in GRADES else _scale_of(connection, grade)
-        graded = load_graded(connection, None if scale is None else scale.grade, implied_labels=implied_labels)
-        cut = thresholds(connection).low_groundedness
-        return cls(graded, cut, reviewer_id, human, scale, implied_labels=implied_labels)
+        self.connection = connection
+        self.scales = SCALES if scale is None else {scale.grade: scale}
+        self.graded = load_graded(connection, None if scale is None else scale.grade, implied_labels=implied_labels)
+        self.cut = thresholds(connection).low_groundedness
+        self.reviewer_id = reviewer_id
+        self.human = human
+        self.implied_labels = implied_labels
+        self._people: dict[str, PeopleValues] = {}
+        self._pairs: dict[tuple[int, str], AnswerPairs] = {}
 
     def people(self, grade: str) -> PeopleValues:
         """Return one value per answer with this grade."""
         if grade not in self._people:
-            self._people[grade] = people_values(self.graded.reviews, self._scales[grade], self.reviewer_id, self.human)
+            self._people[grade] = people_values(self.graded.reviews, self.scales[grade], self.reviewer_id, self.human)
         return self._people[grade]
 
     def pairs(self, version_id: int, grade: str) -> AnswerPairs:
         """Return the pairs of a judge version with people on one grade."""
         if (version_id, grade) not in self._pairs:
             self._pairs[version_id, grade] = pairs_of(
-                self.graded, version_id, self.people(grade), self._scales[grade], self.cut
+                self.graded, version_id, self.people(grade), self.scales[grade], self.cut
             )
         return self._pairs[version_id, grade]
 
-    def compared(self, version_id: int, grade: str) -> RatingPairs:
-        """Return the pairs of a judge version, with the number of graded answers that are in none, by reason."""
-        pairs, people = self.pairs(version_id, grade), self.people(grade)
-        counts = {
-            "ties": people.ties,
-            "only_gold": people.only_gold,
-            "without_verdict": len(people.response_ids) - pairs.n,
-        }
-        return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
-
-    def paired(self, versions: Sequence[StoredVersion], grade: str, primary: str | None) -> tuple[StoredVersion, ...]:
+    def versions(self, grade: str) -> tuple[StoredVersion, ...]:
         """Return the versions with pairs of a grade: the primary judge's newest (else that with most pairs) first."""
-        counts: Mapping[int, int] = {each.id: self.pairs(each.id, grade).n for each in versions}
+        versions = list_versions(self.connection)
+        counts = {each.id: self.pairs(each.id, grade).n for each in versions}
         paired = [version for version in versions if counts[version.id]]
+        primary = primary_judge(self.connection)
         of_primary = [version for version in paired if version.name == primary]
         first = of_primary[-1:] or sorted(paired, key=lambda each: (-counts[each.id], -each.id))[:1]
         return (*first, *(version for version in paired if version not in first))
-
-    def scale(self, grade: str) -> Scale:
-        """Return the scale of a grade."""
-        return self._scales[grade]
 
 
 class AnswerRatings:
@@ -202,16 +173,12 @@ class AnswerRatings:
     aspect = None
     revealed = 0
 
-    def __init__(self, connection: Connection, grade: str, *, source: PairSource | None = None) -> None:
-        self._connection = connection
-        self.source = source or PairSource.open(connection, grade=grade)
-        self.scale = self.source.scale(grade)
-        self.human = self.source.human
-
-    @property
-    def grade(self) -> str:
-        """The name of the grade."""
-        return self.scale.grade
+    def __init__(self, source: PairSource, grade: str) -> None:
+        self._connection = source.connection
+        self.source = source
+        self.scale = source.scales[grade]
+        self.grade = grade
+        self.human = source.human
 
     @cached_property
     def flags(self) -> FlagsWorth:
@@ -258,11 +225,14 @@ class AnswerRatings:
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
         """The versions with rating pairs, the primary judge's newest first."""
-        return self.source.paired(list_versions(self._connection), self.grade, primary_judge(self._connection))
+        return self.source.versions(self.grade)
 
     def compared(self, version: StoredVersion) -> RatingPairs:
-        """Return the rating pairs of a judge version's current verdicts."""
-        return self.source.compared(version.id, self.grade)
+        """Return the rating pairs of a judge version's current verdicts, and the answers in none by reason."""
+        pairs, people = self.source.pairs(version.id, self.grade), self.source.people(self.grade)
+        without_verdict = len(people.response_ids) - pairs.n
+        counts = {"ties": people.ties, "only_gold": people.only_gold, "without_verdict": without_verdict}
+        return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
 
     def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
         """Yield the slices of pairs as `slices_of` does, but every query type, even an empty one."""
@@ -314,13 +284,13 @@ class AnswerRatings:
 
 
 def _scale_of(connection: Connection, dimension: str) -> Scale:
-    scales = scales_of_dimension(connection, dimension)
-    if not scales.written:
+    scales, whole = scales_of_dimension(connection, dimension)
+    if not scales:
         known = ", ".join((*GRADES, *dimensions_scored(connection)))
         raise NotFound(f"there is no grade {dimension!r}; known grades: {known}")
-    if len(scales.written) > 1:
-        raise BadInput(f"{dimension} has scores on different scales: {' and '.join(scales.written)}")
-    levels = _levels(scales.written[0]) if scales.whole else None
+    if len(scales) > 1:
+        raise BadInput(f"{dimension} has scores on different scales: {' and '.join(scales)}")
+    levels = _levels(scales[0]) if whole else None
     return Scale(dimension) if levels is None else Scale(dimension, levels, weights="quadratic")
 
 

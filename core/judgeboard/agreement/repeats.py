@@ -12,7 +12,7 @@ from judgeboard.agreement.ratings import RESAMPLED
 from judgeboard.agreement.result import AgreementResult, Note, Statistics, measured_versions, of_raters
 from judgeboard.domain import OVERALL
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.stats.arrays import FloatArray, grouping
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.ratings import LABEL, PREFERENCE, QUALITY, Ratings, Scale
 from judgeboard.stats.repeats import NONE, RepeatedMeasure
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons, versions_that_compared
@@ -50,7 +50,10 @@ def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementRes
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
     more = {"self_consistency": measure.self_consistency, "spread": measure.spread}
     notes = (temperature_note(versions),)
-    return _result(choice, _ratings(repeated, measure, scale), title, versions, more, measure.incomplete, notes)
+    values = measure.values - 1 if scale is QUALITY else measure.values  # positions among 1 to 4; a label is 0 or 1
+    raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
+    ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))
+    return _result(choice, ratings, title, versions, more, measure.incomplete, notes)
 
 
 def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResult:
@@ -134,15 +137,3 @@ def _measure(repeated: RepeatedAnswers, title: str, grade: str | None) -> Repeat
     if grade not in measures:
         raise NotFound(f"the repeats of {title} have no {grade}, only {', '.join(measures)}")
     return measures[grade]
-
-
-def _ratings(repeated: RepeatedAnswers, measure: RepeatedMeasure, scale: Scale) -> Ratings:
-    rows = measure.rows.tolist()
-    repeats = [[repeat[measure.measure] for _, repeat in sorted(repeated.values[row].items())] for row in rows]
-    values: FloatArray = np.full((len(rows), max(map(len, repeats), default=0)), np.nan)
-    for place, verdicts in enumerate(repeats):
-        values[place, : len(verdicts)] = verdicts
-    if scale is QUALITY:
-        values -= 1  # positions among 1 to 4; a label is 0 or 1 already
-    raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
-    return Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(rows)))

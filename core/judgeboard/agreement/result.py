@@ -110,16 +110,6 @@ def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:
     return f"Left out: {parts}." if parts else None
 
 
-def statistic_name(name: str) -> str:
-    """Return the title of a statistic."""
-    return STATISTICS[name].name
-
-
-def is_share(name: str) -> bool:
-    """Return whether a statistic is a share, shown in percent."""
-    return STATISTICS[name].share
-
-
 def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
     """Return the statistics to show, in their order: misses and false alarms replace their complements.
 
@@ -179,13 +169,6 @@ def headline_name(scale: Scale) -> str:
 def headline_words(scale: Scale) -> str:
     """Return `headline_name` as it is written within a sentence."""
     return {"spearman": "rank correlation"}.get(headline_name(scale), headline_name(scale).replace("_", " "))
-
-
-def headline_value(pairs: AnswerPairs) -> float | None:
-    """Return the value of the headline statistic, without the work of an interval."""
-    name = headline_name(pairs.scale)
-    # The value does not depend on the resamples: two are the fewest.
-    return measured(pairs, only=(name,), resamples=2).estimates[name].value
 
 
 def of_raters(choice: AgreementChoice, ratings: Ratings) -> AgreementResult:

@@ -133,7 +133,7 @@ def comparison_page(
     connection: Connection, pairs: Sequence[VerdictPair], *, offset: int = 0, limit: int = 50
 ) -> ComparisonPage:
     """Return the comparison of ``pairs``: those of a run, or of two versions."""
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     comparison = compare(pairs, _people(source), source.cut)
     shown = comparison.rows[offset : offset + limit]
     titles = {

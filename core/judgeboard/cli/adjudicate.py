@@ -8,6 +8,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import given_grade, grade_options
+from judgeboard.cli.queue_reviewing import MISSING
 from judgeboard.domain import Decision, Preference
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import two_decimals
@@ -92,8 +93,6 @@ def _list_lines(page: "ConflictPage") -> Iterator[str]:
 
 
 def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
-    from judgeboard.cli.queue_reviewing import MISSING
-
     differ = f", reviews differ on {', '.join(conflict.differ_on)}" if conflict.differ_on else ""
     yield f"{conflict.queue.name}: item {conflict.item.id}, {conflict.item.state}{differ}"
     answer, pair = conflict.answer, conflict.pair

@@ -1,5 +1,6 @@
-"""The command `compare`: a judge compares pairs of answers in both orders."""
+"""The commands `compare` and `ssr`: a judge compares pairs of answers, without and with its own answer."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import check_pairs, model_options, nobody_asked, run_options, stopped_lines
+from judgeboard.cli.asking import account_lines, check_pairs, model_options, nobody_asked, run_options, stopped_lines
 from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import percent_words
 from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.methods.pair_report import PairReport
+    from judgeboard.methods.self_reference_report import SelfReferenceReport
+    from judgeboard.methods.self_reference_scores import Tuned
+    from judgeboard.store.engine import Store
 
 
 @options.command(
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--recorded", is_flag=True, help="Measure the stored comparisons of --judge-version; make no model calls."
 )
-@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge version.")
+@options.judge_version(help="With --recorded: the judge version.")
 @click.option("--source", help="With --pairs: name of the set, if the file has none.")
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
 @click.option("--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeatable.")
@@ -64,7 +69,6 @@ def compare_command(
     """
     from judgeboard.methods.pair_report import measure_pairs
     from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
-    from judgeboard.reports.output import to_plain
     from judgeboard.store.comparisons import versions_that_compared
     from judgeboard.store.judge_versions import choose_version
 
@@ -96,8 +100,8 @@ def compare_command(
     version_id = compared.version.id
     report = measure_pairs(store, version_id, pair_ids=made.pair_ids, account=compared.account, **figures)
     left_out = f", {made.left_out:,} left out" if made.left_out else ""
-    result = to_plain(report) | {"pairs": len(made.pair_ids), "left_out": made.left_out}
-    options.show(result, [f"{made.words}: {len(made.pair_ids):,} pairs{left_out}", *_lines(report)])
+    counts = {"pairs": len(made.pair_ids), "left_out": made.left_out}
+    options.show(report, [f"{made.words}: {len(made.pair_ids):,} pairs{left_out}", *_lines(report)], counts)
     return report.account.exit_code
 
 
@@ -112,3 +116,178 @@ def _lines(report: "PairReport") -> Iterator[str]:
     yield from stopped_lines(account)
     for group in report.groups:
         yield from group_lines(group)
+
+
+def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Iterator[str]:
+    """Yield a report in lines for a terminal; ``sweep`` adds all other thresholds."""
+    where = "" if report.account.run_id is None else f", run {report.account.run_id}"
+    yield from account_lines(f"{report.judge}{where}", report.account)
+    yield from _figures(report)
+    if sweep:
+        for point in report.sweep:
+            yield (
+                f"gate threshold {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
+                f"precision {percent_words(point.gate.precision)}, C {percent_words(point.scores.accuracy)}"
+            )
+    if report.tuned is not None:
+        yield from _tuned(report.tuned, report.k)
+    yield from report.notes
+
+
+def _figures(report: "SelfReferenceReport") -> Iterator[str]:
+    from judgeboard.methods.self_reference_report import CONDITION_WORDS
+
+    yield (
+        f"{report.items:,} items with {report.k} samples; gate threshold {report.needed} of {report.k}: on for "
+        f"{percent_words(report.gate.on_rate)} of the items, own answer right on {percent_words(report.gate.precision)}"
+    )
+    for name, scores in report.conditions.items():
+        words = percent_words(scores.accuracy)
+        if scores.accuracy.value is not None:
+            words += f"; gate on {percent_words(scores.on)}, off {percent_words(scores.off)}"
+            words += f"; {scores.splits:,} split, {scores.unmeasured:,} unmeasured"
+        yield f"{CONDITION_WORDS[name]}: {words}"
+    for each in report.slices:
+        scores_of = {"A": each.without, "B": each.always}
+        known = [f", {name} {percent_words(share)}" for name, share in scores_of.items() if share.value is not None]
+        yield (
+            f"gate {'on' if each.gate_on else 'off'}, own answer {'right' if each.majority_right else 'wrong'}: "
+            f"{each.n:,} items{''.join(known)}"
+        )
+    for level in report.calibration:
+        right = f", right on {percent_words(level.share)}" if level.n else ""
+        yield f"{level.agree} of {report.k} agree: {level.n:,} items{right}"
+
+
+def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
+    label = "optimistic" if tuned.optimistic else "cross-validated"
+    yield f"C with a threshold per category ({label}): {percent_words(tuned.accuracy)}"
+    for each in tuned.categories:
+        gate = f"threshold {each.agree} of {k}" if each.agree <= k else "never on"
+        optimistic = ", optimistic" if each.optimistic else ""
+        yield f"  {each.category}: gate {gate}, {percent_words(each.accuracy)} on {each.n:,} items{optimistic}"
+
+
+@options.group(
+    "judgeboard ssr make-pairs --questions mmlu.jsonl -o pairs.jsonl",
+    "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini",
+    "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini --conditions C --tau 0.8",
+    "judgeboard ssr --recorded --judge-version ssr --sweep --tau-by category",
+    invoke_without_command=True,
+)
+@click.option("--pairs", type=options.FILE, help="Import this file of pairs and judge them.")
+@click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
+@options.judge_version(help="With --recorded: the judge version.")
+@click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
+@click.option("--k", type=click.IntRange(1), help="Samples per question (default: 5). Only the first K count.")
+@options.with_default(
+    "--tau",
+    type=options.FiniteRange(0, 1, min_open=True),
+    default=0.8,
+    help="Minimum share of agreeing samples that turns the gate on (above 0, at most 1).",
+)
+@click.option(
+    "--temperature",
+    type=options.FiniteRange(0, 2),
+    help="Temperature of the samples (default: 0.7); comparisons use 0.",
+)
+@options.with_default(
+    "--conditions", default="A,B,C", help="A: without its own answer. B: always with it. C: with it if the gate is on."
+)
+@click.option("--sweep", is_flag=True, help="Also show all other thresholds, without further calls.")
+@click.option("--tau-by", type=click.Choice(["category"]), help="Also tune a threshold per category.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs of the file.")
+@click.option(
+    "--rejudge", type=click.Choice(["failed"]), help="Repeat failed samples and comparisons without a usable verdict."
+)
+@options.judge_name("Name of the judge (default: ssr).")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@model_options
+@click.pass_context
+def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int | None:
+    """Compare pairs with selective self-reference (SSR-Judge).
+
+    The judge answers each question k times. If enough of its answers agree, its own answer is shown to it as correct.
+    The number of calls and their maximum cost are shown first. To continue an interrupted run, repeat the command. For
+    exit codes see `judgeboard judge`.
+    """
+    from judgeboard.methods.self_reference_report import checked_conditions
+
+    if context.invoked_subcommand is not None:
+        return None
+    if recorded == (chosen["pairs"] is not None):
+        raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure stored samples")
+    if recorded:
+        nobody_asked(context, "temperature", "limit", "yes")
+    elif chosen["judge_version"] is not None:
+        raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
+    else:
+        check_pairs(chosen["pairs"], chosen["source"])
+    store = options.open_store()
+    figures = {
+        "tau": chosen["tau"],
+        "conditions": checked_conditions([name.upper() for name in options.listed(chosen["conditions"])]),
+        "tau_by_category": chosen["tau_by"] is not None,
+    }
+    report = _recorded(store, chosen, figures) if recorded else _asked(store, chosen, figures)
+    if report is None:
+        click.echo("canceled: no calls were made", err=True)
+        return 0
+    options.show(report, report_lines(report, sweep=chosen["sweep"]))
+    return report.account.exit_code
+
+
+@ssr_command.command("make-pairs", epilog=options.example("judgeboard ssr make-pairs --questions q.jsonl -o p.jsonl"))
+@click.option(
+    "--questions",
+    required=True,
+    metavar="FILE",
+    help="File with the columns id, question, options, reference and category.",
+)
+@options.with_default("--seed", type=int, default=0, help="The same seed makes the same pairs.")
+@click.option("-o", "--output", type=options.FILE, help="Output file (default: standard output).")
+def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
+    """Make pairs from multiple-choice questions: the correct option and a random wrong one."""
+    from judgeboard.formats.files import write_whole
+    from judgeboard.methods.own_answers import make_pairs
+
+    if output is None:
+        made = make_pairs(questions, sys.stdout.write, seed=seed)
+    else:
+        made = write_whole(
+            output, lambda file: make_pairs(questions, lambda line: file.write(line.encode()), seed=seed)
+        )
+    click.echo(f"{made.made:,} pairs made, {made.left_out:,} questions left out", err=True)
+    for line, reason in made.first_left_out:
+        click.echo(f"  line {line}: {reason}", err=True)
+
+
+def _recorded(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport":
+    from judgeboard.methods.self_reference_report import measure_self_reference
+    from judgeboard.store.comparisons import sampling_versions
+    from judgeboard.store.judge_versions import choose_version
+
+    version = chosen["judge_version"]
+    if version is not None:
+        with store.reading() as connection:
+            version = choose_version(connection, version, sampling_versions(connection), "sampled answers").id
+    return measure_self_reference(options.seen(store), version, k=chosen["k"], source=chosen["source"], **figures)
+
+
+def _asked(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport | None":
+    from judgeboard.methods.pairwise import pairs_in_file
+    from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
+    from judgeboard.runs.method import require_price
+
+    judge = make_self_reference_judge(**chosen)
+    require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)
+    pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=options.actor()).pair_ids[
+        : chosen["limit"]
+    ]
+    again = chosen["rejudge"] is not None
+    planned = estimate_run(store, judge, pair_ids, tau=figures["tau"], conditions=figures["conditions"], again=again)
+    click.echo(planned.sentence, err=True)
+    if planned.calls_left and not chosen["yes"] and sys.stdin.isatty() and not click.confirm("Start?", err=True):
+        return None
+    with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
+        return self_refer(store, judge, pair_ids, again=again, **figures, **how)

@@ -1,7 +1,7 @@
 """``judgeboard import``: stores files of answers, grades, verdicts or pairs in the database."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
 MAX_COLUMNS = 30  # names of columns in one line
 MAX_ROWS = 3  # rejected rows in the output
+
+
+def _parsed_mapping(_context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    from judgeboard.imports.fields import parse_mapping
+
+    return parse_mapping(pairs)
+
+
+def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
+    """Return the option ``--map`` of a command that imports."""
+    return click.option(
+        "--map", "mapping", multiple=True, metavar="THEIRS=ours", callback=_parsed_mapping, help=help_text
+    )
 
 
 def kind_lines() -> str:
@@ -47,13 +60,9 @@ could be used, or a file could not be read to its end.
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.with_default("--kind", type=click.Choice([*KINDS]), default="responses", help="Kind of file; see above.")
-@options.with_default("--format", "format_", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
-@click.option(
-    "--map",
-    "mapping",
-    multiple=True,
-    metavar="THEIRS=ours",
-    help="Name the field that a column of the file contains, for example Frage=query. Dots name a value inside an "
+@options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
+@mapping_option(
+    "Name the field that a column of the file contains, for example Frage=query. Dots name a value inside an "
     "object or a list: input.question=query, contexts.0.text=context. Repeat for more columns. "
     "Fields of answers: query, answer, context, external_id, asked_at, ...",
 )
@@ -68,33 +77,14 @@ could be used, or a file could not be read to its end.
     type=options.FILE,
     help="File for rejected rows (default: FILE.rejected.jsonl in the same folder).",
 )
-def import_command(
-    files: tuple[str, ...],
-    kind: str,
-    format_: str,
-    mapping: tuple[str, ...],
-    source: str | None,
-    dry_run: bool,
-    rejected: Path | None,
-) -> int:
+def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any) -> int:
     """Import the files; return the highest exit code."""
-    from judgeboard.imports.fields import parse_mapping
-
     if rejected is not None and len(files) > 1:
         raise BadInput("--rejected works with one file: import the files one by one")
-    choices: dict[str, Any] = {
-        "kind": kind,
-        "format": format_,
-        "mapping": parse_mapping(mapping),
-        "source": source,
-        "dry_run": dry_run,
-        "rejected": rejected,
-        "actor": options.actor(),
-    }
-    store = _store(dry_run=dry_run)
-    code = max(import_one(store, file, choices) for file in files)
-    if code < NOTHING_USABLE and not dry_run:
-        options.suggest(*_NEXT.get(kind, ("stats",)))
+    store = open_target(files, choices)
+    code = max(import_one(store, file, choices | {"rejected": rejected}) for file in files)
+    if code < NOTHING_USABLE and not choices["dry_run"]:
+        options.suggest(*_NEXT.get(choices["kind"], ("stats",)))
     return code
 
 
@@ -116,34 +106,42 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
                 store,
                 file,
                 on_progress=lambda rows, share: update(completed=share or 0, total=1, rows=rows),
+                actor=options.actor(),
                 **choices,
             )
     except BadInput as error:  # the other files are still imported
         options.echo(f"judgeboard: {error}", err=True)
         return NOTHING_USABLE
-    for line in summary_lines(summary):
-        options.echo(line)
-    return exit_code(summary)
+    options.show_lines(summary_lines(summary))
+    if summary.unreadable or not summary.usable:
+        return NOTHING_USABLE
+    return SOME_REJECTED if summary.rejected else ALL_IN
 
 
-def _store(*, dry_run: bool) -> "Store":
-    """Open the database; a dry run without one uses a temporary database."""
+def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":
+    """Open the database; it is created for a file that can be read, while a dry run uses a temporary one."""
     from judgeboard.errors import MissingDatabase
     from judgeboard.store.engine import open_store
 
     try:
-        return options.open_store(create=not dry_run)
+        return options.open_store()
     except MissingDatabase:
+        if not choices.get("dry_run") and any(_is_readable(file, choices) for file in files):
+            return options.open_store(create=True)
         context = click.get_current_context()
         folder = context.with_resource(tempfile.TemporaryDirectory())
         return context.with_resource(closing(open_store(Path(folder) / "dry-run.db", create=True)))
 
 
-def exit_code(summary: "ImportSummary") -> int:
-    """Return the exit code for one file."""
-    if summary.unreadable or not summary.usable:
-        return NOTHING_USABLE
-    return SOME_REJECTED if summary.rejected else ALL_IN
+def _is_readable(file: str, choices: dict[str, Any]) -> bool:
+    from judgeboard.imports.importing import read_records
+
+    try:
+        if file != "-":  # standard input can be read only once
+            read_records(file, **{name: value for name, value in choices.items() if name != "dry_run"}).close()
+    except BadInput:
+        return False
+    return True
 
 
 def summary_lines(summary: "ImportSummary") -> list[str]:
@@ -175,6 +173,8 @@ def _counts(summary: "ImportSummary") -> str:
 
 def _columns(summary: "ImportSummary") -> list[str]:
     """Return which column was read as which field, and which columns were ignored."""
+    from judgeboard.imports.importing import OfAnotherKind
+
     if not summary.names:  # without a readable row, the columns are unknown
         return []
     taken: dict[str, list[str]] = {}
@@ -183,16 +183,15 @@ def _columns(summary: "ImportSummary") -> list[str]:
             taken.setdefault(use.ours, []).append(use.theirs)
     read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
     lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
-    if not _of_another_kind(summary):
+    if not any(isinstance(row, OfAnotherKind) for row in summary.first_rejected):  # those need no other names
         lines += _unread(summary)
     if summary.id_from_content and summary.new and summary.not_read:
         lines.append("  no id column: ids are derived from the content, so another --map would import these rows again")
-    return [*lines, *(_unsure(use.theirs, use.how) for use in summary.columns if not use.sure)]
-
-
-def _unsure(column: str | None, how: str) -> str:
-    choices = " or ".join(f"--map {f'{column}={scale}'!r}" for scale in ("thumbs", "stars"))
-    return f"  not sure: {column!r}: {how} Use {choices}"
+    for use in summary.columns:
+        if not use.sure:
+            choices = " or ".join(f"--map {f'{use.theirs}={scale}'!r}" for scale in ("thumbs", "stars"))
+            lines.append(f"  not sure: {use.theirs!r}: {use.how} Use {choices}")
+    return lines
 
 
 def _unread(summary: "ImportSummary") -> list[str]:
@@ -205,13 +204,6 @@ def _unread(summary: "ImportSummary") -> list[str]:
         fate = kind_class(summary.kind).left_over
         return [f"  not read: {_named(summary, summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
     return []
-
-
-def _of_another_kind(summary: "ImportSummary") -> bool:
-    """Whether rows have the columns of another kind: they need that kind, not other names."""
-    from judgeboard.imports.importing import OfAnotherKind
-
-    return any(isinstance(row, OfAnotherKind) for row in summary.first_rejected)
 
 
 def _differing(summary: "ImportSummary") -> list[str]:

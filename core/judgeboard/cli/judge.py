@@ -1,6 +1,6 @@
-"""``judgeboard judge``: ask a judge for verdicts on stored answers."""
+"""The commands `judge`, `jury` and `repeats`: a judge, several judges, or one judge asked again."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +9,14 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_options, warned
 from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge
+    from judgeboard.methods.jury import JuryReport
+    from judgeboard.methods.repeats import RepeatsReport
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
 
@@ -62,12 +65,11 @@ def judge_command(
     If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
     error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
-    from judgeboard.cli.combined import repeats_lines
     from judgeboard.health.family import selection_warning
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats import judge_repeats, repeats_report
-    from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import judge_pending, make_judge
+    from judgeboard.store.overview import count_responses
 
     if kind is None and jury is None:
         raise click.UsageError("Missing option '--judge'.")
@@ -88,16 +90,19 @@ def judge_command(
     if jury:
         return _judge_by_jury(store, judges, ask, warnings, where=where, max_cost=max_cost, name=chosen["name"])
     summary = ask(judges[0], max_cost)
-    result, lines = to_plain(summary) | warnings, summary_lines(summary)
+    more: dict[str, Any] = dict(warnings)
+    lines = summary_lines(summary)
     if repeats and summary.ok:
         with store.reading() as connection:
-            result["repeats"] = report = repeats_report(connection, version=fingerprint(judges[0].version))
+            more["repeats"] = report = repeats_report(connection, version=fingerprint(judges[0].version))
         lines += repeats_lines(report)
     elif chosen["logprobs"]:
         lines += expected_lines(store, summary)
-    options.show(result, lines)
+    options.show(summary, lines, more)
     if summary.exit_code == 0 and not repeats:
-        options.suggest("serve")
+        with store.reading() as connection:
+            has_answers = summary.selected or count_responses(connection)
+        options.suggest(*(("serve",) if has_answers else options.FIRST_STEP))
     return summary.exit_code
 
 
@@ -124,17 +129,11 @@ def _judge_by_jury(
     name: str | None,
 ) -> int:
     """Judge with each model in turn, then combine; a stopped member leaves the jury for the next call."""
-    from judgeboard.cli.combined import jury_lines
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.jury import judge_by_jury
     from judgeboard.runs.method import STOPPED, require_price
     from judgeboard.store.judge_versions import list_versions
     from judgeboard.store.runs import run_counts
-
-    def echo(lines: Iterable[str]) -> None:
-        if not options.as_json():
-            for line in lines:
-                options.echo(line)
 
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)
@@ -143,7 +142,7 @@ def _judge_by_jury(
         summary = ask(judge, None if max_cost is None else max_cost - spent / 1_000_000)
         summaries.append(summary)
         code = max(code, summary.exit_code)
-        echo(summary_lines(summary))
+        options.show_lines(summary_lines(summary))
         if code >= STOPPED:
             break
         if summary.run_id is not None:  # the limit is for this command: an earlier one may have begun the run
@@ -154,7 +153,7 @@ def _judge_by_jury(
         known = {version.fingerprint for version in list_versions(connection)}
     if code < STOPPED and known.issuperset(members):  # without answers no version is stored
         report = judge_by_jury(store, members, name=name, where=where, actor=options.actor())
-        echo(jury_lines(report))
+        options.show_lines(jury_lines(report))
     options.show({"members": summaries, "jury": report} | warnings, ())
     return code
 
@@ -191,3 +190,86 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
     elif summary.asked - summary.ok:
         lines.append("To judge the answers without a usable verdict again, add --rejudge failed to the command.")
     return lines
+
+
+@options.command(
+    "judgeboard judge --judge rag --model gpt-4o-mini --repeats 3",
+    "judgeboard repeats --judge-version 'rag v2' --json",
+    "judgeboard repeats --name gpt-4",
+)
+@options.judge_version(help="Judge version: name, 'name v3' or fingerprint.")
+@click.option(
+    "--name", metavar="NAME", help="Measure all versions of this judge together, for example several rubrics."
+)
+def repeats_command(judge_version: str | None, name: str | None) -> int:
+    """Measure how far repeats of a judge agree with each other and with people.
+
+    Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
+    """
+    from judgeboard.methods.repeats import repeats_report
+
+    if (judge_version is None) == (name is None):
+        raise BadInput("choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
+    with options.seen(options.open_store()).reading() as connection:
+        report = repeats_report(connection, version=judge_version, name=name)
+    options.show(report, repeats_lines(report))
+    return report.account.exit_code
+
+
+def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
+    """Yield the report on repeats in lines for a terminal."""
+    yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}"
+    for each in report.measures:
+        left_out = f" ({each.incomplete:,} incomplete left out)" if each.incomplete else ""
+        yield (
+            f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
+            f"answers{left_out}, alpha {number_words(each.krippendorff_alpha)}, "
+            f"mean spread {number_words(each.spread)}; agreement with people: {percent_words(each.accuracy)}"
+        )
+    yield from report.notes
+
+
+@options.command(
+    "judgeboard jury --recorded --members nli,'rag v2',lexical --json",
+    "judgeboard judge --jury llama-3.1-8b,qwen-2.5-7b,gpt-4o-mini --judge rag",
+)
+@click.option("--recorded", is_flag=True, help="Combine the stored verdicts of the members (required; no model calls).")
+@click.option(
+    "--members", required=True, metavar="A,B,C", help="Judge versions: names (newest version), titles or fingerprints."
+)
+@options.judge_name("Name of the jury (default: jury).")
+@options.where
+def jury_command(recorded: bool, members: str, name: str | None, where: RowFilter) -> int:
+    """Combine the stored verdicts of several judges, and measure their agreement with each other and with people.
+
+    Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. The
+    jury's verdicts are stored as a judge version of its own.
+    """
+    from judgeboard.methods.jury import judge_by_jury
+
+    if not recorded:
+        raise BadInput("add --recorded to combine stored verdicts. To ask a jury: judgeboard judge --jury m1,m2,m3")
+    store = options.open_store()
+    report = judge_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())
+    options.show(report, jury_lines(report))
+    return report.account.exit_code
+
+
+def jury_lines(report: "JuryReport") -> Iterator[str]:
+    """Yield the report on a jury in lines for a terminal."""
+    account, jury = report.account, report.jury
+    counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({report.split:,} split)"
+    missing = f"; {account.not_reached:,} not judged by every member" if account.not_reached else ""
+    members = ", ".join(member.judge_version for member in report.members)
+    yield f"{jury.judge_version} of {members}: {report.items:,} answers = {counts}{missing}"
+    kappa = f"kappa {number_words(jury.kappa)}, n {jury.accuracy.n:,}"
+    yield f"with people: accuracy {percent_words(jury.accuracy)}, {kappa}"
+    unanimous = f"unanimous on {report.unanimous_items:,} of {report.labelled:,} answers"
+    yield f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}"
+    yield f"unanimous but wrong according to people: {percent_words(report.wrong_together)}"
+    for measure, estimate in report.spread.items():
+        if estimate.value is not None:
+            yield f"mean distance of the highest and the lowest {measure}: {number_words(estimate)}"
+    for member in report.members:
+        yield f"{member.judge_version} alone: accuracy {percent_words(member.accuracy)}, n {member.accuracy.n:,}"
+    yield from report.notes

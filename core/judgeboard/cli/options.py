@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -61,9 +61,11 @@ def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
 # Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 CONTINUE = "To continue, run the same command again."
+FIRST_STEP = ("import", "FILE")  # the next command for a database without answers
 ROW_ID = click.IntRange(1, 2**63 - 1)  # what both engines can store
 FILE = click.Path(path_type=Path)
 with_default = partial(click.option, show_default=True)
+judge_version = partial(click.option, "--judge-version", metavar="NAME|FINGERPRINT")
 
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
@@ -203,25 +205,26 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def show_json(result: object) -> None:
-    """Print a result as JSON."""
-    from judgeboard.reports.output import to_json
-
-    click.echo(to_json(result))
-
-
 def echo(line: str, *, err: bool = False) -> None:
     """Print a line, with U+FFFD for each character that would steer a terminal."""
     click.echo(_STEERING.sub("\N{REPLACEMENT CHARACTER}", line), err=err)
 
 
-def show(result: object, lines: Iterable[str]) -> None:
-    """Print a result as JSON with ``--json``, else as lines."""
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines; nothing with ``--json``."""
+    if not as_json():
+        for line in lines:
+            echo(line)
+
+
+def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None = None) -> None:
+    """Print a result and the keys of ``more`` as JSON with ``--json``, else print the lines."""
+    from judgeboard.reports.output import to_json, to_plain
+
     if as_json():
-        show_json(result)
-        return
-    for line in lines:
-        echo(line)
+        click.echo(to_json(to_plain(result) | more if more else result))
+    else:
+        show_lines(lines)
 
 
 @contextmanager

@@ -379,5 +379,5 @@ def _act(
     with options.progress(f"{verb.capitalize()} answers") as shown:
         progress = partial(shown, total=len(ids))
         done = act(store, ids, reviewer=who, bulk_id=bulk_id, progress=lambda number: progress(completed=number))
-    undo_line = [f"To undo: judgeboard queue undo {bulk_id}"] if getattr(done, result) else []
+    undo_line = [f"To undo: judgeboard queue undo {bulk_id}"] if bulk or getattr(done, result) else []
     options.show({"bulk": bulk_id, result: done}, [done.sentences, *undo_line])

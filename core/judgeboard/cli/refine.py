@@ -75,7 +75,6 @@ def refine_command(
     from judgeboard.methods.generation import read_prompts
     from judgeboard.methods.refine import RefineRule, with_recorded_ratings
     from judgeboard.methods.refine_run import refine_pending
-    from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import make_judge
 
     if (prompts is None) == (where == RowFilter()):
@@ -93,7 +92,7 @@ def refine_command(
     store = options.open_store(create=prompts is not None)
     with run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
-    options.show(to_plain(summary) | warnings, refine_lines(summary))
+    options.show(summary, refine_lines(summary), warnings)
     return summary.account.exit_code
 
 
@@ -155,7 +154,6 @@ def reflect_command(
     from judgeboard.health.family import family_warning
     from judgeboard.judges.kinds import OFFLINE
     from judgeboard.methods.reflect import ReflectRule, reflect_pending
-    from judgeboard.reports.output import to_plain
     from judgeboard.runs.judging import make_judge
 
     generator = chosen_generator(chosen)
@@ -169,7 +167,7 @@ def reflect_command(
         summary = reflect_pending(
             store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
         )
-    options.show(to_plain(summary) | warnings, reflect_lines(summary))
+    options.show(summary, reflect_lines(summary), warnings)
     return summary.account.exit_code
 
 

@@ -146,11 +146,10 @@ def _family_warning(store: "Store", judge_model: str | None, candidate: str) -> 
 
 def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:
     from judgeboard.methods.suite_results import write_junit
-    from judgeboard.reports.output import to_plain
 
     if junit is not None:
         write_junit(result, junit)
-    options.show(to_plain(result) | warnings, summary_lines(result))
+    options.show(result, summary_lines(result), warnings)
     return result.exit_code
 
 

@@ -3,8 +3,8 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations
+from operator import itemgetter
 from typing import Any
 
 from judgeboard.domain import AUDIT, REPEATS, FeedbackKind, Label
@@ -121,14 +121,6 @@ def _feedback_gap_words(details: Mapping[str, Any], _params: Mapping[str, Any]) 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Where two judges are far apart: on what, by how much on the scale of severity, as it is stored."""
-
-    severity: float
-    details: dict[str, Any]
-
-
 def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer on which any two judges differ widely.
 
@@ -141,19 +133,19 @@ def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
     differences = [difference for one, two in pairs for difference in differences_of(one, two, thresholds)]
     if not differences:
         return None
-    differences.sort(key=lambda difference: -difference.severity)
+    differences.sort(key=itemgetter(0), reverse=True)
     return Reason(
         JUDGES_DISAGREE,
-        severity=differences[0].severity,
-        details={"pairs": [difference.details for difference in differences]},
+        severity=differences[0][0],
+        details={"pairs": [pair for _, pair in differences]},
         params={"groundedness": thresholds.disagree_groundedness, "quality": thresholds.disagree_quality},
         fingerprint=None if signals.primary is None else signals.primary.fingerprint,
         judgment_id=None if signals.primary is None else signals.primary.judgment_id,
     )
 
 
-def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -> list[Difference]:
-    """Return on what two judges are far apart: groundedness, quality, label; not on what one of them lacks."""
+def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -> list[tuple[float, dict[str, Any]]]:
+    """Return on what two judges are far apart (groundedness, quality, label), as (severity, what a flag stores)."""
     differences = []
     for measure, threshold, scale in (
         ("groundedness", thresholds.disagree_groundedness, 1),
@@ -163,9 +155,9 @@ def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -
         if first is not None and second is not None:
             delta = rounded(abs(first - second))
             if delta >= rounded(threshold):
-                differences.append(Difference(delta / scale, _details(one, two, measure, (first, second), delta)))
+                differences.append((delta / scale, _details(one, two, measure, (first, second), delta)))
     if one.label is not None and two.label is not None and one.label is not two.label:
-        differences.append(Difference(1.0, _details(one, two, "label", (one.label.value, two.label.value), None)))
+        differences.append((1.0, _details(one, two, "label", (one.label.value, two.label.value), None)))
     return differences
 
 

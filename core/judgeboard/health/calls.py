@@ -46,13 +46,6 @@ def import_log(column: str) -> str:
     return f"judgeboard import LOG  # with a column {column}"
 
 
-def no_model_reason(version: StoredVersion) -> str | None:
-    """Return why a judge calls no model; None if it calls one."""
-    if version.kind == JURY:
-        return f"{version.title} calls no model itself. Check its members instead."
-    return f"{version.title} calls no model." if version.kind in OFFLINE else None
-
-
 def _combine(version: StoredVersion) -> str:
     """A jury makes no calls: the stored verdicts of its members are combined."""
     named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from judgeboard.domain import Estimate
-from judgeboard.health.calls import import_log, no_model_reason, with_families
+from judgeboard.domain import JURY, Estimate
+from judgeboard.health.calls import import_log, with_families
 from judgeboard.health.models import ModelTable, model_table
 from judgeboard.health.record import (
     Check,
@@ -16,6 +16,7 @@ from judgeboard.health.record import (
     not_measured,
     state_of,
 )
+from judgeboard.judges.kinds import OFFLINE
 from judgeboard.settings import load_settings
 from judgeboard.stats.arrays import BoolArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, percent, surely_above
@@ -150,8 +151,10 @@ def weaker(record: JudgeRecord) -> Check:
 
 def _without_models(name: str, record: JudgeRecord, *graded_models: str, share: bool = False) -> Check | None:
     """Return the check of a judge that calls no model, or of a log that names none."""
-    if reason := no_model_reason(record.version):
-        return not_applicable(name, "it calls no model", reason, share=share)
+    if record.version.kind in OFFLINE or record.version.kind == JURY:
+        members = " itself. Check its members instead." if record.version.kind == JURY else "."
+        sentence = f"{record.version.title} calls no model{members}"
+        return not_applicable(name, "it calls no model", sentence, share=share)
     if any((*record.generators, *graded_models)):
         return None
     why = "The log does not contain the models that wrote the judged answers."

@@ -237,7 +237,7 @@ def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -
 
 
 def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]:
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     graded: dict[str, GradedAnswers] = {}
     for grade in GRADES:
         pairs = source.pairs(version_id, grade)

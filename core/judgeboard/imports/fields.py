@@ -17,39 +17,13 @@ from judgeboard.store.metadata import value_at
 from judgeboard.text import MAX_NAME, as_utc
 
 ColumnNames = Mapping[str, tuple[str, ...]]
+Plan = tuple[Mapping[str, str], tuple[str, ...]]
+"""For rows with one set of columns: the column of each field, and the other columns."""
 
 EXTRA = "extra"  # the value of --map for a column that is not to be recognised as a field
 # These columns are the field of that name only together with `external_id`, as in Judgeboard's own exports: in other
 # files a "source" can be the address of a document, and a "kind" anything.
 OWN_EXPORT_ONLY = frozenset({"source", "kind"})
-
-# Names that several kinds of files share, most telling first.
-QUESTION = (
-    *("query", "question", "user_input", "user_query", "user_question", "input", "prompt", "input_text"),
-    *("input_value", "attributes_input_value", "instruction", "search_query"),
-)
-ANSWER = (
-    *("answer", "response", "output", "prediction", "completion", "generated_answer", "actual_output"),
-    *("model_answer", "model_response", "model_output", "generated_text", "generation", "final_answer"),
-    *("llm_answer", "llm_response", "llm_output", "bot_answer", "reply", "output_text", "output_value"),
-    "attributes_output_value",
-)
-REFERENCE = (
-    *("reference", "ground_truth", "ideal", "expected_output", "expected_answer", "expected_response"),
-    *("reference_answer", "gold_answer", "golden_answer", "ground_truths", "target"),
-)
-QUERY_TYPE_OF_PAIR = ("query_type", "subset", "category", "task_type", "question_type", "type", "domain")
-RESPONSE_ID = (
-    *("external_id", "response_id", "record_id", "trace_id", "request_id", "sample_id", "span_id", "answer_id"),
-    "id",
-)
-JUDGE = ("judge", "judge_name", "evaluator", "scorer", "detector", "judge_model", "evaluator_name")
-MODEL_AS_JUDGE = ("judge", "judge_name", "model", "judge_model", "model_name")
-JUDGE_VERSION = ("judge_version", "fingerprint")
-REASONING = ("reasoning", "explanation", "rationale", "reason", "critique", "comment")
-RAW = ("raw", "raw_output", "raw_reply", "raw_response", "judge_output")
-ERROR = ("error", "error_message")
-METADATA = ("metadata", "meta")
 
 MAX_COLUMNS = 1000  # a file whose every row has other keys must not fill the memory; the report has one more
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -72,14 +46,6 @@ class ColumnUse:
     example: Any = None
     sure: bool = True
     unasked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """For rows with one set of columns: the column of each field, and the other columns."""
-
-    taken: Mapping[str, str]
-    extra: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -174,15 +140,10 @@ class Columns:
         """The columns of the mapping that no row had."""
         return [theirs for theirs in self._mapping if theirs not in self._seen]
 
-    @property
-    def names(self) -> list[str]:
-        """The columns of the rows so far, in the order of the file."""
-        return list(self._seen)
-
-    @property
-    def nested(self) -> list[str]:
-        """The names of the values inside the first objects and lists of the rows so far."""
-        return nested_names({name: column.example for name, column in self._seen.items()})
+    def known(self, *, nested: bool) -> list[str]:
+        """Return the first columns of the rows so far, with ``nested`` also the values inside their first objects."""
+        examples = {name: column.example for name, column in self._seen.items()}
+        return [*list(examples)[:30], *(nested_names(examples)[:30] if nested else ())]
 
     def unfolded(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return a row in which the values inside columns that the mapping names are columns."""
@@ -242,7 +203,7 @@ class Columns:
                 self._seen[name] = _Column(uses.get(name), how.get(name, self._left_over))
             elif known is not None and known.use is None and name in uses:
                 known.use, known.how = uses[name], how[name]
-        return Plan(taken, tuple(name for name in names if name not in uses))
+        return taken, tuple(name for name in names if name not in uses)
 
     def _note(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():

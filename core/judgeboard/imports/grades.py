@@ -17,7 +17,8 @@ from judgeboard.domain import (
     checked_quality,
 )
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, Unusable, checked
+from judgeboard.imports import known_names
+from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.pairs import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
@@ -47,7 +48,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
 
     columns: ClassVar[ColumnNames] = {
         "pair_id": ("pair_id",),
-        "external_id": RESPONSE_ID,
+        "external_id": known_names.RESPONSE_ID,
         "source": ("source",),
         "annotator": (
             *("annotator", "reviewer", "grader", "rater", "labeler", "annotator_id", "reviewer_id", "completed_by"),

@@ -97,10 +97,6 @@ class ImportSummary:
             return f" and more than {columns - listed - 1:,} more"
         return f" and {columns - listed:,} more"
 
-    def counts(self) -> dict[str, int]:
-        """Return the numbers that are stored with the batch, by their stored names."""
-        return {name: getattr(self, name) for name in _COUNTS} | {"conflicts": self.differing}
-
 
 def import_file(
     store: Store,
@@ -120,22 +116,13 @@ def import_file(
     """Import one file; importing the same file again changes nothing.
 
     Rows are stored in batches of 1,000, each in one transaction. After a crash, import the file again for the rest.
-    Rejected rows are written to ``rejected`` with line, field and reason.
+    Rejected rows are written to ``rejected`` (default: ``FILE.rejected.jsonl``) with line, field and reason.
 
-    Args:
-        store: The database.
-        file: A path, ``-`` for standard input, or a stream of bytes; gzipped or not.
-        kind: Kind of file, one of `KINDS`.
-        format: ``auto`` or one of `FORMATS`.
-        mapping: ``{theirs: ours}`` for columns that are not recognised.
-        source: Name of the log, for rows without a source (default: ``default``). For kinds that refer to stored
-            responses or pairs, the log that has them (default: any).
-        dry_run: Store and write nothing.
-        rejected: File of rejected rows (default: ``FILE.rejected.jsonl``).
-        actor: Who imports.
-        name: Name of a stream in messages.
-        on_progress: Called after each batch.
-        on_rejected: Called with each rejected row, also in a dry run; no file of rejected rows is written then.
+    ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not; ``name`` names a stream in
+    messages. ``kind`` is one of `KINDS`, ``format`` is ``auto`` or one of `FORMATS`, ``mapping`` is ``{theirs: ours}``
+    for columns that are not recognised. ``source`` is the log of rows without a source (default: ``default``); for
+    kinds that refer to stored responses or pairs, the log that has them (default: any). A ``dry_run`` stores and
+    writes nothing. ``on_rejected`` gets each rejected row, also in a dry run; no file of rejected rows is written then.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -229,7 +216,8 @@ class _Batch:
             if self.summary.dry_run:
                 attempt.rollback()
             elif self.id is not None:
-                finish_batch(connection, self.id, self.summary.counts(), now)
+                counts = {name: getattr(self.summary, name) for name in _COUNTS}
+                finish_batch(connection, self.id, counts | {"conflicts": self.summary.differing}, now)
 
     def _reject(self, rejected: Rejected) -> None:
         self.summary.rejected += 1
@@ -383,7 +371,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             if self._columns.unseen and len(ahead) < LOOK_AHEAD:
                 ahead.extend(itertools.islice(items, 1))
         if missing := self._columns.unseen:
-            names = [*self._columns.names[:30], *(self._columns.nested[:30] if "." in missing[0] else ())]
+            names = self._columns.known(nested="." in missing[0])
             raise BadInput(
                 f"--map: {self.name} has no column {missing[0]!r} in its first {len(ahead):,} rows; "
                 f"it has {', '.join(names) or 'no columns'}"
@@ -403,16 +391,16 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _record(self, row: Row) -> Any:
         values = self._columns.unfolded(row.values)
-        plan = self._columns.plan(values)
+        taken, others = self._columns.plan(values)
         if fault := fault_in(row.values):
             theirs, reason = fault
-            ours = next((ours for ours, name in plan.taken.items() if name == theirs), theirs)
+            ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
-        cells = Cells(values, plan.taken, plan.extra, self.format.textual)
+        cells = Cells(values, taken, others, self.format.textual)
         try:
             record = self.kind.build(cells)
         except Unusable as error:
-            other = kind_meant(type(self.kind), plan.taken, row.values)
+            other = kind_meant(type(self.kind), taken, row.values)
             if other is None:
                 return Rejected(row.line, error.field, error.reason, cells.as_json())
             reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"

@@ -47,7 +47,7 @@ KINDS: dict[str, Kind] = {
         "people's grades, by response_id, or by pair_id with aspects and a scale",
     ),
     "verdicts": Kind(
-        "judgeboard.imports.verdicts:VerdictImport",
+        "judgeboard.imports.recorded:VerdictImport",
         "Verdicts",
         "verdict",
         "a judge's verdicts, by response_id; on another scale they are stored as scores",
@@ -60,7 +60,7 @@ KINDS: dict[str, Kind] = {
         "judgeboard compare --recorded --judge-version NAME",
     ),
     "comparisons": Kind(
-        "judgeboard.imports.comparisons:ComparisonImport",
+        "judgeboard.imports.pairs:ComparisonImport",
         "Verdicts on pairs",
         "verdict",
         "a judge's verdicts, by pair_id, one order per row",
@@ -74,7 +74,7 @@ KINDS: dict[str, Kind] = {
         "judgeboard ssr --recorded",
     ),
     "repeats": Kind(
-        "judgeboard.imports.repeats:RepeatImport",
+        "judgeboard.imports.samples:RepeatImport",
         "Repeated scores",
         "answer",
         "an answer with several scores by one judge, on a rubric",

@@ -1,22 +1,18 @@
-"""Two answers to a question, with a judge's verdicts in both orders and people's preferences."""
+"""Two answers to a question, with people's preferences, and judges' verdicts on them, both orders in a row or one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports import known_names
 from judgeboard.imports.fields import (
-    JUDGE,
     MAX_ID,
-    METADATA,
-    QUERY_TYPE_OF_PAIR,
-    QUESTION,
-    RAW,
-    REFERENCE,
     Cells,
     ColumnNames,
     Unusable,
@@ -31,7 +27,7 @@ from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
 from judgeboard.store.comparisons import NewComparison, key_of, store_comparisons, stored_comparisons
-from judgeboard.store.pairs import ids_of_pairs, store_pairs
+from judgeboard.store.pairs import ids_of_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.text import MAX_NAME, as_utc
 
@@ -130,18 +126,18 @@ _RAWS = {"raw_ab": Shown.AB, "raw_ba": Shown.BA}
 PAIR_COLUMNS: ColumnNames = {
     "external_id": ("external_id", "pair_id", "id", "item_id", "question_id", "record_id", "sample_id", "uuid"),
     "source": ("source",),
-    "question": QUESTION,
+    "question": known_names.QUESTION,
     "options": ("options", "choices"),
     "answer_a": ("answer_a", "answer_1", "output_a", "output_1", "completion_a", "candidate_a", "text_a"),
     "answer_b": ("answer_b", "answer_2", "output_b", "output_2", "completion_b", "candidate_b", "text_b"),
-    "query_type": QUERY_TYPE_OF_PAIR,
-    "reference": REFERENCE,
+    "query_type": known_names.QUERY_TYPE_OF_PAIR,
+    "reference": known_names.REFERENCE,
     "model_a": ("model_a", "model_1", "generator_a"),
     "model_b": ("model_b", "model_2", "generator_b"),
     "response_a": ("response_a", "response_id_a", "response_a_id"),
     "response_b": ("response_b", "response_id_b", "response_b_id"),
     "gold": ("gold", "gold_label", "gold_preference"),
-    "metadata": METADATA,
+    "metadata": known_names.METADATA,
 }
 
 
@@ -181,10 +177,10 @@ class PairImport(RecordedImport[ImportedPair]):
 
     columns: ClassVar[ColumnNames] = {
         **PAIR_COLUMNS,
-        "judge": JUDGE,
+        "judge": known_names.JUDGE,
         "verdict_order_ab": ("verdict_order_ab", "verdict_ab"),
         "verdict_order_ba": ("verdict_order_ba", "verdict_ba"),
-        "raw": RAW,
+        "raw": known_names.RAW,
         "raw_ab": ("raw_ab",),
         "raw_ba": ("raw_ba",),
         "human": ("human", "human_preference", "annotations"),
@@ -318,9 +314,7 @@ def _raws(cells: Cells) -> dict[Shown, str]:
 
 
 def _options(cells: Cells) -> tuple[str, ...] | None:
-    value = cells.get("options")
-    if isinstance(value, str):
-        value = parsed_json("options", value)
+    value = cells.json("options")
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -341,3 +335,96 @@ def import_pairs(
             first.setdefault(pair_id, index)
     rows.new |= {first[pair_id] for pair_id in result.new}
     return result.ids
+
+
+class Condition(StrEnum):
+    """What a judge was shown beside the pair: nothing, or an answer as the correct one."""
+
+    PLAIN = "plain"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedComparison:
+    """A recorded comparison of a pair in one order, with the external id of the pair (its ``pair_id`` is 0)."""
+
+    pair_id: str
+    judge: RecordedJudge
+    comparison: NewComparison
+    source: str | None = None
+
+
+class ComparisonImport(RecordedImport[ImportedComparison]):
+    """Comparisons of replay judge versions, one run per judge and file.
+
+    ``verdict`` is about the stored answers A and B, whatever the ``order`` shown. A row without a verdict is an
+    unusable reply; its ``status`` can tell more.
+    """
+
+    columns: ClassVar[ColumnNames] = {
+        "external_id": ("pair_id", "external_id", "id"),
+        "source": ("source",),
+        "judge": known_names.JUDGE,
+        "judge_version": known_names.JUDGE_VERSION,
+        "order": ("order", "shown", "order_shown"),
+        "verdict": ("verdict", "preference", "winner"),
+        "aspect": ("aspect", "criterion", "dimension"),
+        "condition": ("condition",),
+        "reference": known_names.REFERENCE,
+        "reasoning": known_names.REASONING,
+        "raw": known_names.RAW,
+        "status": ("status",),
+        "error": known_names.ERROR,
+        "ask": ("ask",),
+    }
+    needed = ("external_id", "judge", "order")
+
+    def build(self, cells: Cells) -> ImportedComparison:
+        """Return the comparison of a row."""
+        judge = RecordedJudge(cells.required_name("judge"), cells.name("judge_version"))
+        shown = cells.choice("order", Shown)
+        if shown is None:
+            raise Unusable("order", "no order: give ab or ba")
+        verdict, aspect = verdict_in(cells, "verdict"), cells.name("aspect")
+        if aspect is not None and verdict:
+            if verdict.keys() != {OVERALL}:
+                raise Unusable("aspect", "a verdict by aspect already names its aspects: remove this field")
+            verdict = {aspect: verdict[OVERALL]}
+        status = cells.choice("status", Status) or (Status.OK if verdict else Status.UNPARSABLE)
+        if bool(verdict) != (status is Status.OK):
+            raise Unusable("status", f"a comparison with the status {status} has {'a' if verdict else 'no'} verdict")
+        comparison = NewComparison(
+            pair_id=0,
+            shown=shown,
+            record=StepRecord(status, raw=raw_text(cells.get("raw")), error=cells.text("error")),
+            preferences=verdict,
+            condition=cells.choice("condition", Condition) or Condition.PLAIN,
+            reference=cells.text("reference"),
+            reasoning=cells.text("reasoning"),
+            ask=_ask(cells),
+        )
+        pair_id, source = cells.required_name("external_id", MAX_ID), cells.name("source") or self.source
+        return ImportedComparison(pair_id, judge, comparison, source)
+
+    def store(self, connection: Connection, records: Sequence[ImportedComparison], now: datetime) -> Stored:
+        """Store the comparisons whose pair is found; another verdict in the same order is rejected."""
+        rows = RowOutcomes(len(records))
+        names = {index: (record.pair_id, record.source) for index, record in enumerate(records)}
+        named = pairs_named(connection, {external_id for external_id, _ in names.values()})
+        by_judge: dict[RecordedJudge, dict[int, list[NewComparison]]] = {}
+        for index, pair in rows.find("pair", "external_id", names, named).items():
+            item = replace(records[index].comparison, pair_id=pair.id)
+            by_judge.setdefault(records[index].judge, {})[index] = [item]
+        for judge, comparisons in by_judge.items():
+            version = recorded_version(connection, judge, now)
+            store_recorded(connection, version, self, comparisons, rows, now)
+        return rows.stored()
+
+
+def _ask(cells: Cells) -> int:
+    value = cells.number("ask")
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Unusable("ask", "not a whole number of 0 or more")
+    return value

@@ -10,13 +10,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports import known_names
 from judgeboard.imports.fields import (
-    ANSWER,
     MAX_ID,
-    METADATA,
     NOT_JSON,
-    QUESTION,
-    REFERENCE,
     Cells,
     ColumnNames,
     Unusable,
@@ -46,8 +43,8 @@ class ResponseImport(ImportKind[Response]):
             *("sample_id", "span_id", "context_span_id", "uuid"),
         ),
         "source": ("source",),
-        "query": QUESTION,
-        "answer": ANSWER,
+        "query": known_names.QUESTION,
+        "answer": known_names.ANSWER,
         # Where both stand, a test case's `context` is the ideal one and `retrieval_context` what was retrieved.
         "context": (
             *("retrieved_contexts", "retrieved_context", "retrieval_context", "context", "contexts", "passages"),
@@ -63,12 +60,12 @@ class ResponseImport(ImportKind[Response]):
         ),
         "generator_cost": ("generator_cost", "cost", "total_cost", "token_cost", "llm_cost_total"),
         "messages": ("messages", "input_messages", "llm_input_messages", "chat_messages", "conversation"),
-        "reference": REFERENCE,
+        "reference": known_names.REFERENCE,
         "asked_at": (
             *("asked_at", "ts", "timestamp", "created_at", "time", "date", "datetime", "start_time", "logged_at"),
             *("requested_at", "request_time"),
         ),
-        "metadata": METADATA,
+        "metadata": known_names.METADATA,
         "thumbs": ("thumbs", "thumb", "thumbs_up", "thumbsup", "user_thumbs", "liked", "is_liked", "upvoted"),
         "stars": ("stars", "star", "star_rating", "user_stars", "rating_stars", "five_star_rating"),
         "feedback": ("feedback", "user_feedback", "rating", "user_rating", "feedbacks"),

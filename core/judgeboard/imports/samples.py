@@ -1,18 +1,32 @@
-"""Questions with the answers that a model gave in several tries."""
+"""Several tries at a question: the answers that a model gave, or the scores that a judge gave an answer."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Pair, Preference, Shown, Status, StepRecord
+from judgeboard.domain import (
+    OVERALL,
+    RECORDED,
+    DimensionScore,
+    JudgeVersion,
+    Pair,
+    Response,
+    ResponseKind,
+    Shown,
+    Status,
+    StepRecord,
+    Verdict,
+)
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.fields import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, Cells, ColumnNames, Unusable, raw_text
+from judgeboard.imports import known_names
+from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, metadata_in, raw_text
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
+from judgeboard.imports.scales import SCORE, scale_in
 from judgeboard.store.comparisons import (
     NewComparison,
     NewSample,
@@ -21,6 +35,10 @@ from judgeboard.store.comparisons import (
     store_samples,
     stored_samples,
 )
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment, recorded_scores
+from judgeboard.store.responses import find_responses, key_of
+from judgeboard.store.storing import store_judgments, store_responses
 
 Value = TypeVar("Value")
 _CONDITIONS = {"A": "plain", "B": "reference"}
@@ -28,26 +46,13 @@ NO_NAME = "recorded samples"
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
-    """One recorded try at a question; ``answer`` None could not be read."""
-
-    answer: str | None
-    model: str | None = None
-    raw: str | None = None
-    status: Status = Status.OK
-
-
-@dataclass(frozen=True, slots=True)
 class ImportedSamples:
-    """The tries of a model at a question, and its verdicts on the two answers by condition and order.
-
-    A verdict None was asked without a usable reply.
-    """
+    """The tries of a model at a question, and its comparisons of the two answers; the ``pair_id`` in each is 0."""
 
     pair: Pair
     judge: RecordedJudge
-    tries: tuple[Try, ...]
-    verdicts: Mapping[str, Mapping[Shown, Preference | None]] = field(default_factory=dict)
+    samples: tuple[NewSample, ...]
+    comparisons: tuple[NewComparison, ...] = ()
 
 
 class SampleImport(RecordedImport[ImportedSamples]):
@@ -60,12 +65,12 @@ class SampleImport(RecordedImport[ImportedSamples]):
 
     columns: ClassVar[ColumnNames] = {
         **PAIR_COLUMNS,
-        "judge": MODEL_AS_JUDGE,
-        "judge_version": JUDGE_VERSION,
+        "judge": known_names.MODEL_AS_JUDGE,
+        "judge_version": known_names.JUDGE_VERSION,
         "samples": ("samples", "sampled_answers"),
         "models": ("models",),
         "statuses": ("statuses",),
-        "raw": RAW,
+        "raw": known_names.RAW,
         "verdicts": ("verdicts",),
     }
     needed = ("external_id", "question", "samples")
@@ -75,7 +80,9 @@ class SampleImport(RecordedImport[ImportedSamples]):
     def build(self, cells: Cells) -> ImportedSamples:
         """Return the question and the tries of a row."""
         judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
-        return ImportedSamples(pair_in(cells, self.source or "", answers=False), judge, _tries(cells), _verdicts(cells))
+        return ImportedSamples(
+            pair_in(cells, self.source or "", answers=False), judge, _samples(cells), _comparisons(cells)
+        )
 
     def store(self, connection: Connection, records: Sequence[ImportedSamples], now: datetime) -> Stored:
         """Store what is new; another answer of a model in the same sample is rejected."""
@@ -90,19 +97,21 @@ class SampleImport(RecordedImport[ImportedSamples]):
             known = stored_samples(connection, version.id, pair_ids.values())
             new: list[NewSample] = []
             for index, pair_id in pair_ids.items():
-                for number, sample in enumerate(records[index].tries):
-                    key = SampleKey(pair_id, number)
+                for sample in records[index].samples:
+                    key = SampleKey(pair_id, sample.number)
                     if key not in known:
-                        known[key] = StoredSample(sample.answer, sample.status.value)
-                        step = StepRecord(sample.status, raw=sample.raw, model_reported=sample.model)
-                        new.append(NewSample(pair_id, number, sample.answer, step))
+                        known[key] = StoredSample(sample.answer, sample.record.status.value)
+                        new.append(replace(sample, pair_id=pair_id))
                         rows.new.add(index)
                     elif not _equals(known[key], sample):
-                        reason = f"{version.name} has another answer in sample {number + 1} of this question"
+                        reason = f"{version.name} has another answer in sample {sample.number + 1} of this question"
                         rows.refuse(index, "samples", reason, differs=True)
             if new:
                 store_samples(connection, version, self.run(connection, version, now), new, now)
-            comparisons = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}
+            comparisons = {
+                index: [replace(each, pair_id=pair_id) for each in records[index].comparisons]
+                for index, pair_id in pair_ids.items()
+            }
             store_recorded(connection, version, self, comparisons, rows, now)
         return rows.stored()
 
@@ -119,7 +128,7 @@ def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int |
     return [read(item) for item in value]
 
 
-def _tries(cells: Cells) -> tuple[Try, ...]:
+def _samples(cells: Cells) -> tuple[NewSample, ...]:
     answers = listed(cells, "samples", _answer)
     if not answers:
         raise Unusable("samples", "no samples: give a list of answers, null for one that could not be read")
@@ -130,7 +139,10 @@ def _tries(cells: Cells) -> tuple[Try, ...]:
     statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
     if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
         raise Unusable("statuses", "only a sample with the status ok has an answer")
-    return tuple(Try(*one) for one in zip(answers, models, raws, statuses, strict=True))
+    return tuple(
+        NewSample(0, number, answer, StepRecord(status, raw=raw, model_reported=model))
+        for number, (answer, model, raw, status) in enumerate(zip(answers, models, raws, statuses, strict=True))
+    )
 
 
 def _answer(value: Any) -> str | None:
@@ -147,38 +159,146 @@ def _status(value: Any) -> Status:
     return Status(value)
 
 
-def _verdicts(cells: Cells) -> dict[str, dict[Shown, Preference | None]]:
+def _comparisons(cells: Cells) -> tuple[NewComparison, ...]:
     by_condition = cells.json("verdicts")
     if by_condition is None:
-        return {}
+        return ()
     if not isinstance(by_condition, dict) or not by_condition.keys() <= _CONDITIONS.keys():
         raise Unusable("verdicts", "not an object with the conditions A and B")
-    verdicts = {}
+    comparisons = []
     for name, orders in by_condition.items():
         if orders is None:
             continue
         if not isinstance(orders, dict) or not orders.keys() <= set(Shown):
             raise Unusable("verdicts", f"{name} is not an object with the orders ab and ba")
-        verdicts[_CONDITIONS[name]] = {
-            shown: None if orders.get(shown) is None else preference_word("verdicts", orders[shown]) for shown in Shown
-        }
-    return verdicts
+        for shown in Shown:
+            verdict = orders.get(shown)
+            preferences = {} if verdict is None else {OVERALL: preference_word("verdicts", verdict)}
+            step = StepRecord(Status.OK if preferences else Status.UNPARSABLE)
+            comparisons.append(NewComparison(0, shown, step, preferences, condition=_CONDITIONS[name]))
+    return tuple(comparisons)
 
 
-def _equals(stored: StoredSample, sample: Try) -> bool:
+def _equals(stored: StoredSample, sample: NewSample) -> bool:
     forgotten = stored.answer is None and stored.status == Status.OK
-    return stored.status == sample.status and (forgotten or stored.answer == sample.answer)
+    return stored.status == sample.record.status and (forgotten or stored.answer == sample.answer)
 
 
-def _comparisons(record: ImportedSamples, pair_id: int) -> list[NewComparison]:
-    return [
-        NewComparison(
-            pair_id,
-            shown,
-            StepRecord(Status.UNPARSABLE if preference is None else Status.OK),
-            {} if preference is None else {OVERALL: preference},
-            condition=condition,
+@dataclass(frozen=True, slots=True)
+class ImportedRepeats:
+    """One answer that a judge scored several times by one rubric; a score None is a repeat without a usable one."""
+
+    response: Response
+    judge: str
+    rubric: str
+    scale: str
+    scores: tuple[float | None, ...]
+    raws: tuple[str | None, ...]
+
+
+class RepeatImport(RecordedImport[ImportedRepeats]):
+    """Answers as candidates, and each score as a judgment of its repeat, by one judge version per rubric.
+
+    A null among the scores is a repeat without a usable one.
+    """
+
+    columns: ClassVar[ColumnNames] = {
+        "external_id": ("external_id", "id", "response_id", "record_id", "sample_id", "uuid"),
+        "source": ("source",),
+        "question": known_names.QUESTION,
+        "answer": known_names.ANSWER,
+        "reference": known_names.REFERENCE,
+        "query_type": known_names.QUERY_TYPE_OF_PAIR,
+        "generator_model": ("generator_model", "answer_model", "generator"),
+        "judge": known_names.MODEL_AS_JUDGE,
+        "rubric": ("rubric", "score_rubric", "criteria"),
+        "scale": ("scale",),
+        "samples": ("samples", "scores"),
+        "raw": (*known_names.RAW, "feedbacks"),
+        "metadata": known_names.METADATA,
+    }
+    needed = ("external_id", "question", "answer", "judge", "rubric", "scale", "samples")
+    left_over = "kept in metadata"
+    brings_answers = True
+
+    def build(self, cells: Cells) -> ImportedRepeats:
+        """Return the answer of a row with its scores."""
+        scale = scale_in("scale", cells.required_text("scale"))
+        scores = listed(cells, "samples", lambda value: None if value is None else scale.checked("samples", value))
+        if not scores:
+            raise Unusable("samples", "no samples: give a list of scores, null for one that could not be read")
+        response = Response(
+            source=cells.name("source") or self.source or "",
+            external_id=cells.required_name("external_id", MAX_ID),
+            query=cells.required_text("question"),
+            answer=cells.required_text("answer"),
+            query_type=cells.name("query_type") or "unspecified",
+            generator_model=cells.name("generator_model"),
+            reference=cells.text("reference"),
+            metadata=metadata_in(cells),
+            kind=ResponseKind.CANDIDATE,
         )
-        for condition, orders in record.verdicts.items()
-        for shown, preference in orders.items()
-    ]
+        judge, rubric = cells.required_name("judge"), cells.required_text("rubric")
+        raws = listed(cells, "raw", raw_text, len(scores)) or [None] * len(scores)
+        if not self.seen.add(f"{response.source}\0{response.external_id}\0{judge}\0{rubric}"):
+            raise Unusable(
+                "external_id",
+                f"{judge} has scored {response.external_id!r} on this rubric in an earlier row of this file",
+            )
+        return ImportedRepeats(response, judge, rubric, str(scale), tuple(scores), tuple(raws))
+
+    def store(self, connection: Connection, records: Sequence[ImportedRepeats], now: datetime) -> Stored:
+        """Store what is new; an answer with other content, or another score in the same repeat, is rejected."""
+        rows = RowOutcomes(len(records))
+        responses = [record.response for record in records]
+        stored = store_responses(connection, responses, self.batch_id, now)
+        for index in stored.differing:
+            reason = f"{responses[index].external_id!r} is stored with other content"
+            rows.refuse(index, "external_id", reason, differs=True)
+        known = find_responses(connection, [key_of(response) for response in responses])
+        new = set(stored.new)
+        by_judge: dict[tuple[str, str, str], dict[int, int]] = {}
+        for index, record in enumerate(records):
+            if index in rows.problems:
+                continue
+            response_id = known[key_of(record.response)].id
+            by_judge.setdefault((record.judge, record.rubric, record.scale), {})[index] = response_id
+            if response_id in new:
+                new.remove(response_id)
+                rows.new.add(index)
+        for (judge, rubric, scale), response_ids in by_judge.items():
+            # The judge as it judged: by this rubric on this scale.
+            judge_version = JudgeVersion(judge, RECORDED, judge, {"scale": scale}, rubric, scale)
+            version = ensure_version(connection, judge_version, now)
+            scores = recorded_scores(connection, version.id, response_ids.values())
+            judgments: list[NewJudgment] = []
+            for index, response_id in response_ids.items():
+                judgments += _new_judgments(records[index], response_id, scores, version.name, index, rows)
+            if judgments:
+                store_judgments(connection, version, self.run(connection, version, now), judgments, now)
+        return rows.stored()
+
+
+def _new_judgments(
+    record: ImportedRepeats,
+    response_id: int,
+    scores: Mapping[tuple[int, int], Mapping[str, float | None]],
+    judge: str,
+    index: int,
+    rows: RowOutcomes,
+) -> Iterator[NewJudgment]:
+    for repeat, value in enumerate(record.scores):
+        stored_score = scores.get((response_id, repeat))
+        if stored_score is None:
+            rows.new.add(index)
+            yield NewJudgment(response_id, 0, repeat, _verdict(record, repeat))
+        elif stored_score != ({} if value is None else {SCORE: value}):
+            reason = f"{judge} has another score in repeat {repeat + 1} of this answer"
+            rows.refuse(index, "samples", reason, differs=True)
+
+
+def _verdict(record: ImportedRepeats, repeat: int) -> Verdict:
+    value, raw = record.scores[repeat], record.raws[repeat]
+    if value is None:
+        return Verdict(Status.UNPARSABLE, raw=raw)
+    return Verdict(Status.OK, raw=raw, scores=(DimensionScore(SCORE, value, record.scale),))

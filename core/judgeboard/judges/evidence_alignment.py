@@ -161,17 +161,14 @@ def _pieces(passage: str) -> Iterable[tuple[int, int]]:
     for start, end in sentence_spans(passage):
         at = start
         while end - at > LONGEST_PIECE:
-            cut = _last_break(passage, at + LONGEST_PIECE // 2, at + LONGEST_PIECE)
+            latest = at + LONGEST_PIECE
+            breaks = [match.start() for match in _BREAK.finditer(passage, at + LONGEST_PIECE // 2, latest)]
+            cut = breaks[-1] if breaks else latest
             yield at, cut
             behind = _BREAK.match(passage, cut, end)
             at = behind.end() if behind else cut
         if at < end:
             yield at, end
-
-
-def _last_break(passage: str, first: int, last: int) -> int:
-    breaks = [match.start() for match in _BREAK.finditer(passage, first, last)]
-    return breaks[-1] if breaks else last
 
 
 WARNING_LINE = "⚠️ Some content may go beyond available data"
@@ -211,6 +208,6 @@ def annotate(answer: str, groundedness: float | None) -> Annotation:
     rounded = round(checked, 9)
     if rounded >= FULL_FROM:
         return Annotation(answer, Level.FULL)
-    if rounded >= WARNING_FROM:
-        return Annotation(f"{WARNING_LINE}\n\n{answer}", Level.WARNING)
-    return Annotation(f"{DISCLAIMER_LINE}\n\n{answer}", Level.DISCLAIMER)
+    warned = rounded >= WARNING_FROM
+    line, level = (WARNING_LINE, Level.WARNING) if warned else (DISCLAIMER_LINE, Level.DISCLAIMER)
+    return Annotation(f"{line}\n\n{answer}", level)

@@ -64,10 +64,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How every judge with a chat model is asked, as in `JudgeOptions`; part of the judge version.
-
-    Models that refuse a temperature are asked without it.
-    """
+    """How a judge's chat model is asked, as in `JudgeOptions`; a model that refuses a temperature gets none."""
 
     temperature: float = TEMPERATURE
     dialogue: Dialogue = "last"
@@ -168,10 +165,7 @@ def fingerprint(version: JudgeVersion) -> str:
 
 
 def replay_version(judge: str, *, model: str | None = None, recorded: str | None = None) -> JudgeVersion:
-    """Return the version that stores imported verdicts of ``judge``; only name and model tell it from others.
-
-    ``recorded`` is its fingerprint in the database that it was exported from.
-    """
+    """Return the version for imported verdicts of ``judge``; ``recorded`` is its fingerprint where it was exported."""
     params = {} if recorded is None else {"recorded": recorded}
     return JudgeVersion(name=judge, kind=RECORDED, model=model, params=params, scale="as recorded")
 

@@ -54,8 +54,7 @@ def chat(instructions: Iterable[str], task: str) -> list[Message]:
 def fence_token(texts: Iterable[str]) -> str:
     """Return 16 hexadecimal digits that none of ``texts`` contains, in upper or lower case.
 
-    The token is derived from the texts: the same item gives the same prompt, and nobody can put the token into a text
-    in advance.
+    They are derived from the texts: one item gives one prompt, and nobody can write the token in advance.
     """
     folded = [text.casefold() for text in texts]
     digest = hashlib.sha256()
@@ -98,11 +97,8 @@ ADDED_SECTIONS = frozenset({"Dialogue", "Whole dialogue", "Reference"})
 
 def earlier_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
     """Return the titled earlier turns, if there are any and the prompt file says how to use them."""
-    if "Dialogue" not in prompt.sections:
-        return []
-    return [
-        (f"EARLIER TURN {number} {turn.role.upper()}", turn.text) for number, turn in enumerate(item.turns, start=1)
-    ]
+    turns = item.turns if "Dialogue" in prompt.sections else ()
+    return [(f"EARLIER TURN {number} {turn.role.upper()}", turn.text) for number, turn in enumerate(turns, start=1)]
 
 
 def reference_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
@@ -157,10 +153,7 @@ Context = Annotated[tuple[Text, ...], BeforeValidator(lambda texts: (texts,) if 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An answer with its right scores: groundedness and quality, or the dimensions of a rubric.
-
-    ``response_id`` is the stored response that it was taken from.
-    """
+    """An answer with its right scores; ``response_id`` is the stored response that it was taken from."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -174,10 +167,9 @@ class Example:
     response_id: Annotated[int | None, BeforeValidator(not_in_a_file)] = None
 
     def as_param(self) -> dict[str, Any]:
-        """Return the part of a judge version's parameters that this example is.
+        """Return what the parameters of a judge version have of this example.
 
-        An example from a file is stored whole. One from the log is stored as its id and hash only: a judge version
-        never changes, and the texts of a response can be forgotten.
+        Of one from the log only id and hash: a judge version never changes, but texts of a response can be forgotten.
         """
         values = {name: getattr(self, name) for name in (*_TEXTS, "kind")} | {"scores": dict(self.scores)}
         values["passages"] = None if self.passages is None else list(self.passages)
@@ -208,10 +200,7 @@ def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = 
 
 
 def check_examples(file: YamlFile, examples: Sequence[Example], known: Mapping[str, tuple[float, float, bool]]) -> None:
-    """Check the scores of the ``examples`` of a file.
-
-    ``known`` has for each score its lowest value, its highest value, and whether it is an integer.
-    """
+    """Check the scores of a file's examples; ``known`` has lowest, highest, and whether it is an integer, by score."""
     for place, example in enumerate(examples):
         if not example.scores:
             raise file.fail("an example needs a score", "examples", place, "scores")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry, letter_in, letters_of, text_field
 from judgeboard.llm.asking import Replied, UnusableReply
@@ -39,10 +39,7 @@ PAIRWISE = "pairwise"
 
 
 class Comparison(NamedTuple):
-    """A judge's comparison of a pair in one order.
-
-    ``preferences`` has the preferred stored answer by aspect; it is empty unless the status of ``record`` is ok.
-    """
+    """A comparison in one order: the preferred stored answer by aspect, if the status of ``record`` is ok."""
 
     record: StepRecord
     preferences: dict[str, Preference]
@@ -77,10 +74,7 @@ class PairwiseJudge(ModelJudge):
         self._form = Form(dict.fromkeys(self.aspects, aspect))
 
     async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
-        """Ask which answer of ``pair`` is better; the judge sees ``reference`` as the correct answer.
-
-        Raises ValueError if a text of the pair is missing.
-        """
+        """Ask which answer is better, with ``reference`` as the correct one; raises ValueError if a text is missing."""
         asked = await self._ask(self.request(pair, shown, reference), self._form.parse)
         record = asked.record
         if asked.value is None:
@@ -180,21 +174,16 @@ class SelfReferenceJudge(ModelJudge):
         max_output: int = DEFAULT_MAX_OUTPUT,
         solve_output: int = DEFAULT_SOLVE_OUTPUT,
     ) -> None:
-        """Make a judge that takes ``k`` samples per question; the endpoint is closed with it.
+        """Make a judge that takes ``k`` samples per question at ``temperature`` (0 to 2); verdicts use 0.
 
-        ``temperature`` (0 to 2) is that of the samples; verdicts use 0. ``max_output`` is the maximum number of tokens
-        in a verdict, ``solve_output`` that in a sample.
+        ``max_output`` is the maximum number of tokens in a verdict, ``solve_output`` that in a sample.
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")
-        if not 0 <= temperature <= 2:
-            raise BadInput(f"--temperature must lie from 0 to 2, not {temperature:g}")
-        super().__init__(endpoint)
+        super().__init__(endpoint, max_output=solve_output, asking=Asking(temperature))
         self.k = k
         self.price = endpoint.price
-        self._temperature = temperature
         self._domain = domain
-        self._solve_output = solve_output
         self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output)
         verdicts = self.pairwise.version
         sampling = {"samples": k, "sample_temperature": temperature, "sample_max_output": solve_output}
@@ -202,10 +191,7 @@ class SelfReferenceJudge(ModelJudge):
         self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompt)
 
     async def solve(self, item: PairItem, number: int) -> Replied[str]:
-        """Sample an answer, an option letter or a free text; ``number`` (from 0) finds the recorded reply.
-
-        Raises ValueError if the question is forgotten.
-        """
+        """Sample an answer; ``number`` (from 0) finds a recorded one. Raises ValueError without the question."""
         return await self._ask(self.solve_request(item, number), partial(read_solution, options=item.options or ()))
 
     def solve_request(self, item: PairItem, number: int) -> ChatRequest:
@@ -223,11 +209,7 @@ class SelfReferenceJudge(ModelJudge):
             fill(sections["Options"], letters=", ".join(letters)) if letters else sections["Free"],
             fill(sections["Reply"], example=example),
         )
-        return ChatRequest(
-            messages=chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts))),
-            schema=_solution_form(letters).schema,
-            schema_name="solution",
-            max_output=self._solve_output,
-            parameters={"temperature": self._temperature},
-            subject=f"{item.external_id}:sample:{number}",
+        messages = chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts)))
+        return self._request(
+            messages, f"{item.external_id}:sample:{number}", _solution_form(letters).schema, "solution"
         )

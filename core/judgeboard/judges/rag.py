@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -41,10 +41,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 
 
 class VerdictForm(Form):
-    """The form of a verdict: ``groundedness`` where passages are known, ``claims`` on request.
-
-    Reasons come before scores. The schema has no ranges: some servers refuse them.
-    """
+    """The form of a verdict: reasons before scores, and no ranges in its schema, which some servers refuse."""
 
     def __init__(self, *, groundedness: bool = True, claims: bool = False) -> None:
         claim = {"text": TEXT, "status": choice_field(tuple(ClaimStatus)), "answer_quote": TEXT_OR_NULL}
@@ -104,23 +101,18 @@ class RagJudge(ModelJudge):
         super().__init__(
             endpoint, name=name, max_output=max_output, asking=asking, domain=domain, claims=claims, **more
         )
-        self._domain = domain
         self._claims = claims
-        self._examples = examples
         self._logprobs = logprobs
+        self._messages = partial(
+            rag_messages, domain=domain, examples=examples, prompt=self._prompt, dialogue=self.asking.dialogue
+        )
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""
         form = verdict_form(groundedness=item.passages is not None, claims=self._claims)
-        messages = rag_messages(
-            item,
-            domain=self._domain,
-            form=form,
-            examples=self._examples,
-            prompt=self._prompt,
-            dialogue=self.asking.dialogue,
+        request = self._request(
+            self._messages(item, form=form), item.external_id, form.schema, "verdict", logprobs=self._logprobs
         )
-        request = self._request(messages, item.external_id, form.schema, "verdict", logprobs=self._logprobs)
         asked = await self._ask(request, form.parse)
         if asked.value is None:
             return Verdict.of(asked.record)

@@ -26,10 +26,7 @@ class Rating:
 
 
 def read_rating(text: str) -> Rating:
-    """Read and validate a reply; one bad field makes the whole reply unusable.
-
-    Raises UnusableReply with the reason, like "rating 5 is above 4".
-    """
+    """Return the rating of a reply; raises UnusableReply with the reason, like "rating 5 is above 4"."""
     return Rating(**FORM.parse(text).content)
 
 

@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from string import ascii_uppercase
 from typing import Annotated, Any
 
@@ -124,10 +126,7 @@ class Form:
         return plain
 
     def parse(self, text: str) -> JsonReply:
-        """Read and validate the JSON object of a reply; one bad field makes the whole reply unusable.
-
-        Raises UnusableReply with the reason, like "the field 'quality' is missing".
-        """
+        """Return the valid object of a reply, or raise UnusableReply: "the field 'quality' is missing"."""
         reply = read_json_object(text)
         return JsonReply(self.read(reply.content), reply.replaced)
 
@@ -183,10 +182,7 @@ CORRECT, INCORRECT = "correct 1", "incorrect 0"
 
 
 def parse_mark(text: str) -> bool:
-    """Return whether a reply is ``correct 1``; white space around it is ignored.
-
-    Raises UnusableReply if it is neither ``correct 1`` nor ``incorrect 0``.
-    """
+    """Return whether a reply is ``correct 1``; raises UnusableReply unless it is that or ``incorrect 0``."""
     mark = text.strip()
     if mark not in {CORRECT, INCORRECT}:
         raise UnusableReply(f"it must be {CORRECT!r} or {INCORRECT!r} and nothing else, not {mark[:80]!r}")
@@ -242,16 +238,13 @@ def expected_scores(
 
 
 def _expected(tokens: Sequence[TokenChance], place: int, low: int, high: int) -> float | None:
-    end = 0
-    for token in tokens:
-        end += len(token.text)
-        if place < end:
-            weights: dict[int, float] = {}
-            for text, logprob in token.alternatives:
-                digit = _DIGIT.match(text)
-                if digit is not None and low <= int(digit[1]) <= high:
-                    weights[int(digit[1])] = weights.get(int(digit[1]), 0.0) + math.exp(min(logprob, 0.0))
-            mass = sum(weights.values())
-            # Rounded far below what a probability is good for: the last bits differ between machines.
-            return round(sum(level * weight for level, weight in weights.items()) / mass, 6) if mass > 0 else None
-    return None
+    ends = accumulate(len(token.text) for token in tokens)
+    alternatives = next((token.alternatives for token, end in zip(tokens, ends, strict=True) if place < end), ())
+    weights: defaultdict[int, float] = defaultdict(float)
+    for text, logprob in alternatives:
+        digit = _DIGIT.match(text)
+        if digit is not None and low <= int(digit[1]) <= high:
+            weights[int(digit[1])] += math.exp(min(logprob, 0.0))
+    mass = sum(weights.values())
+    # Rounded far below what a probability is good for: the last bits differ between machines.
+    return round(sum(level * weight for level, weight in weights.items()) / mass, 6) if mass > 0 else None

@@ -122,8 +122,7 @@ class Rubric:
 def overall(scores: Mapping[str, float], weights: Mapping[str, float]) -> float | None:
     """Return the mean of ``scores`` by ``weights``, renormalised over what was scored; None where nothing was.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), where a missing dimension counts as 0: a fault that this
-    avoids.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), where a missing dimension wrongly counts as 0.
     """
     total = sum(weights[name] for name in scores)
     return sum(value * weights[name] for name, value in scores.items()) / total if total else None

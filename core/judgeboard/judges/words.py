@@ -150,8 +150,7 @@ _CITATION = re.compile(rf"\[{_NUMBERS}\]|\b(?:passages?|documents?|sources?)\s+{
 def sentences(text: str) -> list[str]:
     """Return the sentences and lines of ``text`` in order, none of them blank.
 
-    List markers (``2.`` at the start of a line) and citations (``[3]``, "passage 3") are left out: they are layout,
-    and as numbers they would be looked for in the passages.
+    List markers (``2.``) and citations (``[3]``, "passage 3") are left out: their numbers are in no passage.
     """
     bare = without_citations(_LIST_MARKER.sub("", text))
     return [sentence for part in _END.split(bare) if (sentence := part.strip())]
@@ -245,10 +244,7 @@ _COURTESY = re.compile(
 
 
 def only_declines(answer: str) -> bool:
-    """Return whether an answer only says that it cannot answer; questions back and offers of help may stand beside it.
-
-    A word list, mostly of English phrases, see `says_not_found`.
-    """
+    """Return whether an answer only declines (`says_not_found`), apart from questions back and offers of help."""
     declined = False
     for sentence in sentences(answer):
         text = sentence.replace("\u2019", "'").lower()

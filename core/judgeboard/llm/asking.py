@@ -9,8 +9,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from judgeboard.domain import Status, StepRecord
 from judgeboard.llm.chat import REPLACED, ChatRequest, Message, NoReply, Reply, TokenChance
-from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.prices import Price
+from judgeboard.llm.endpoint import ModelEndpoint, Price
 from judgeboard.text import storable_json
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
@@ -186,10 +185,7 @@ DEFAULT_GENERATOR_OUTPUT = 2048
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Asks a model for an answer of at most ``max_output`` tokens.
-
-    Without ``parameters`` for sampling the endpoint's own settings hold.
-    """
+    """Asks a model for an answer of at most ``max_output`` tokens; without ``parameters`` its own settings hold."""
 
     endpoint: ModelEndpoint
     max_output: int = DEFAULT_GENERATOR_OUTPUT

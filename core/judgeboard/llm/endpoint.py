@@ -1,7 +1,13 @@
 """PROVIDERS, and the model that a command, a page or a library call chooses: provider, address, price."""
 
+import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -9,12 +15,73 @@ from urllib.parse import urlsplit
 
 from judgeboard.errors import BadInput
 from judgeboard.llm.anthropic_provider import ANTHROPIC
-from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, Reply
+from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, Reply, read_replies
 from judgeboard.llm.openai_provider import OPENAI
-from judgeboard.llm.prices import Price, price_of
 from judgeboard.llm.provider import Provider, host_of, is_address
-from judgeboard.llm.recorded import RecordedChat, read_replies
 from judgeboard.settings import masked
+
+_DATE = re.compile(r"-20\d\d-\d\d-\d\d\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens, which is also micro-dollars per token."""
+
+    input: Decimal
+    output: Decimal
+
+    def cost_micro(self, prompt_tokens: int, completion_tokens: int) -> int:
+        """Return the cost in whole micro-dollars, half of one rounded up; discounts for cached input are left out."""
+        cost = self.input * prompt_tokens + self.output * completion_tokens
+        return int(cost.to_integral_value(ROUND_HALF_UP))
+
+
+def _parse(text: str, where: str) -> dict[str, Price]:
+    try:
+        models = tomllib.loads(text, parse_float=Decimal)["models"]
+        return {pattern: _price(entry, pattern) for pattern, entry in models.items()}
+    except (tomllib.TOMLDecodeError, KeyError, AttributeError, ValueError) as error:
+        form = '[models], then lines like "my-model" = { input = 0.15, output = 0.60 } in USD per million tokens'
+        raise BadInput(f"the price file {where} cannot be used ({error}); expected {form}") from error
+
+
+def _price(entry: Any, pattern: str) -> Price:
+    if not isinstance(entry, dict):
+        raise ValueError(f"{pattern}: not a table of input and output")
+    return Price(_amount(entry.get("input"), pattern), _amount(entry.get("output"), pattern))
+
+
+def _amount(value: Any, pattern: str) -> Decimal:
+    number = Decimal(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else Decimal("nan")
+    if not number.is_finite() or not 0 <= number < 10**6:
+        raise ValueError(f"{pattern}: input and output must be numbers from 0")
+    return number
+
+
+@cache
+def _shipped_prices() -> dict[str, Price]:
+    text = resources.files(__package__).joinpath("prices.toml").read_text(encoding="utf-8")
+    return _parse(text, "prices.toml")
+
+
+def price_of(model: str, own: Path | None = None) -> Price | None:
+    """Return the price of ``model`` from the user's file ``own``, else from the shipped file; None if it is unknown.
+
+    Prices are by pattern of the model's name (``gpt-4o-*``); the longest pattern that fits wins.
+    """
+    lists = [_shipped_prices()]
+    if own is not None:
+        try:
+            lists.insert(0, _parse(own.read_text(encoding="utf-8"), str(own)))
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"the price file {own} cannot be read: {error}") from error
+    names = {model.casefold(), _DATE.sub("", model.casefold())}
+    for prices in lists:
+        fitting = [pattern for pattern in prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]
+        if fitting:
+            return prices[max(fitting, key=len)]
+    return None
+
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in (OPENAI, ANTHROPIC)})
 """The providers by name; a new one is one file and its name here."""
@@ -85,10 +152,7 @@ def model_endpoint(
     replies: Path | None = None,
     **options: Any,
 ) -> ModelEndpoint:
-    """Return the model that these options (those of `JudgeOptions`) name; nothing is sent yet.
-
-    ``asker`` names its user in messages: "the rag judge".
-    """
+    """Return the model of these `JudgeOptions`, sending nothing; ``asker`` names its user ("the rag judge")."""
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")
     if not model:

@@ -48,10 +48,9 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The reason why a call gave no reply; ``refused`` tells that the endpoint refused the content.
+    """Why a call gave no reply; ``refused`` tells that the endpoint refused the content.
 
-    ``rejected`` is a part of every request that the endpoint does not accept. ``retries`` is given if the same call may
-    succeed later, ``asked_wait_s`` if the endpoint named the seconds to wait.
+    ``rejected`` is a part of every request that it does not accept; ``retries`` tells that the call may succeed later.
     """
 
     reason: str

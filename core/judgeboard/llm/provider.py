@@ -171,8 +171,7 @@ class EndpointError:
     def rejected(self) -> Rejected | None:
         """The part of every request that is not accepted; None where the problem may be this request only.
 
-        A ``param`` decides where there is one. A message counts only if it names the part and also says that it is not
-        accepted, because messages can quote the answer.
+        Without a ``param``, a message must name the part and say that it is not accepted: it may quote the answer.
         """
         text = self.message.lower()
         if self.param:

@@ -123,10 +123,9 @@ class RecordedRequest:
 
 
 class RecordingEndpoint:
-    """Serves replies from a script, whatever the path, in a thread of its own, and keeps every request.
+    """Serves replies from a script, whatever the path, in a thread of its own; a context manager.
 
-    Use as a context manager; ``base_url`` is where clients go, ``requests`` what they sent, in order of arrival,
-    ``most_at_once`` how many were in flight together.
+    ``requests`` are what clients sent, in order of arrival; ``most_at_once`` is how many were in flight together.
     """
 
     def __init__(self, script: Script | None = None, *, port: int = 0) -> None:

@@ -129,7 +129,7 @@ def audit_report(
     usable = {judgment_id: review for judgment_id, review in reviews.items() if review.correct is not None}
     reviewed = {each.response_id: each for each in drawn if each.judgment_id in usable}
     wrong_by_mark = {id_ for id_, each in reviewed.items() if not usable[each.judgment_id].correct}
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     pairs = source.pairs(audited.id, "label")
     pairs = pairs.at(np.isin(pairs.response_ids, np.array(sorted(reviewed), dtype=np.int64)))
     marked = np.isin(pairs.response_ids, np.array(sorted(wrong_by_mark), dtype=np.int64))

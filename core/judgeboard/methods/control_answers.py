@@ -26,10 +26,7 @@ from judgeboard.store.storing import store_responses
 
 
 def passages_removed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer without its passages; None if it has none.
-
-    All are removed: with some of them left, it would be unknown whether they still support the answer.
-    """
+    """Return the answer without any passage (one that is left could support it); None if it has none."""
     return replace(original, passages=()) if original.passages else None
 
 
@@ -64,10 +61,7 @@ _SHIFT = 3
 
 
 def numbers_changed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer with every digit of its numbers shifted; None if it has no number.
-
-    The number of digits stays. Equal numbers stay equal, so that the answer does not contradict itself.
-    """
+    """Return the answer with each digit shifted, equal numbers staying equal; None if it has no number."""
     changed = _NUMBER.sub(lambda match: match[0] if match[1] else _other(match[0]), original.answer)
     return None if changed == original.answer else replace(original, answer=changed)
 
@@ -213,12 +207,9 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
         for original, donor in _with_donors(connection, ids[:_MOST_TRIED]):
             if taken == n:
                 break
-            if original[0] in known:
-                taken += 1
-                continue
-            changed = kind.change(original[1], donor[1])
+            changed = None if original[0] in known else kind.change(original[1], donor[1])
+            taken += original[0] in known or changed is not None
             if changed is not None:
-                taken += 1
                 new.append(_control(original, donor, changed, kind, seed))
     if not new:
         return MadeControlAnswers(kind.name, kind.effect, 0, taken)

@@ -30,6 +30,7 @@ from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_v
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.verdicts import Judged, by_version, latest_combined
+from judgeboard.text import counted
 
 SPLIT = "split"
 RULE: dict[str, str] = {
@@ -179,7 +180,7 @@ def jury_report(
     not_reached: int,
 ) -> JuryReport:
     """Return the agreement of a jury and its members on the answers that all of them judged, by response id."""
-    source = PairSource.open(connection)
+    source = PairSource(connection)
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cut)
     groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
@@ -232,11 +233,10 @@ def _labels(
 ) -> tuple[IntArray, IntArray]:
     """Label per answer (row) and member (column): 1 grounded, 2 hallucinated, 0 none; and the number of cuts."""
     codes = {None: 0, Label.GROUNDED: 1, Label.HALLUCINATED: 2}
-    given = _values(judged, ids, members, lambda verdict: codes[verdict.label]).astype(np.int64)
+    labels: IntArray = _values(judged, ids, members, lambda verdict: codes[verdict.label]).astype(np.int64)
     groundedness = _values(judged, ids, members, attrgetter("groundedness"))
-    cut = (given == 0) & ~np.isnan(groundedness)
-    labels: IntArray = np.where(cut, np.where(groundedness < cut_at - HALF_STEP, 2, 1), given)
-    return labels, cut.sum(axis=0)
+    cut = (labels == 0) & ~np.isnan(groundedness)
+    return np.where(cut, np.where(groundedness < cut_at - HALF_STEP, 2, 1), labels), cut.sum(axis=0)
 
 
 def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, groups: IntArray) -> Estimate:
@@ -293,8 +293,7 @@ def judge_by_jury(
         report = jury_report(connection, version, versions, complete, verdicts, not_reached=left)
     if not closed:
         return report
-    flags = "1 open flag" if closed == 1 else f"{closed:,} open flags"
-    note = f"{flags} of {JUDGES_DISAGREE} superseded: the members of a jury count as one judge."
+    note = f"{counted(closed, 'open flag')} of {JUDGES_DISAGREE} superseded: the members of a jury count as one judge."
     return replace(report, notes=(*report.notes, note))
 
 

@@ -78,10 +78,9 @@ def samples_needed(tau: float, of: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """The most common answer of ``of`` samples: ``agree`` of them gave ``answer``, in the words of the first.
+    """The most common answer of ``of`` samples, in the words of the first of the ``agree`` that gave it.
 
-    ``answer`` and ``key`` are None if no sample has an answer. With ``tie`` another answer is as common; the first
-    counts.
+    ``answer`` and ``key`` are None if no sample has an answer. With ``tie`` a later answer is as common.
     """
 
     answer: str | None
@@ -172,21 +171,17 @@ def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object],
     """
     made = MadePairs()
 
-    def leave_out(line: int, reason: str) -> None:
-        made.left_out += 1
-        if len(made.first_left_out) < LISTED:
-            made.first_left_out.append((line, reason))
-
     with ByteSource(questions) as source:
         try:
             for row in find_format(source).read(source):
-                if isinstance(row, Rejected):
-                    leave_out(row.line, row.reason)
-                    continue
                 try:
+                    if isinstance(row, Rejected):
+                        raise NoPair(row.reason)
                     pair = pair_of_question(row.values, seed)
                 except NoPair as error:
-                    leave_out(row.line, str(error))
+                    made.left_out += 1
+                    if len(made.first_left_out) < LISTED:
+                        made.first_left_out.append((row.line, str(error)))
                     continue
                 write(json.dumps(pair, ensure_ascii=False) + "\n")
                 made.made += 1

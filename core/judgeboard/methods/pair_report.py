@@ -1,8 +1,8 @@
 """The comparisons of a judge on pairs: figures by slice and aspect, lists of pairs, one pair as a person sees it."""
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,6 +19,7 @@ from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import record_of
+from judgeboard.text import counted
 
 ALL = "all"
 
@@ -282,21 +283,16 @@ def outcome_words(group: PairGroup) -> str:
 
 def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
     """Return the statistics of a group with their names."""
-    # With one order the two accuracies are the same.
-    gold = (
-        [("accuracy by gold", group.accuracy_consistent)]
-        if group.one_order
-        else [
-            ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
-            ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
-        ]
-    )
-    return [
+    figures = [
         ("same preference in both orders", group.self_consistency),
         ("prefers the answer shown first", group.first_position),
-        *gold,
+        ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
+        ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
         ("agrees with the majority of people", group.people),
     ]
+    if group.one_order:  # then the two accuracies are the same
+        figures[2:4] = [("accuracy by gold", group.accuracy_consistent)]
+    return figures
 
 
 def group_lines(group: PairGroup) -> list[str]:
@@ -307,7 +303,7 @@ def group_lines(group: PairGroup) -> list[str]:
         n = f" (n {estimate.n:,})" if estimate.value is not None else ""
         lines.append(f"  {name}: {percent_words(estimate)}{n}")
     if group.people_split:
-        verdicts = "1 verdict" if group.people_split == 1 else f"{group.people_split:,} verdicts"
+        verdicts = counted(group.people_split, "verdict")
         lines.append(f"  left out there: {verdicts} on pairs where people have no majority")
     return lines
 
@@ -444,25 +440,22 @@ class PairWalk:
     def __init__(self, aspect: str, lines: Iterable[PairLine]) -> None:
         self.aspect = aspect
         by_id = {line.pair_id: line.mine for line in lines}
-        self._pair_ids = sorted(by_id)
-        self._waiting = [pair_id for pair_id in self._pair_ids if not by_id[pair_id]]
+        self._places = {pair_id: place for place, pair_id in enumerate(sorted(by_id), start=1)}
+        self._waiting = [pair_id for pair_id in self._places if not by_id[pair_id]]
 
     def __len__(self) -> int:
-        return len(self._pair_ids)
+        return len(self._places)
 
     def place(self, pair_id: int) -> int | None:
         """Return the position of a pair in the list, from 1; None if it is not in the list."""
-        index = bisect_left(self._pair_ids, pair_id)
-        return index + 1 if index < len(self._pair_ids) and self._pair_ids[index] == pair_id else None
+        return self._places.get(pair_id)
 
     def judged(self, pair_id: int) -> None:
         """Remove a pair from those that are not compared yet."""
-        index = bisect_left(self._waiting, pair_id)
-        if index < len(self._waiting) and self._waiting[index] == pair_id:
-            del self._waiting[index]
+        with suppress(ValueError):
+            self._waiting.remove(pair_id)
 
     def following(self, pair_id: int) -> int | None:
         """Return the next pair without a preference, from the start again at the end; None if there is none."""
-        index = bisect_right(self._waiting, pair_id)
-        following = self._waiting[index % len(self._waiting)] if self._waiting else None
+        following = next((each for each in self._waiting if each > pair_id), next(iter(self._waiting), None))
         return None if following == pair_id else following

@@ -16,7 +16,7 @@ from judgeboard.imports.importing import import_file, read_records
 from judgeboard.imports.pairs import ImportedPair
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import AskOnceMethod, Begun, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import comparisons
 from judgeboard.store.engine import Store
@@ -122,14 +122,6 @@ def _pair(a: str, b: str, first: LogAnswer, second: LogAnswer) -> Pair:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The judge version, and the account of the run (empty if there was nothing to ask)."""
-
-    version: StoredVersion
-    account: RunAccount
-
-
 class _Order(NamedTuple):
     pair_id: int
     shown: Shown
@@ -141,7 +133,7 @@ class _Task(NamedTuple):
     ask: int
 
 
-class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compared]):
+class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOutcome]):
     kind = "compare"
 
     def __init__(self, judge: PairwiseJudge, pair_ids: Sequence[int], *, again: bool = False) -> None:
@@ -155,7 +147,7 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compa
             raise BadInput("no pair has two answers to compare")
         self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
         asks = self.open_asks(connection, version, self._orders)
-        return Selected(pairs_question(pair_ids, again=self.again), len(asks))
+        return pairs_question(pair_ids, again=self.again), len(asks)
 
     def keys(self, _begun: Begun) -> Sequence[_Order]:
         return self._orders
@@ -189,8 +181,8 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compa
         ]
         comparisons.store_comparisons(connection, begun.version, begun.run.id, items, datetime.now(UTC))
 
-    def summarise(self, outcome: RunOutcome) -> Compared:
-        return Compared(outcome.version, outcome.account)
+    def summarise(self, outcome: RunOutcome) -> RunOutcome:
+        return outcome
 
 
 async def compare_pairs_async(
@@ -200,8 +192,8 @@ async def compare_pairs_async(
     *,
     again: bool = False,
     **options: Unpack[RunOptions],
-) -> Compared:
-    """Ask a judge about pairs, once in each order, and store every verdict.
+) -> RunOutcome:
+    """Ask a judge about pairs, once in each order, and store every verdict; the account is empty if none was open.
 
     An order is asked once per judge version; with ``again`` also if it has no usable verdict. Pairs without their texts
     are left out. A stopped run continues. The judge is closed at the end. ``options`` are fields of `RunOptions`.

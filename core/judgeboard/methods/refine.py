@@ -12,9 +12,8 @@ from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.rating import KIND, Rating, RatingJudge
 from judgeboard.llm.asking import Replied
-from judgeboard.llm.chat import Chat, call, earlier_turns
+from judgeboard.llm.chat import Chat, RecordedChat, Replies, call, earlier_turns, read_replies
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
 from judgeboard.methods import generation
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.runner import run_blocking
@@ -27,10 +26,7 @@ Keeping = Literal["last", "best"]
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One attempt, numbered from 1. Without ``answer`` or ``rating``, ``status`` and ``error`` give the reason.
-
-    ``with_feedback`` is the feedback on the attempt before, which the generator got.
-    """
+    """One attempt, numbered from 1; ``with_feedback`` is the feedback on the one before, which the generator got."""
 
     number: int
     answer: str | None

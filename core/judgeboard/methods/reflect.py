@@ -67,11 +67,6 @@ class ReflectRule:
         return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
 
 
-def is_same(original: str, new: str) -> bool:
-    """Whether two answers are equal but for white space at their ends."""
-    return original.strip() == new.strip()
-
-
 def outcome_of(before: float | None, after: float | None) -> Outcome:
     """Return the outcome by the groundedness of both answers (None if missing): only a better new one is kept."""
     if after is None or before is None:
@@ -81,10 +76,7 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
-    """The kept answer and the verdicts on both answers; ``other`` is the answer that was not kept.
-
-    ``after`` is None if no second answer was judged, ``outcome`` if none was asked for.
-    """
+    """The kept and the ``other`` answer; ``outcome`` is None without a second answer, ``after`` without its verdict."""
 
     answer: str
     kept: Literal["original", "new"]
@@ -259,7 +251,7 @@ class _Task:
 
     def changed(self, generated: Replied[str]) -> str | None:
         text = generated.value
-        return None if text is None or is_same(self.origin.item.answer, text) else text
+        return None if text is None or text.strip() == self.origin.item.answer.strip() else text
 
 
 class _Second(NamedTuple):
@@ -298,7 +290,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         )
         count = refinements.count_waiting(connection, selection)
         question = self.question(where=selection.where.as_dict(), up_to=selection.up_to)
-        return Selected(question, count) if count else None
+        return (question, count) if count else None
 
     def question(self, **answers: Any) -> dict[str, Any]:
         rebuild_messages = self._selection.rebuild_messages
@@ -367,8 +359,8 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         before = refinements.judged_answers(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
-        rows = [
-            _row(task, _without_second(generated), before)
+        ended: list[tuple[_Task, Outcome, int | None, int | None]] = [
+            (task, _without_second(generated), None, None)
             for task, generated in generations
             if task.changed(generated) is None
         ]
@@ -378,7 +370,20 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
                 response_id, judgment = stored
                 first = before.get(task.response_id)
                 outcome = outcome_of(None if first is None else first.groundedness, judgment.groundedness)
-                rows.append(_row(task, outcome, before, judgment.judgment_id, response_id))
+                ended.append((task, outcome, response_id, judgment.judgment_id))
+        rows = [
+            refinements.NewRefinement(
+                method=refinements.REFLECT,
+                subject=str(task.response_id),
+                number=1,
+                root_response_id=task.response_id,
+                outcome=outcome.value,
+                response_id=response_id,
+                judgment_id=judgment_id,
+                judgment_before_id=before[task.response_id].judgment_id if task.response_id in before else None,
+            )
+            for task, outcome, response_id, judgment_id in ended
+        ]
         refinements.insert_refinements(connection, run_id, rows, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
@@ -411,23 +416,3 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
 
     def _selection_of(self, begun: Begun) -> refinements.ReflectSelection:
         return replace(self._selection, run_id=begun.run.id, up_to=begun.run.question["up_to"])
-
-
-def _row(
-    task: _Task,
-    outcome: Outcome,
-    before: dict[int, refinements.JudgedAnswer],
-    judgment_id: int | None = None,
-    response_id: int | None = None,
-) -> refinements.NewRefinement:
-    first = before.get(task.response_id)
-    return refinements.NewRefinement(
-        method=refinements.REFLECT,
-        subject=str(task.response_id),
-        number=1,
-        root_response_id=task.response_id,
-        outcome=outcome.value,
-        response_id=response_id,
-        judgment_id=judgment_id,
-        judgment_before_id=None if first is None else first.judgment_id,
-    )

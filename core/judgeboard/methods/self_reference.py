@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import SELF_REFERENCE, SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
-from judgeboard.llm.prices import Price
+from judgeboard.llm.endpoint import Price
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
 from judgeboard.methods.pairwise import pairs_question
 from judgeboard.methods.self_reference_report import (
@@ -76,10 +76,7 @@ class Plan:
         return self.k + 2 * min(len(self.conditions), 2)
 
     def orders(self, own: Majority) -> tuple[Order, ...]:
-        """Return the orders to ask, given the majority of the samples.
-
-        If no sample has an answer, there is nothing to show: B then needs the verdict of A.
-        """
+        """Return the orders to ask, given the majority; without any answer, B needs the verdict of A."""
         on = own.key is not None and own.agree >= self.needed
         always = "B" in self.conditions
         reference = own.key is not None and (always or (on and "C" in self.conditions))
@@ -196,9 +193,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
         if left == 0:
             return None
         conditions = list(plan.conditions)
-        return Selected(
-            pairs_question(self.pair_ids, conditions=conditions, needed=plan.needed, again=self.again), left
-        )
+        return pairs_question(self.pair_ids, conditions=conditions, needed=plan.needed, again=self.again), left
 
     def tasks(self, begun: Begun) -> Iterator[Task]:
         plan, again = self._plan, self._asked_again(begun)
@@ -298,10 +293,7 @@ LOOKED_AT = 50
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """The size of a run: ``calls_left`` of ``calls_planned`` are not stored yet.
-
-    ``most_cost_micro`` assumes four characters per token and replies of full length; None if the price is unknown.
-    """
+    """The size of a run; ``most_cost_micro`` assumes 4 characters per token and full replies, None without a price."""
 
     items: int
     calls_planned: int

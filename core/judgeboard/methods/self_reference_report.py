@@ -26,8 +26,7 @@ from judgeboard.text import counted
 class Loaded:
     """The items of a version, the questions left out by reason, and the steps by status.
 
-    ``other_reference`` counts items whose judge saw another answer than the majority of these samples: their verdict in
-    condition B does not count.
+    ``other_reference`` counts items that the judge saw with another majority: they have no verdict in condition B.
     """
 
     items: list[figures.Item] = field(default_factory=list)
@@ -51,13 +50,13 @@ def load_items(
     loaded, wanted = Loaded(), None if pair_ids is None else set(pair_ids)
     orders = _both_orders(load_comparisons(connection, [version_id]))
     compared = comparisons.compared_pairs(connection, version_id)
-    for question in comparisons.load_samples(connection, [version_id]):
+    for question in comparisons.load_samples(connection, version_id):
         if (source is not None and question.source != source) or (
             wanted is not None and question.pair_id not in wanted
         ):
             continue
         loaded.steps.update(Status(status) for status in question.statuses)
-        loaded.steps.update({Status(name): n for name, n in compared.statuses.get(question.pair_id, {}).items()})
+        loaded.steps.update(status for status, _ in compared.get(question.pair_id, ()))
         loaded.most_samples = max(loaded.most_samples, len(question.answers))
         if len(question.answers) < k:
             loaded.fewer_samples += 1
@@ -75,7 +74,7 @@ def load_items(
         plain, reference = (
             orders.get((condition, question.pair_id), figures.NOT_ASKED) for condition in (PLAIN, REFERENCE)
         )
-        shown = compared.references.get(question.pair_id, set())
+        shown = {reference for _, reference in compared.get(question.pair_id, ()) if reference is not None}
         if any(not _same_answer(each, own, question.options) for each in shown):
             loaded.other_reference += 1
             reference = figures.NOT_ASKED

@@ -45,8 +45,7 @@ class Item:
     reference: TwoOrders = NOT_ASKED
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
+class Verdicts(NamedTuple):
     """A judge's verdicts in one condition, one entry per item.
 
     ``score`` is 1 if both orders prefer the gold answer, 0 if both prefer another, 0.5 if the orders differ (a
@@ -60,12 +59,7 @@ class Verdicts:
 
     def where(self, rows: BoolArray, others: "Verdicts") -> "Verdicts":
         """Return these on ``rows``, and ``others`` elsewhere."""
-        return Verdicts(
-            *(
-                np.where(rows, getattr(self, name), getattr(others, name))
-                for name in ("score", "split", "asked", "usable")
-            )
-        )
+        return Verdicts(*(np.where(rows, own, other) for own, other in zip(self, others, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +248,6 @@ def gate_scores(items: Items, on: BoolArray, rows: BoolArray | None = None) -> G
 
 def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:
     """Return the four slices; items without a known correct answer are in none."""
-    rows_of = {
-        (gate_on, right): (on == gate_on) & (items.right == right) & items.answered
-        for gate_on in (True, False)
-        for right in (RIGHT, WRONG)
-    }
     return tuple(
         SliceScores(
             gate_on=gate_on,
@@ -267,7 +256,9 @@ def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:
             without=accuracy(items, items.without, rows),
             always=accuracy(items, items.always, rows),
         )
-        for (gate_on, right), rows in rows_of.items()
+        for gate_on in (True, False)
+        for right in (RIGHT, WRONG)
+        for rows in [(on == gate_on) & (items.right == right) & items.answered]
     )
 
 
@@ -330,10 +321,7 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class TunedCategory:
-    """The threshold of a category: ``agree`` of k samples, tuned on all its items; k + 1 is never.
-
-    ``by_fold`` are the thresholds used for ``accuracy`` (of condition C), each tuned on the other folds.
-    """
+    """The threshold of a category by all its items (k + 1: never), and those of the folds, which give ``accuracy``."""
 
     category: str
     n: int
@@ -353,10 +341,7 @@ class Tuned:
 
 
 def tuned_by_category(items: Items) -> Tuned:
-    """Return condition C with thresholds by category.
-
-    Of equally good thresholds the highest counts: it shows a reference least often.
-    """
+    """Return condition C with the best threshold of each category, of equals the highest."""
     everywhere = np.ones(items.n, dtype=np.bool_)
     for verdicts in (items.without, items.always):
         missing = never_asked(items, verdicts, everywhere)

@@ -319,10 +319,7 @@ def compare(
     same_judge: bool = True,
     same_candidate: bool = True,
 ) -> Baseline:
-    """Compare two runs on the cases that both measured, by the dimensions and checks of both runs.
-
-    ``run_id`` is the earlier run; ``weights`` and ``threshold`` are those of the later run.
-    """
+    """Compare run ``run_id`` with a later one, whose weights and threshold count, on what both measured."""
     known = {case.key: case for case in before if case.score is not None}
     pairs = [(known[case.key], case) for case in after if case.score is not None and case.key in known]
     cases = tuple(each for pair in pairs if (each := _compared(*pair, weights, threshold)) is not None)

@@ -21,7 +21,7 @@ from judgeboard.stats.means import mean_interval
 from judgeboard.store import suites
 from judgeboard.store.engine import Readable
 from judgeboard.store.statements import record_of
-from judgeboard.text import shortened
+from judgeboard.text import counted, shortened
 
 NOT_REACHED = "not reached"
 _BOUNDS = (1.0, 5.0)
@@ -257,9 +257,9 @@ def result_sentence(result: SuiteResult) -> str:
     reasons = "" if not result.gate.reasons else f": {'; '.join(result.gate.reasons)}."
     if result.average_score.value is None:
         return f"{gate_words}{reasons}"
-    cases = f"{result.measured:,} cases" if result.measured != 1 else "1 case"
     return (
-        f"Average score {number_words(result.average_score)} of 5 on {cases} (threshold {result.threshold:g}). "
+        f"Average score {number_words(result.average_score)} of 5 on {counted(result.measured, 'case')} "
+        f"(threshold {result.threshold:g}). "
         f"Pass rate {percent_words(result.pass_rate)}. {gate_words}{reasons}"
     )
 

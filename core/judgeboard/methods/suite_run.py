@@ -18,9 +18,8 @@ from judgeboard.judges.judge import Judge
 from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
-from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.prices import Price
-from judgeboard.methods.generation import joined_hosts, rebuilt_messages, store_verdicts
+from judgeboard.llm.endpoint import ModelEndpoint, Price
+from judgeboard.methods.generation import rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
 from judgeboard.runs.judging import make_endpoint, make_judge
@@ -38,10 +37,9 @@ HOW = "model:NAME, python:module:function or source:NAME"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The candidate: a ``generator``, or the logged answers of a ``source``.
+    """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` as in ``--candidate``.
 
-    ``name`` is the value of ``--candidate``, for example "model:gpt-4o-mini". ``own_code`` marks a function of the
-    user's, whose cost is unknown.
+    ``own_code`` marks a function of the user's, whose cost is unknown.
     """
 
     name: str
@@ -150,10 +148,6 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._candidate = candidate
         self._baseline = baseline
         self._suite_run_id = 0
-
-    @property
-    def endpoint_host(self) -> str | None:
-        return joined_hosts(None if self.answering is None else self.answering.host, self.judge.endpoint_host)
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         suite, candidate = self._suite, self._candidate

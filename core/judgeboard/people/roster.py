@@ -281,31 +281,25 @@ def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersio
     Raises:
         BadInput: It is the last version of the primary judge that is in use.
     """
-    with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
-        version = _locked(connection, which)
-        retired = retired_versions(connection)
-        if version.id in retired:
-            return version
-        in_use = {each.id for each in list_versions(connection) if each.name == version.name} - retired.keys()
-        if in_use == {version.id} and primary_judge(connection) == version.name:
-            raise BadInput(f"{version.name} is the primary judge: choose another in Settings before you retire it")
-        record_retired(connection, version.id, actor_name(actor), retired=True)
-    return version
+    return _set_retired(store, which, actor, retired=True)
 
 
 def restore_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
     """Restore a retired judge version and return it. Idempotent; errors as of `retire_version`."""
+    return _set_retired(store, which, actor, retired=False)
+
+
+def _set_retired(store: Store, which: int | str, actor: Actor, *, retired: bool) -> StoredVersion:
     with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
-        version = _locked(connection, which)
-        if version.id in retired_versions(connection):
-            record_retired(connection, version.id, actor_name(actor), retired=False)
-    return version
-
-
-def _locked(connection: Connection, which: int | str) -> StoredVersion:
-    """Return the version; transactions that retire or use a version of this name wait for this one."""
-    version = get_version(connection, which)
-    connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
+        version = get_version(connection, which)
+        # Transactions that retire or use a version of this name wait for this one.
+        connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
+        before = retired_versions(connection)
+        if (version.id in before) is not retired:
+            in_use = {each.id for each in list_versions(connection) if each.name == version.name} - before.keys()
+            if retired and in_use == {version.id} and primary_judge(connection) == version.name:
+                raise BadInput(f"{version.name} is the primary judge: choose another in Settings before you retire it")
+            record_retired(connection, version.id, actor_name(actor), retired=retired)
     return version
 
 

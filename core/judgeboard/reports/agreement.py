@@ -17,10 +17,8 @@ from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
     Statistics,
-    is_share,
     left_out_words,
     shown_statistics,
-    statistic_name,
 )
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
@@ -31,7 +29,7 @@ from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import interval, number_words, percent, percent_interval, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS
-from judgeboard.stats.rater_agreement import RaterPair
+from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
 from judgeboard.stats.ratings import Human
 
 OF_NAMES: dict[Of, str] = {
@@ -120,7 +118,7 @@ def figures_file(grade: str, parts: Iterable[tuple[str, str, Statistics]]) -> Ta
     """Return every statistic as plain numbers, for a file; ``parts`` have a judge version and a slice."""
     names = ("Judge version", "Grade", "Slice", "Figure")
     rows = (
-        (judge, grade, part, statistic_name(name), each.value, each.low, each.high, each.n, each.reason)
+        (judge, grade, part, STATISTICS[name].name, each.value, each.low, each.high, each.n, each.reason)
         for judge, part, statistics in parts
         for name, each in shown_statistics(statistics).items()
     )
@@ -137,7 +135,7 @@ def statistics_table(
     columns = (
         *map(Column, names),
         Column("n", "count"),
-        *(Column(statistic_name(name), "share estimate" if is_share(name) else "estimate") for name in shown),
+        *(Column(STATISTICS[name].name, "share estimate" if STATISTICS[name].share else "estimate") for name in shown),
     )
     return Table(columns, tuple((*who, n, *(each.get(name) for name in shown)) for who, n, each in rows))
 
@@ -152,11 +150,11 @@ def fields_table(fields: Sequence[FieldAgreement]) -> Table:
     columns = (*map(Column, ("Field", "Raters")), Column("n", "count"), *map(Column, ("Figure", "Value", "95 % CI")))
     rows: list[tuple[Any, ...]] = []
     for each in fields:
-        figures = [("people", statistic_name(name), name, estimate) for name, estimate in _leading(each.statistics)]
+        figures = [("people", STATISTICS[name].name, name, estimate) for name, estimate in _leading(each.statistics)]
         figures += [("people", f"Alpha of {option}", "alpha", alpha) for option, alpha in each.options.items()]
         for judge, statistics in each.judges.items():
             raters = f"{judge} vs. people"
-            figures += [(raters, statistic_name(name), name, estimate) for name, estimate in _leading(statistics)]
+            figures += [(raters, STATISTICS[name].name, name, estimate) for name, estimate in _leading(statistics)]
         for raters, title, name, estimate in figures:
             _, value, bounds, _, _ = _figure_row(name, estimate)
             rows.append((each.field, raters, each.n if raters == "people" else estimate.n, title, value, bounds))
@@ -179,13 +177,10 @@ def pairs_table(pairs: Sequence[RaterPair]) -> Table:
     )
 
 
-def persons_table(result: AgreementResult, which: str) -> Table:
-    """Return the leading statistics of people rating twice (``self_agreement``) or compared with gold labels."""
-    rows: list[tuple[tuple[str, ...], int, Mapping[str, Estimate]]]
-    if which == "self_agreement":
-        rows = [((each.first,), each.n, each.statistics) for each in result.self_agreement]
-    else:
-        rows = [((each.name,), each.n, each.statistics) for each in result.against_gold]
+def persons_table(people: Sequence[RaterPair | RaterAgainstGold]) -> Table:
+    """Return the leading statistics of people who rated twice, or who are compared with gold labels."""
+    names = [each.first if isinstance(each, RaterPair) else each.name for each in people]
+    rows = [((name,), each.n, each.statistics) for name, each in zip(names, people, strict=True)]
     return statistics_table(("Person",), rows)
 
 
@@ -281,8 +276,8 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
     )
     yield f"By {field}", tests_of_slices, slices_table(field.capitalize(), result.slices)
     yield "Pair by pair", (), pairs_table(result.rater_pairs)
-    yield "People with themselves", (), persons_table(result, "self_agreement")
-    yield "People and gold labels", (), persons_table(result, "against_gold")
+    yield "People with themselves", (), persons_table(result.self_agreement)
+    yield "People and gold labels", (), persons_table(result.against_gold)
     yield "People after they saw the judge", (moved,), anchoring_table(result.anchoring)
 
 
@@ -296,9 +291,9 @@ def _html(part: Table | tuple[str, str]) -> str:
 
 def _figure_row(name: str, estimate: Estimate) -> tuple[Any, ...]:
     if estimate.value is None:
-        return (statistic_name(name), None, estimate.reason, estimate.n, None)
-    share = is_share(name)
+        return (STATISTICS[name].name, None, estimate.reason, estimate.n, None)
+    share = STATISTICS[name].share
     value = percent(estimate.value) if share else two_decimals(estimate.value)
     bounds = percent_interval(estimate) if share else interval(estimate)
     method = "; ".join(filter(None, (estimate.method, estimate.unit and f"by {estimate.unit}")))
-    return (statistic_name(name), value, bounds, estimate.n, method or estimate.reason)
+    return (STATISTICS[name].name, value, bounds, estimate.n, method or estimate.reason)

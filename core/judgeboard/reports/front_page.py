@@ -8,10 +8,11 @@ from html import escape
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.result import AgreementResult, is_share, shown_statistics, statistic_name
+from judgeboard.agreement.result import AgreementResult, shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
 from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.overview import count_responses
 from judgeboard.store.response_pages import response_facets
@@ -84,7 +85,7 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         drawn = [(each, statistics[name]) for each, statistics in slices if name in statistics]
         if any(estimate.value is not None for _, estimate in drawn):
             by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
-            yield f"<h2>{escape(statistic_name(name) + by)}</h2>\n{_chart(drawn)}"
+            yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n{_chart(drawn)}"
             break
     if result.notes:
         yield "<h2>Caveats</h2>\n"
@@ -122,7 +123,7 @@ def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     statistics = shown_statistics(result.statistics)
     for name in [name for name in _RATED if name in statistics and statistics[name].value is not None][:2]:
         estimate = statistics[name]
-        written, bounds = (percent, percent_interval) if is_share(name) else (two_decimals, interval)
+        written, bounds = (percent, percent_interval) if STATISTICS[name].share else (two_decimals, interval)
         words = _RATED[name] if result.of == "judge" else _RATED[name].replace("judge and people", "two raters")
         yield _figure(written(estimate.value or 0.0), words, bounds(estimate), estimate.n)
 

@@ -25,9 +25,7 @@ from judgeboard.store.queue_filling import (
     any_pairs,
     count_matching,
     count_sampled,
-    dimensions_without_scores,
     fill_queue,
-    rules_without_flags,
     values_without_rows,
 )
 from judgeboard.store.queue_items import decided_flags_in
@@ -477,7 +475,7 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
         dimensions = [grade for grade in (*rules.grades, *rules.optional_grades) if grade not in ASKED]
         sentences += [
             f"nothing is scored on {dimension!r} yet: reviewers score it as a dimension of a rubric, 1 to 5"
-            for dimension in dimensions_without_scores(connection, dimensions)
+            for dimension in values_without_rows(connection, "dimension", dimensions)
         ]
     return sentences
 
@@ -507,7 +505,7 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
 def _check_flags(connection: Connection, where: RowFilter, *, states: bool) -> None:
     """Raise `BadInput` for a rule that does not exist, or (``states``) a filter that no open flag can ever match."""
     known = [rule.name for rule in RULES]
-    unknown = rules_without_flags(connection, [rule for rule in where.rules if rule not in known])
+    unknown = values_without_rows(connection, "rule", [rule for rule in where.rules if rule not in known])
     if unknown:
         raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(known)}")
     decided = [state for state in where.states if state != FlagState.OPEN]

@@ -11,8 +11,7 @@ from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.llm.endpoint import choose_provider
-from judgeboard.llm.prices import price_of
+from judgeboard.llm.endpoint import choose_provider, price_of
 from judgeboard.llm.provider import is_address
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.judging import make_judge

@@ -12,9 +12,8 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.judges.judge import Judge, JudgeOptions, fingerprint, judge_with_requests
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
-from judgeboard.llm.chat import ChatRequest, Message
+from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.recorded import RecordedChat
 from judgeboard.people.permissions import Action, Actor, check_allowed
 from judgeboard.runs.jobs import judge_with_key
 from judgeboard.runs.judging import make_judge

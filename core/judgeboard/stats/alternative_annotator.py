@@ -1,7 +1,7 @@
 """The alternative annotator test: may this judge replace a person?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -29,22 +29,14 @@ class Comparison:
     without_verdict: int
     one_person: int
 
-    def differences(self, person: int) -> FloatArray:
-        """Return 1 where only the person is nearer, -1 where only the judge is, 0 where both are as near."""
-        rows = self.compared[:, person]
-        apart: FloatArray = self.person_wins[rows, person].astype(np.float64) - self.judge_wins[rows, person]
-        return apart
-
 
 def compare(judge: FloatArray, people: Ratings) -> Comparison:
     """Compare the judge with each person on items with a usable verdict and two people; arguments as for the test."""
     same_length(judge, people.values)
-    unordered = people.scale.categories is not None and people.scale.weights is None
     usable, several = ~np.isnan(judge), people.per_item >= 2
     compared = people.rated & (usable & several)[:, None]
-    distance = _share_unequal if unordered else _squared_distance
-    of_judge = distance(people, np.broadcast_to(judge[:, None], people.values.shape), compared)
-    of_person = distance(people, people.values, compared)
+    of_judge = _distance(people, np.broadcast_to(judge[:, None], people.values.shape), compared)
+    of_person = _distance(people, people.values, compared)
     return Comparison(
         people,
         compared,
@@ -55,29 +47,22 @@ def compare(judge: FloatArray, people: Ratings) -> Comparison:
     )
 
 
-def _share_unequal(people: Ratings, values: FloatArray, compared: BoolArray) -> FloatArray:
-    """Return the share of the others that each compared value differs from."""
+def _distance(people: Ratings, values: FloatArray, compared: BoolArray) -> FloatArray:
+    """Return the distance of each compared value from the others', infinite for values that are not compared.
+
+    It is the share of unequal categories, or the mean squared distance of scores, which orders as its root does.
+    """
     item, rater = np.nonzero(compared)
-    value, own = values[item, rater].astype(np.int64), people.values[item, rater].astype(np.int64)
-    others = people.per_item[item] - 1
-    equal = people.votes[item, value] - (value == own)
-    return _cells(compared, 1 - equal / others)
-
-
-def _squared_distance(people: Ratings, values: FloatArray, compared: BoolArray) -> FloatArray:
-    """Return the mean squared distance of a value from the others', which orders as its root does."""
-    item, rater = np.nonzero(compared)
-    value, own = values[item, rater], people.values[item, rater]
-    filled = np.where(people.rated, people.values, 0.0)
-    total, squares, others = filled.sum(axis=1)[item], np.square(filled).sum(axis=1)[item], people.per_item[item] - 1
-    total, squares = total - own, squares - own * own
-    return _cells(compared, (squares - 2 * value * total) / others + value * value)
-
-
-def _cells(compared: BoolArray, values: FloatArray) -> FloatArray:
-    filled: FloatArray = np.full(compared.shape, np.inf)
-    filled[compared] = values
-    return filled
+    value, own, others = values[item, rater], people.values[item, rater], people.per_item[item] - 1
+    distance: FloatArray = np.full(compared.shape, np.inf)
+    if people.scale.categories is not None and people.scale.weights is None:
+        equal = people.votes[item, value.astype(np.int64)] - (value == own)
+        distance[compared] = 1 - equal / others
+    else:
+        filled = np.where(people.rated, people.values, 0.0)
+        total, squares = filled.sum(axis=1)[item] - own, np.square(filled).sum(axis=1)[item] - own * own
+        distance[compared] = (squares - 2 * value * total) / others + value * value
+    return distance
 
 
 EPSILONS: Mapping[str, float] = {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}
@@ -85,9 +70,6 @@ EPSILONS: Mapping[str, float] = {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}
 
 MIN_ITEMS = 30
 """Below this many usable items of a person the t-test is not trusted."""
-
-PASSES_FROM = 0.5
-"""The winning rate from which on the judge may stand in."""
 
 Small = Literal["skip", "wilcoxon"]
 
@@ -113,7 +95,7 @@ class AlternativeAnnotatorTest:
     """The winning rate ``omega``, the advantage probability ``rho``, and the test of each person.
 
     ``n`` items had a usable verdict and two people. The correction allows for ``tests`` tests. ``passed`` is whether
-    the judge may replace a person, None if nobody could be tested.
+    the judge may replace a person (``omega`` is 0.5 or more), None if nobody could be tested.
     """
 
     epsilon: float
@@ -123,11 +105,7 @@ class AlternativeAnnotatorTest:
     n: int
     left_out: tuple[tuple[str, int], ...]
     tests: int
-    passed: bool | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        won = self.omega.value
-        object.__setattr__(self, "passed", None if won is None else won >= PASSES_FROM)
+    passed: bool | None
 
 
 def alternative_annotator_test(
@@ -172,11 +150,13 @@ def _tested(
 
 
 def _test(part: Comparison, person: int, epsilon: float, small: Small) -> PersonTest:
-    name, differences = part.people.raters[person], part.differences(person)
-    n = len(differences)
+    name, rows = part.people.raters[person], part.compared[:, person]
+    judge_wins, person_wins = part.judge_wins[rows, person], part.person_wins[rows, person]
+    n = len(judge_wins)
     if n == 0 or (n < MIN_ITEMS and small == "skip"):
         return PersonTest(name, n, None, None, None, rejected=False)
-    advantage = float(part.judge_wins[part.compared[:, person], person].mean())
+    differences = person_wins.astype(np.float64) - judge_wins  # 1 where only the person is nearer, -1 only the judge
+    advantage = float(judge_wins.mean())
     if n < MIN_ITEMS:
         return PersonTest(name, n, advantage, wilcoxon_below(differences - epsilon), "Wilcoxon", rejected=False)
     return PersonTest(name, n, advantage, _t_test(differences, epsilon), "t", rejected=False)
@@ -204,12 +184,11 @@ def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, t
     if not tested:
         reason = "nobody could be tested" if n else "no item with a usable verdict and two people"
         nothing = leaving_out(unmeasured(n, reason), *left_out)
-        return AlternativeAnnotatorTest(epsilon, nothing, nothing, people, n, left_out, tests)
+        return AlternativeAnnotatorTest(epsilon, nothing, nothing, people, n, left_out, tests, passed=None)
     share = sum(people[person].rejected for person in tested) / len(tested)
     omega = measured(share, len(tested), reason="no interval: it counts people, and each person has a separate test")
-    return AlternativeAnnotatorTest(
-        epsilon, omega, leaving_out(_advantage(part, tested), *left_out), people, n, left_out, tests
-    )
+    rho = leaving_out(_advantage(part, tested), *left_out)
+    return AlternativeAnnotatorTest(epsilon, omega, rho, people, n, left_out, tests, passed=share >= 0.5)
 
 
 def _advantage(part: Comparison, tested: list[int]) -> Estimate:

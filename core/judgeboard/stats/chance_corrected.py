@@ -95,13 +95,13 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
         return unmeasured(n, "all raters gave only one category, the same one")
     alike = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
     sums: FloatArray = np.column_stack((np.ones(n), alike, votes / raters))
-    return jackknifed(sums, _fleiss_of_sums, groups, n, alike=_RATERS_AGREE)
 
+    def of_sums(summed: FloatArray) -> FloatArray:
+        items = summed[..., 0]
+        observed, expected = summed[..., 1] / items, np.square(summed[..., 2:] / items[..., None]).sum(axis=-1)
+        return ratio(observed - expected, 1 - expected, above=1e-9)
 
-def _fleiss_of_sums(sums: FloatArray) -> FloatArray:
-    n = sums[..., 0]
-    observed, expected = sums[..., 1] / n, np.square(sums[..., 2:] / n[..., None]).sum(axis=-1)
-    return ratio(observed - expected, 1 - expected, above=1e-9)
+    return jackknifed(sums, of_sums, groups, n, alike=_RATERS_AGREE)
 
 
 def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:

@@ -21,7 +21,6 @@ from judgeboard.stats.arrays import (
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.intervals import (
     RESAMPLES,
-    SEED,
     Scale,
     WithoutOne,
     bootstrapped,
@@ -178,15 +177,13 @@ ONE_CATEGORY = "both sides gave only one category, the same one"
 class TableEstimates:
     """A k x k confusion table with its bootstrap over evidence groups, drawn once for all statistics."""
 
-    def __init__(
-        self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
-    ) -> None:
+    def __init__(self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES) -> None:
         """Count and resample pairs given by their cell in the flattened table, people in the rows."""
         self._cells = cells
         self._groups = groups
         self._patterns = patterns(cells, k * k, groups)
         self._observed = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
-        self._resampled = resampled(self._patterns, resamples=resamples, seed=seed).reshape(resamples, k, k)
+        self._resampled = resampled(self._patterns, resamples=resamples).reshape(resamples, k, k)
 
     def kappa(self, weights: Weights = "nominal") -> Estimate:
         """Return Cohen's kappa; undefined only if expected agreement is 1."""

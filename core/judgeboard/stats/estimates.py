@@ -42,9 +42,9 @@ def unmeasured(n: int, reason: str) -> Estimate:
     return Estimate(None, n=n, reason=reason)
 
 
-def too_few(n: int, at_least: int = MIN_PAIRS) -> str:
+def too_few(n: int) -> str:
     """Return why a statistic of so few rows is not shown."""
-    return f"too few (n = {n:,}, at least {at_least} needed)"
+    return f"too few (n = {n:,}, at least {MIN_PAIRS} needed)"
 
 
 def leaving_out(estimate: Estimate, *left_out: tuple[str, int]) -> Estimate:
@@ -164,8 +164,3 @@ def more_pairs(estimate: Estimate) -> int | None:
         return 0
     step = int(max(10.0 ** (math.floor(math.log10(wanted)) - 1), 1))
     return math.ceil(wanted / step) * step
-
-
-def luck_of_slices(slices: int) -> float:
-    """Return the probability that at least one of ``slices`` independent 95 % intervals misses by chance."""
-    return 1 - 0.95**slices

@@ -120,11 +120,11 @@ def mean_estimate(values: FloatArray, groups: Grouping) -> Estimate:
     return influence_estimate(float(values.mean()), values, groups)
 
 
-def correlation_estimate(value: float, influence: FloatArray, groups: Grouping, *, n: int | None = None) -> Estimate:
+def correlation_estimate(value: float, influence: FloatArray, groups: Grouping) -> Estimate:
     """Return a correlation with its interval on Fisher's z scale, so that it stays within -1 and 1."""
     if abs(value) > 1 + _NO_ERROR:  # agreement corrected for chance may be below -1 on very few rows
-        return influence_estimate(value, influence, groups, n=n)
-    return influence_estimate(min(max(value, -1.0), 1.0), influence, groups, scale="Fisher's z", n=n)
+        return influence_estimate(value, influence, groups)
+    return influence_estimate(min(max(value, -1.0), 1.0), influence, groups, scale="Fisher's z")
 
 
 def share_estimate(value: float, influence: FloatArray, groups: Grouping) -> Estimate:
@@ -136,13 +136,13 @@ Scale = Literal["Fisher's z", "the logit"]
 
 
 def influence_estimate(
-    value: float, influence: FloatArray, groups: Grouping, *, scale: Scale | None = None, n: int | None = None
+    value: float, influence: FloatArray, groups: Grouping, *, scale: Scale | None = None
 ) -> Estimate:
     """Return a statistic with the interval that the influence of each row gives, on ``scale`` or its own.
 
-    ``influence`` is how much each row moves it, in its units times the number of rows; ``n`` defaults to that number.
+    ``influence`` is how much each row moves it, in its units times the number of rows.
     """
-    n = len(influence) if n is None else n
+    n = len(influence)
     if groups.count == 1:
         return measured(value, n, reason=f"no interval: one {groups.group} only")
     return estimate_with_error(value, n, standard_error(influence, groups), groups, scale, METHOD)

@@ -153,11 +153,6 @@ class Move:
     before: Estimate
     after: Estimate
 
-    @property
-    def fell(self) -> bool:
-        """Whether it went down."""
-        return (self.after.value or 0) < (self.before.value or 0)
-
 
 def moved(
     n: npt.ArrayLike,
@@ -170,7 +165,7 @@ def moved(
 
     Each period with answers is tried as the first one after the change. A change counts if the intervals before and
     after do not overlap and the difference is significant with Bonferroni's correction for the tries. Each side needs
-    ten answers. The largest difference in standard errors wins. Periods come oldest first, with zeros for empty ones.
+    ten answers. The largest difference in standard errors wins. Periods come oldest first.
     """
     periods = sums(n, total, total_of_squares)
     before, after = _both_sides(periods)

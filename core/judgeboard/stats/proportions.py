@@ -20,9 +20,8 @@ from judgeboard.stats.arrays import (
     same_length,
     tie_codes,
 )
-from judgeboard.stats.estimates import leaving_out, measured, t_quantile, too_few, unmeasured
+from judgeboard.stats.estimates import leaving_out, measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import (
-    RESAMPLES,
     bootstrapped,
     resampled_tables,
     share_intervals,
@@ -31,23 +30,21 @@ from judgeboard.stats.intervals import (
 )
 
 
-def share(
-    hits: npt.ArrayLike, groups: AnyArray | None = None, *, at_least: int = 1, resamples: int = RESAMPLES
-) -> Estimate:
-    """Return the share of true ``hits``, one per row; undefined with fewer than ``at_least`` rows.
+def share(hits: npt.ArrayLike, groups: AnyArray | None = None) -> Estimate:
+    """Return the share of true ``hits``, one per row; undefined without rows.
 
     The interval resamples evidence groups; without ``groups``, or if all differ, it is Wilson's.
     """
     hit = np.asarray(hits, dtype=np.bool_)
     n, k = hit.size, int(hit.sum())
-    if n < at_least:
-        return unmeasured(n, too_few(n, at_least) if n else "no answers")
+    if not n:
+        return unmeasured(0, "no answers")
     by_group = grouping(groups, n)
     if by_group.all_distinct:
         return share_intervals(k, n)[0]
     if k in {0, n}:
         return wilson_on_groups(k / n, n, by_group.count, by_group.unit)
-    tables = resampled_tables(hit.astype(np.int64), 2, by_group, resamples=resamples)
+    tables = resampled_tables(hit.astype(np.int64), 2, by_group)
     return bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_group)
 
 

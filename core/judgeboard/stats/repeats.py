@@ -7,6 +7,7 @@ between the orders is inconsistent: it is discarded and counted. A pair with an 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
@@ -29,12 +30,14 @@ _DIGITS = 9  # values are the same that differ by float noise alone
 class RepeatedMeasure:
     """One measure of the items that have a value in every repeat.
 
-    ``rows`` are the positions of these items; ``same`` marks those whose values are equal. ``incomplete`` counts items
-    with values in some repeats only. ``spread`` is the mean difference between an item's highest and lowest value.
+    ``rows`` are the positions of these items, ``values`` has a row for each and a column for each repeat. ``same``
+    marks those whose values are equal, ``incomplete`` counts items with values in some repeats only. ``spread`` is the
+    mean difference between an item's highest and lowest value.
     """
 
     measure: str
     rows: IntArray
+    values: FloatArray
     same: BoolArray
     incomplete: int
     self_consistency: Estimate
@@ -61,18 +64,17 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
     incomplete = sum(some) - len(rows)
     if not len(rows):
         nothing = unmeasured(0, "no item has a value in every repeat")
-        return RepeatedMeasure(name, rows, np.empty(0, dtype=np.bool_), incomplete, nothing, nothing, nothing)
-    widest = max(len(items[row]) for row in rows.tolist())
-    table: FloatArray = np.full((len(rows), widest), np.nan)
-    for place, row in enumerate(rows.tolist()):
-        values = [round(repeat[name], _DIGITS) for repeat in items[row].values()]
-        table[place, : len(values)] = values
+        no_values, none_same = np.empty((0, 0)), np.empty(0, dtype=np.bool_)
+        return RepeatedMeasure(name, rows, no_values, none_same, incomplete, nothing, nothing, nothing)
+    repeats = [[round(repeat[name], _DIGITS) for _, repeat in sorted(items[row].items())] for row in rows.tolist()]
+    table: FloatArray = np.array(list(zip_longest(*repeats, fillvalue=np.nan))).T
     apart: FloatArray = np.nanmax(table, axis=1) - np.nanmin(table, axis=1)
     same: BoolArray = apart == 0
     by_group = grouping(groups[rows], len(rows))
     return RepeatedMeasure(
         measure=name,
         rows=rows,
+        values=table,
         same=same,
         incomplete=incomplete,
         self_consistency=share(same, groups[rows]),

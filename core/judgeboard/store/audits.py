@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, select
 
@@ -72,11 +72,9 @@ def audited_judgments(connection: Connection, version_id: int, where: RowFilter)
 
 def measures_given(connection: Connection, version_id: int) -> frozenset[str]:
     """Return which of groundedness, quality and label any usable verdict of a version has."""
-    names = ("groundedness", "quality", "label")
-    counts = select(*(func.count(JUDGMENT.c[name]).label(name) for name in names))
-    of_version = JUDGMENT.c.judge_version_id == version_id
-    row = connection.execute(counts.where(of_version, JUDGMENT.c.status == Status.OK.value)).one()
-    return frozenset(name for name in names if getattr(row, name))
+    counts = select(*(func.count(JUDGMENT.c[name]).label(name) for name in ("groundedness", "quality", "label")))
+    usable = counts.where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.status == Status.OK.value)
+    return frozenset(name for name, n in connection.execute(usable).one()._asdict().items() if n)
 
 
 def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) -> list[AuditedJudgment]:
@@ -149,7 +147,17 @@ def store_judgment_reviews(
     statement = insert_or_skip(connection, JUDGMENT_REVIEW, "judgment_id", "judge_version_id", "ask")
     for batch in batches(reviews):
         responses = read_responses(connection, {review.audited.response_id for review in batch}, lock=True)
-        rows = [_row(supreme_id, run_id, review, now) for review in batch]
+        rows = [
+            {
+                "judgment_id": review.audited.judgment_id,
+                "judge_version_id": supreme_id,
+                "ask": review.ask,
+                "correct": review.correct,
+                "inclusion_probability": review.probability,
+                **step_values(review.record, run_id, now),
+            }
+            for review in batch
+        ]
         stored += connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
         states = read_states(connection, responses)
         update_flags(connection, states, (RULE_NAMED[SUPREME_DISAGREES],), rules_in_force(connection), now)
@@ -162,17 +170,6 @@ def count_flagged(connection: Connection, fingerprint: str, response_ids: Collec
     query = select(FLAG.c.response_id).where(FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value)
     of_rule = query.where(FLAG.c.rule == SUPREME_DISAGREES)
     return len(set(connection.execute(of_rule).scalars()) & set(response_ids))
-
-
-def _row(supreme_id: int, run_id: int | None, review: NewJudgmentReview, now: datetime) -> dict[str, Any]:
-    return {
-        "judgment_id": review.audited.judgment_id,
-        "judge_version_id": supreme_id,
-        "ask": review.ask,
-        "correct": review.correct,
-        "inclusion_probability": review.probability,
-        **step_values(review.record, run_id, now),
-    }
 
 
 def count_verdicts(connection: Connection, version_id: int) -> int:

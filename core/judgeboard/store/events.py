@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
-from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.statements import any_row, columns_of, record_of
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER
 
 NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
@@ -53,16 +53,8 @@ def record_event(
     now: datetime | None = None,
 ) -> int:
     """Store an event and return its id; ``details`` contains ids and numbers, never texts of a log."""
-    inserted = connection.execute(
-        insert(EVENT).returning(EVENT.c.id),
-        {
-            "kind": kind,
-            "actor": actor,
-            "at": now or datetime.now(UTC),
-            "response_id": response_id,
-            "details": details or {},
-        },
-    )
+    row = {"kind": kind, "actor": actor, "response_id": response_id, "details": details or {}}
+    inserted = connection.execute(insert(EVENT).returning(EVENT.c.id), row | {"at": now or datetime.now(UTC)})
     return int(inserted.scalar_one())
 
 
@@ -82,14 +74,9 @@ def latest_events(
     return _events(connection, *_conditions(connection, where), *older, limit=limit)
 
 
-def event_kinds(connection: Connection) -> tuple[str, ...]:
-    """Return the kinds that occur, sorted."""
-    return occurring_values(connection, EVENT.c.kind)
-
-
-def event_actors(connection: Connection) -> tuple[str, ...]:
-    """Return the actors, sorted, at most 200."""
-    return occurring_values(connection, EVENT.c.actor)
+def event_values(connection: Connection, column: Literal["kind", "actor"]) -> tuple[str, ...]:
+    """Return the kinds or the actors that occur, sorted, at most 200."""
+    return occurring_values(connection, EVENT.c[column])
 
 
 def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElement[bool]]:
@@ -108,9 +95,9 @@ def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElemen
 
 def _actor(connection: Connection, name: str) -> str:
     """Return an actor as stored: an exact match first, then a name that differs only by case."""
-    if connection.execute(select(EVENT.c.id).where(EVENT.c.actor == name).limit(1)).first() is not None:
+    if any_row(connection, EVENT.c.actor == name):
         return name
-    stored = (*event_actors(connection), *connection.execute(select(REVIEWER.c.name)).scalars())
+    stored = (*event_values(connection, "actor"), *connection.execute(select(REVIEWER.c.name)).scalars())
     return next((each for each in stored if each.casefold() == name.casefold()), name)
 
 
@@ -127,20 +114,9 @@ def _events(
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
-    """An event that concerns a person: what it is about, by whom, and whether they have read it.
+class Notification(StoredEvent):
+    """An event that concerns a person, and whether they have read it."""
 
-    ``kind`` is assigned, conflict or mention. ``queue`` is the name of a queue, ``item`` that of a conflict.
-    """
-
-    id: int
-    kind: str
-    actor: str
-    at: datetime
-    response_id: int | None
-    response: str | None
-    queue: str | None
-    item: int | None
     read: bool
 
 
@@ -148,20 +124,12 @@ def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) 
     """Return a person's notifications, the newest first, without those of hidden answers."""
     read_until = select(REVIEWER.c.notified_until).where(REVIEWER.c.id == reviewer_id)
     until = connection.execute(read_until).scalar_one_or_none() or 0
-    latest = (
-        select(EVENT, RESPONSE.c.external_id)
-        .outerjoin(RESPONSE, RESPONSE.c.id == EVENT.c.response_id)
-        .order_by(EVENT.c.id.desc())
-        .limit(LATEST)
-    )
-    listed = []
-    for kind in (*ASSIGNED, CONFLICT, MENTION):  # one after the other: each reads the end of an index
-        for row in connection.execute(latest.where(EVENT.c.kind == kind)):
-            details = row.details
-            if reviewer_id in details.get("people", details.get("assigned_to", ())):
-                about = (row.response_id, row.external_id, details.get("queue"), details.get("item"))
-                words = "assigned" if kind in ASSIGNED else kind
-                listed.append(Notification(row.id, words, row.actor, row.at, *about, read=row.id <= until))
+    listed = [
+        record_of(Notification, event, read=event.id <= until)
+        for kind in (*ASSIGNED, CONFLICT, MENTION)  # one after the other: each reads the end of an index
+        for event in _events(connection, EVENT.c.kind == kind, limit=LATEST)
+        if reviewer_id in event.details.get("people", event.details.get("assigned_to", ()))
+    ]
     return sorted(listed, key=lambda each: -each.id)[:limit]
 
 

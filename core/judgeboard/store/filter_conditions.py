@@ -1,13 +1,12 @@
 """The filter as SQL conditions on responses, open flags and current judgments, with text search."""
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
 from judgeboard.flags.rule import HALF_STEP, Thresholds
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import SCORE_FIELDS, RowFilter
 from judgeboard.store.metadata import with_metadata
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
@@ -105,8 +104,7 @@ def indexed_matches(words: str) -> Select[Any]:
 
 def needs_verdict(where: RowFilter) -> bool:
     """Return whether the filter needs a usable verdict. With a status, the judge only selects whose status counts."""
-    scores = (where.min_score, where.max_score, where.min_quality, where.max_quality, where.unscored)
-    if any(value is not None for value in scores):
+    if any(getattr(where, name) is not None for name in (*SCORE_FIELDS, "unscored")):
         return True
     if where.judge_side is not None:
         return where.judge_side != "none"
@@ -251,9 +249,9 @@ def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
     )
     own += day_conditions(where, FLAG.c.asked_day)
     own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
-    looked_up = replace(where, rules=(), states=(), min_score=None, max_score=None, min_quality=None, max_quality=None)
+    looked_up = where.without("rules", "states", *SCORE_FIELDS)
     if where.judge_side is None and where.unscored is None and where.judge_version is None:
-        looked_up = replace(looked_up, judge=None)
+        looked_up = looked_up.without("judge")
     elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
     named = value_conditions((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
     if named:

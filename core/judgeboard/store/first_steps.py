@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Connection, Table, exists, func, select
+from sqlalchemy import ColumnElement, Connection, exists, func, select
 
 from judgeboard.domain import Decision
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.store.reviews import has_grade, is_current
-from judgeboard.store.statements import CURRENT_OF_NAME
+from judgeboard.store.statements import CURRENT_OF_NAME, any_row
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW
 
 REVIEWS = 20  # answers that a first review covers
@@ -43,20 +43,16 @@ class FirstSteps:
 
 def first_steps(connection: Connection) -> FirstSteps:
     """Return the first steps; reads at most 5,000 reviews, and counts all as done if there are more."""
-    if connection.execute(select(REVIEW.c.id).where(REVIEW.c.id > _NEW).limit(1)).first() is not None:
+    if any_row(connection, REVIEW.c.id > _NEW):
         return FirstSteps(imported=True, judged=True, reviewed=REVIEWS, compared=MIN_PAIRS)
     decided = REVIEW.c.decision.in_([Decision.CONFIRM.value, Decision.DISMISS.value])
     judged = exists(select(CURRENT.c.response_id).where(CURRENT.c.response_id == REVIEW.c.response_id, CURRENT_OF_NAME))
     return FirstSteps(
-        imported=_any(connection, RESPONSE),
-        judged=_any(connection, JUDGMENT),
+        imported=any_row(connection, RESPONSE.c.id > 0),
+        judged=any_row(connection, JUDGMENT.c.id > 0),
         reviewed=_answers(connection, decided | has_grade(), most=REVIEWS),
         compared=_answers(connection, has_grade(), judged, most=MIN_PAIRS),
     )
-
-
-def _any(connection: Connection, table: Table) -> bool:
-    return connection.execute(select(table.c.id).limit(1)).first() is not None
 
 
 def _answers(connection: Connection, *conditions: ColumnElement[bool], most: int) -> int:

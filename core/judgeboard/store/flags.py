@@ -50,33 +50,23 @@ _DECIDED = (FlagState.CONFIRMED.value, FlagState.DISMISSED.value)
 SPLIT = "split"  # the error of a jury without a majority
 
 
-@dataclass(frozen=True, slots=True)
-class WrongMark:
-    """Titles of the supreme judges that mark a judgment wrong, and the sampling rate of their audit."""
+def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, tuple[tuple[str, ...], float]]:
+    """Return the current judgments that the latest usable review of a supreme judge marks wrong, by judgment id.
 
-    supremes: tuple[str, ...]
-    probability: float
-
-
-def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, WrongMark]:
-    """Return the current judgments that the latest usable review of a supreme judge marks wrong, by judgment id."""
+    Of each these are the titles of the supreme judges that mark it wrong, and the sampling rate of their audit.
+    """
     current = {judgment.id for state in states for judgment in state.by_judge.values()}
-    latest: dict[int, dict[tuple[str, str], tuple[bool, float, str]]] = {}
-    for judgment_id, correct, probability, kind, name, number in connection.execute(
-        _SUPREME_REVIEWS, {"ids": [state.response.id for state in states]}
-    ):
-        if judgment_id in current:
-            mark = (bool(correct), probability, version_title(name, number))
-            latest.setdefault(judgment_id, {})[kind, name] = mark
-    marks = {
-        judgment_id: [(title, probability) for correct, probability, title in by_supreme.values() if not correct]
-        for judgment_id, by_supreme in latest.items()
-    }
-    return {
-        judgment_id: WrongMark(tuple(sorted(title for title, _ in wrong)), max(share for _, share in wrong))
-        for judgment_id, wrong in marks.items()
-        if wrong
-    }
+    latest: dict[int, dict[tuple[str, str], Any]] = {}
+    for row in connection.execute(_SUPREME_REVIEWS, {"ids": [state.response.id for state in states]}):
+        if row.judgment_id in current:
+            latest.setdefault(row.judgment_id, {})[row.kind, row.name] = row
+    marks: dict[int, tuple[tuple[str, ...], float]] = {}
+    for judgment_id, by_supreme in latest.items():
+        wrong = [row for row in by_supreme.values() if not row.correct]
+        if wrong:
+            titles = sorted(version_title(row.name, row.number) for row in wrong)
+            marks[judgment_id] = tuple(titles), max(row.inclusion_probability for row in wrong)
+    return marks
 
 
 def read_signals(
@@ -108,7 +98,7 @@ def _signals(
     state: ResponseState,
     primary_judge: str | None,
     failed: FailedSignal | None,
-    wrong: Mapping[int, WrongMark],
+    wrong: Mapping[int, tuple[tuple[str, ...], float]],
     members_of: Mapping[int, frozenset[str]],
 ) -> Signals:
     primary = _latest(state.by_judge.values(), primary_judge)
@@ -133,7 +123,7 @@ def _signals(
         failed=failed,
         others=tuple(signals[judgment.id] for judgment in others),
         marks=tuple(
-            SupremeMark(signals[judgment.id], mark.supremes, mark.probability)
+            SupremeMark(signals[judgment.id], *mark)
             for judgment in sorted(state.by_judge.values(), key=_by_name)
             if (mark := wrong.get(judgment.id)) is not None
         ),
@@ -274,14 +264,6 @@ def _row(response: ShortResponse, signals: Signals, raised: Raise, now: datetime
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Counts of confirmed and of decided flags."""
-
-    confirmed: int = 0
-    decided: int = 0
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FlagReviews:
     """Current reviews of flags as columns; ``seconds`` is NaN where the time was not measured."""
@@ -295,14 +277,14 @@ class FlagReviews:
 _CONFIRMED = func.coalesce(func.sum(case((FLAG.c.state == FlagState.CONFIRMED.value, 1), else_=0)), 0)
 
 
-def outcomes_by_rule(connection: Connection) -> dict[str, Outcome]:
-    """Return the outcome of each rule that has a decided flag."""
+def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
+    """Return how many flags are confirmed and how many are decided, for each rule that has a decided flag."""
     query = select(FLAG.c.rule, _CONFIRMED, func.count()).where(FLAG.c.state.in_(_DECIDED)).group_by(FLAG.c.rule)
-    return {rule: Outcome(int(confirmed), decided) for rule, confirmed, decided in connection.execute(query)}
+    return {rule: (int(confirmed), decided) for rule, confirmed, decided in connection.execute(query)}
 
 
-def random_outcome(connection: Connection) -> Outcome:
-    """Return the outcome of randomly sampled answers without another flag: problems that the rules miss."""
+def random_outcome(connection: Connection) -> tuple[int, int]:
+    """Return how many randomly sampled answers without another flag are confirmed, and how many are decided."""
     other = FLAG.alias()
     raised = exists(
         select(other.c.id).where(
@@ -313,7 +295,7 @@ def random_outcome(connection: Connection) -> Outcome:
     )
     drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state.in_(_DECIDED), ~raised
     confirmed, decided = connection.execute(select(_CONFIRMED, func.count()).where(*drawn)).one()
-    return Outcome(int(confirmed), decided)
+    return int(confirmed), decided
 
 
 def flag_reviews(connection: Connection) -> FlagReviews:

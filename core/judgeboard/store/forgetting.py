@@ -1,5 +1,6 @@
 """Removes the texts of a response from the store, wherever they are."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,13 +8,12 @@ from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, e
 
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
 from judgeboard.store.triggers import FORGETTABLE
 
 _NAMES = {
@@ -44,9 +44,8 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     if len(matches) > 1:
         raise BadInput(f"{named!r} is in the sources {', '.join(match.source for match in matches)}: use --source")
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(
-            "PRAGMA secure_delete = ON"
-        )  # overwrites blanked pages instead of only releasing them
+        # Overwrites blanked pages instead of only releasing them.
+        connection.exec_driver_sql("PRAGMA secure_delete = ON")
     ids = _with_derived(connection, matches[0].id)
     now = datetime.now(UTC)
     for response_id in ids:
@@ -106,38 +105,25 @@ def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
 def _with_derived(connection: Connection, response_id: int) -> list[int]:
     ids, new = [response_id], [response_id]
     while new:
-        derived = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(new))).scalars()
-        related = (_beside, _at_the_same_prompt, _with_their_answer)
-        linked = [*derived, *(id_ for related_to in related for id_ in related_to(connection, new))]
-        new = [id_ for id_ in linked if id_ not in ids]
+        linked = [id_ for query in _linked(new) for id_ in connection.execute(query).scalars()]
+        new = [id_ for id_ in dict.fromkeys(linked) if id_ not in ids]
         ids += new
     return ids
 
 
-def _beside(connection: Connection, ids: list[int]) -> list[int]:
-    """The other answers of their pairs that were stored only for the pair."""
-    sides = ((PAIR.c.response_a_id, PAIR.c.response_b_id), (PAIR.c.response_b_id, PAIR.c.response_a_id))
-    others: list[int] = []
-    for one, other in sides:
-        query = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
-        query = query.where(one.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
-        others += connection.execute(query).scalars()
-    return others
-
-
-def _with_their_answer(connection: Connection, ids: list[int]) -> list[int]:
-    """The control answers of other questions that repeat one of these answers."""
-    query = select(RESPONSE.c.id).where(
-        RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.extra[ANSWER_OF].as_integer().in_(ids)
-    )
-    return list(connection.execute(query).scalars())
-
-
-def _at_the_same_prompt(connection: Connection, ids: list[int]) -> list[int]:
-    """The other attempts at the prompts of these attempts."""
+def _linked(ids: list[int]) -> Iterator[Select[Any]]:
+    """The queries of answers that are forgotten together with these."""
+    yield select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(ids))
+    # The other answers of their pairs that were stored only for the pair.
+    for side, other in ((PAIR.c.response_a_id, PAIR.c.response_b_id), (PAIR.c.response_b_id, PAIR.c.response_a_id)):
+        beside = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
+        yield beside.where(side.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
+    # The other attempts at the prompts of these attempts.
     attempts = _attempts_at_a_prompt(ids, GENERATION.c.run_id, GENERATION.c.subject)
-    query = select(GENERATION.c.response_id).where(GENERATION.c.response_id.is_not(None), exists(attempts))
-    return list(connection.execute(query).scalars())
+    yield select(GENERATION.c.response_id).where(GENERATION.c.response_id.is_not(None), exists(attempts))
+    # The control answers of other questions that repeat one of these answers.
+    repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(ids)
+    yield select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL.value, repeats)
 
 
 def _attempts_at_a_prompt(ids: list[int], run_id: ColumnElement[Any], subject: ColumnElement[Any]) -> Select[Any]:

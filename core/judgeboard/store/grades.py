@@ -147,16 +147,11 @@ def _number(column: ColumnElement[Any], grade: str) -> ColumnElement[Any]:
     return cast(column, Float)
 
 
-@dataclass(frozen=True, slots=True)
-class DimensionScales:
-    """The scales of the scores on a dimension, as written; ``whole`` if every score is a whole number."""
+def scales_of_dimension(connection: Connection, dimension: str) -> tuple[list[str], bool]:
+    """Return the scales, as written, on which current reviews and verdicts score a dimension.
 
-    written: tuple[str, ...]
-    whole: bool
-
-
-def scales_of_dimension(connection: Connection, dimension: str) -> DimensionScales:
-    """Return the scales on which current reviews and current verdicts score a dimension."""
+    With them, whether every score is a whole number.
+    """
     rows: list[tuple[str, int]] = []
     for scores in (REVIEW_SCORE, JUDGMENT_SCORE):
         has_fraction = func.max(case((func.round(scores.c.value) != scores.c.value, 1), else_=0))
@@ -166,7 +161,7 @@ def scales_of_dimension(connection: Connection, dimension: str) -> DimensionScal
         else:
             query = query.join(CURRENT, CURRENT.c.judgment_id == scores.c.judgment_id)
         rows += [tuple(row) for row in connection.execute(query.group_by(scores.c.scale))]
-    return DimensionScales(tuple(sorted({scale for scale, _ in rows})), not any(fraction for _, fraction in rows))
+    return sorted({scale for scale, _ in rows}), not any(fraction for _, fraction in rows)
 
 
 def dimensions_scored(connection: Connection) -> tuple[str, ...]:

@@ -30,10 +30,9 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from judgeboard.domain import ItemState, QueueState
-from judgeboard.store.columns import METADATA, BigId
 from judgeboard.store.engine import Store
 from judgeboard.store.row_filter import filter_rows
-from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM
+from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, BigId
 
 # Tables without hidden rows: they have no verdict or review of an answer.
 OPEN: frozenset[str] = frozenset(

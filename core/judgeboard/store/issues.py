@@ -64,10 +64,8 @@ def answers_by_day(connection: Connection, where: RowFilter, *, reviewed: bool =
     conditions = response_conditions(connection, where)
     if reviewed:
         conditions.append(RESPONSE.c.id.in_(select(REVIEW.c.response_id).where(is_current())))
-    query = (
-        select(RESPONSE.c.asked_day, func.count().label("answers")).where(*conditions).group_by(RESPONSE.c.asked_day)
-    )
-    return {row.asked_day: row.answers for row in connection.execute(query)}
+    query = select(RESPONSE.c.asked_day, func.count()).where(*conditions).group_by(RESPONSE.c.asked_day)
+    return dict(connection.execute(query).all())
 
 
 def flags_by_state(connection: Connection, where: RowFilter) -> dict[str, int]:

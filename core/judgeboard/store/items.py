@@ -301,21 +301,12 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
     query = select(FLAG).where(FLAG.c.response_id == response_id).order_by(FLAG.c.id.desc())
     if hidden.people:  # a decided flag shows the decision of others
         query = query.where(FLAG.c.state == FlagState.OPEN.value)
-    return tuple(
-        record_of(
-            ItemFlag,
-            row,
-            why=why(row.rule, row.details, row.params),
-            judges=_judges(row.details),
-        )
-        for row in connection.execute(with_hidden_rows(query))
-    )
-
-
-def _judges(details: dict[str, Any]) -> frozenset[str]:
-    """Return the titles in the details of a flag that compares judges: they disagree, or a supreme judge objects."""
-    titles = [title for pair in details.get("pairs", ()) for title in pair["judges"]]
-    return frozenset([*titles, *details.get("supremes", ())])
+    flags = []
+    for row in connection.execute(with_hidden_rows(query)):
+        disagreeing = (title for pair in row.details.get("pairs", ()) for title in pair["judges"])
+        judges = frozenset([*disagreeing, *row.details.get("supremes", ())])
+        flags.append(record_of(ItemFlag, row, why=why(row.rule, row.details, row.params), judges=judges))
+    return tuple(flags)
 
 
 def load_calls(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, StoredCall]:

@@ -4,9 +4,10 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, UnaryExpression, func, literal, select, true
+from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, func, literal, select, true
 
 from judgeboard.errors import BadInput
 from judgeboard.store.row_filter import by_id, by_index
@@ -74,7 +75,7 @@ class Neighbours:
     listed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeyedList:
     """Rows of a table in an order.
 
@@ -121,26 +122,21 @@ class KeyedList:
 
     def around(self, position: ListPosition) -> Neighbours:
         """Return the neighbours of ``position``, in one statement."""
-        matches = self._gathered()
-        ahead = self._beyond(matches, position, backwards=True)
-        _, id_ = self._columns(matches)
         row = self.connection.execute(
             select(
-                self._counted(matches, []),
-                self._counted(matches, [ahead]) + 1,
-                *(self._beside(matches, position, backwards=backwards) for backwards in (True, False)),
-                self._select(matches, [literal(1)], [id_ == position.id], None).exists(),
+                self._counted(),
+                self._counted(self._beyond(position, backwards=True)) + 1,
+                *self._beside(position),
+                self._select([literal(1)], [self._columns[1] == position.id], None).exists(),
             )
         ).one()
         return Neighbours(*row)
 
     def next_to(self, position: ListPosition) -> int | None:
         """Return the id after ``position``, at the end the one before it; nothing is counted."""
-        matches = self._gathered()
-        query = select(*(self._beside(matches, position, backwards=backwards) for backwards in (True, False)))
         before: int | None
         after: int | None
-        before, after = self.connection.execute(query).one()
+        before, after = self.connection.execute(select(*self._beside(position))).one()
         return before if after is None else after
 
     def _position(self, key: str | None) -> ListPosition | None:
@@ -164,18 +160,14 @@ class KeyedList:
 
         Counting the rows before a page gets slower with its depth, and people look at the first pages.
         """
-        matches = self._gathered()
-        value, id_ = self._columns(matches)
-        further = [] if start is None else [self._beyond(matches, start, backwards=backwards)]
-        page = (
-            self._sorted(matches, [value.label("value"), id_.label("id")], further, backwards=backwards)
-            .limit(limit)
-            .subquery("page")
-        )
-        counted = [self._counted(matches, []).label("total")]
+        value, id_ = self._columns
+        further = [] if start is None else [self._beyond(start, backwards=backwards)]
+        columns = [value.label("value"), id_.label("id")]
+        page = self._sorted(columns, further, backwards=backwards).limit(limit).subquery("page")
+        counted = [self._counted().label("total")]
         if start is not None:
-            ahead_of = self._beyond(matches, start, backwards=True, inclusive=not backwards)
-            counted.append(self._counted(matches, [ahead_of]).label("ahead"))
+            ahead_of = self._beyond(start, backwards=True, inclusive=not backwards)
+            counted.append(self._counted(ahead_of).label("ahead"))
         counts = select(*counted).subquery("counts")
         rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
         positions = [ListPosition(self.order.name, row.value, row.id) for row in rows if row.id is not None]
@@ -185,7 +177,9 @@ class KeyedList:
         ahead = rows[0].ahead if start is not None else total if backwards else 0
         return in_order, total, ahead - len(in_order) if backwards else ahead
 
-    def _gathered(self) -> CTE | None:
+    @cached_property
+    def _matches(self) -> CTE | None:
+        """The rows that match the conditions elsewhere, None if there are none of these."""
         if not self.elsewhere:
             return None
         columns = (self.order.value.label("value"), self.order.id.label("id"))
@@ -195,36 +189,42 @@ class KeyedList:
         )
         return query.cte("found").prefix_with("MATERIALIZED")
 
-    def _columns(self, matches: CTE | None) -> tuple[ColumnElement[Any], ColumnElement[int]]:
-        return (self.order.value, self.order.id) if matches is None else (matches.c.value, matches.c.id)
+    @property
+    def _columns(self) -> tuple[ColumnElement[Any], ColumnElement[int]]:
+        if self._matches is None:
+            return self.order.value, self.order.id
+        return self._matches.c.value, self._matches.c.id
 
     def _select(
-        self, matches: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], index: str | None
+        self, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], index: str | None
     ) -> Select[Any]:
-        if matches is not None:
-            return select(*columns).select_from(matches).where(*conditions)
+        if self._matches is not None:
+            return select(*columns).select_from(self._matches).where(*conditions)
         query = select(*columns).select_from(self.table).where(*self.own, *self._not_aside(), *conditions)
         return query if index is None else by_index(query, self.table, index)
 
     def _sorted(
-        self, matches: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], *, backwards: bool
+        self, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], *, backwards: bool
     ) -> Select[Any]:
-        value, id_ = self._columns(matches)
-        query = self._select(matches, columns, conditions, self.order.index)
-        return query.order_by(
-            _by(value, descending=self.order.descending is not backwards),
-            _by(id_, descending=self.order.id_descending is not backwards),
+        value, id_ = self._columns
+        return self._select(columns, conditions, self.order.index).order_by(
+            value.desc() if self.order.descending is not backwards else value.asc(),
+            id_.desc() if self.order.id_descending is not backwards else id_.asc(),
         )
 
-    def _beside(self, matches: CTE | None, position: ListPosition, *, backwards: bool) -> ColumnElement[Any]:
-        beyond = [self._beyond(matches, position, backwards=backwards)]
-        query = self._sorted(matches, [self._columns(matches)[1]], beyond, backwards=backwards)
-        return query.limit(1).scalar_subquery()
+    def _beside(self, position: ListPosition) -> list[ColumnElement[Any]]:
+        """The id before ``position`` and the one after it."""
+        return [
+            self._sorted([self._columns[1]], [self._beyond(position, backwards=backwards)], backwards=backwards)
+            .limit(1)
+            .scalar_subquery()
+            for backwards in (True, False)
+        ]
 
-    def _counted(self, matches: CTE | None, conditions: Sequence[ColumnElement[bool]]) -> ColumnElement[int]:
+    def _counted(self, *conditions: ColumnElement[bool]) -> ColumnElement[int]:
         index = self.order.index if conditions else self.count_index
-        if matches is not None or self.aside is None:
-            return self._select(matches, [func.count()], conditions, index).scalar_subquery()
+        if self._matches is not None or self.aside is None:
+            return self._select([func.count()], conditions, index).scalar_subquery()
         # Subtracting the few ids that are left out is much faster than excluding them row by row.
         every = select(func.count()).select_from(self.table).where(*self.own, *conditions)
         aside = every.where(self.order.id.in_(self.aside))
@@ -234,11 +234,9 @@ class KeyedList:
     def _not_aside(self) -> list[ColumnElement[bool]]:
         return [] if self.aside is None else [self.order.id.not_in(self.aside)]
 
-    def _beyond(
-        self, matches: CTE | None, position: ListPosition, *, backwards: bool, inclusive: bool = False
-    ) -> ColumnElement[bool]:
+    def _beyond(self, position: ListPosition, *, backwards: bool, inclusive: bool = False) -> ColumnElement[bool]:
         """The condition of the rows after ``position`` or before it, with the row itself if ``inclusive``."""
-        value, id_ = self._columns(matches)
+        value, id_ = self._columns
         id_descends = self.order.id_descending is not backwards
         if inclusive:
             further_id = id_ <= position.id if id_descends else id_ >= position.id
@@ -251,10 +249,6 @@ class KeyedList:
         if self.order.descending is not backwards:
             return (value <= at) & ((value < at) | further_id)
         return (value >= at) & ((value > at) | further_id)
-
-
-def _by(value: ColumnElement[Any], *, descending: bool) -> UnaryExpression[Any]:
-    return value.desc() if descending else value.asc()
 
 
 def occurring_values(

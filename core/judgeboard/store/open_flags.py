@@ -78,20 +78,15 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
         .where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True), FLAG.c.state == FlagState.OPEN.value)
     )
-    unsure = _unsure_of(connection, reviewer_id)
-    if connection.execute(in_queue.limit(1)).first() is None:
-        return unsure
-    if unsure is None:
-        return in_queue
-    return select(FLAG.c.id).where(or_(FLAG.c.id.in_(in_queue), FLAG.c.id.in_(unsure)))
-
-
-def _unsure_of(connection: Connection, reviewer_id: int) -> Select[Any] | None:
-    """The flags that a reviewer marked as unsure; None if there are none."""
-    unsure = REVIEW_FLAG.join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
-    query = select(REVIEW_FLAG.c.flag_id).select_from(unsure)
-    query = query.where(_UNSURE, REVIEW.c.reviewer_id == reviewer_id, is_current())
-    return None if connection.execute(query.limit(1)).first() is None else query
+    unsure = (
+        select(REVIEW_FLAG.c.flag_id)
+        .join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
+        .where(_UNSURE, REVIEW.c.reviewer_id == reviewer_id, is_current())
+    )
+    done = [query for query in (in_queue, unsure) if connection.execute(query.limit(1)).first() is not None]
+    if len(done) < 2:
+        return done[0] if done else None
+    return select(FLAG.c.id).where(or_(*(FLAG.c.id.in_(query) for query in done)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +202,7 @@ def neighbours(
 ) -> Neighbours | None:
     """Return the position of a flag's answer in a list and the flags beside it, or None if there is no such flag."""
     position = _position(connection, sort, flag_id)
-    if position is None:
-        return None
-    return queue_list(connection, where, order_named(sort), reviewer_id).around(position)
+    return None if position is None else queue_list(connection, where, order_named(sort), reviewer_id).around(position)
 
 
 def flag_after(
@@ -229,17 +222,13 @@ def _position(connection: Connection, sort: str, flag_id: int) -> ListPosition |
 
 
 def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, ...]:
-    names = ("external_id", "asked_at")
-    query = select(FLAG, *(RESPONSE.c[name] for name in names), QUESTION, ANSWER)
-    rows = connection.execute(
-        query.join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id).where(FLAG.c.id.in_(flag_ids))
-    ).all()
-    feedback = latest_feedback(connection, {row.response_id for row in rows})
+    query = select(FLAG, RESPONSE.c.external_id, RESPONSE.c.asked_at, QUESTION, ANSWER)
+    query = query.join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id).where(FLAG.c.id.in_(flag_ids))
+    rows = connection.execute(query).all()
+    response_ids = [row.response_id for row in rows]
+    feedback = latest_feedback(connection, response_ids)
     scored = _scored_since(connection, [row.response_id for row in rows if row.judge_name is None])
-    columns = ("response_id", "id", "severity", "rule", "details", "params")
-    beside = select(*(FLAG.c[name] for name in columns)).where(
-        OPEN, FLAG.c.response_id.in_([r.response_id for r in rows])
-    )
+    beside = select(FLAG).where(OPEN, FLAG.c.response_id.in_(response_ids))
     reasons: dict[int, list[Any]] = {}
     for reason in sorted(connection.execute(beside), key=lambda flag: (-flag.severity, flag.id)):
         reasons.setdefault(reason.response_id, []).append(reason)

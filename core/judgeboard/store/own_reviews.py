@@ -26,7 +26,7 @@ from judgeboard.store.reviews import (
     modes_of,
 )
 from judgeboard.store.row_filter import by_index
-from judgeboard.store.statements import AT_ONCE, batches, columns_of, record_of, rows_with
+from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, record_of, rows_with
 from judgeboard.store.tables import (
     DRAFT,
     LEASE,
@@ -137,8 +137,7 @@ def _about(columns: Any, subjects: Collection[int]) -> ColumnElement[bool]:
 
 def has_pair_reviews(connection: Connection, reviewer_id: int) -> bool:
     """Whether a person ever reviewed a pair."""
-    query = select(REVIEW.c.id).where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.pair_id.is_not(None)).limit(1)
-    return connection.execute(query).first() is not None
+    return any_row(connection, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.pair_id.is_not(None))
 
 
 def own_reviews_page(

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, Subquery, and_, case, exists, func, literal, select
+from sqlalchemy import Connection, Subquery, and_, case, exists, func, literal, select
 
 from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Grade, Preference, Shown, Stage
 from judgeboard.judges.pairwise import PAIRWISE, SELF_REFERENCE
@@ -17,7 +17,7 @@ from judgeboard.store.comparisons import BothOrders
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import NewReview, insert_reviews, is_current
-from judgeboard.store.statements import TextColumn, batches, columns_of, read_columns, record_of, rows_with
+from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
     CURRENT,
@@ -87,34 +87,32 @@ def store_preferences(
     return new
 
 
-_PREFERENCES: Select[Any] = (
-    select(
-        *columns_of(CurrentPreference, PREFERENCE_SCORE, REVIEW, REVIEWER),
-        REVIEWER.c.name.label("reviewer"),
-        REVIEW.c.seen,
-    )
-    .select_from(REVIEW)
-    .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.review_id == REVIEW.c.id)
-    .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-    .where(is_current())
-)
-
-
 def load_preferences(
     connection: Connection, pair_ids: Collection[int] | None = None, *, aspect: str | None = None
 ) -> list[CurrentPreference]:
     """Return the current preferences on these pairs (default: all) and this aspect (default: all), the oldest first."""
-    query = _PREFERENCES.order_by(PREFERENCE_SCORE.c.id)
+    query = (
+        select(
+            *columns_of(CurrentPreference, PREFERENCE_SCORE, REVIEW, REVIEWER),
+            REVIEWER.c.name.label("reviewer"),
+            REVIEW.c.seen,
+        )
+        .select_from(REVIEW)
+        .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.review_id == REVIEW.c.id)
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        .where(is_current())
+        .order_by(PREFERENCE_SCORE.c.id)
+    )
     if aspect is not None:
         query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
-    return [_preference(row) for row in rows_with(connection, query, REVIEW.c.pair_id, pair_ids)]
+    rows = rows_with(connection, query, REVIEW.c.pair_id, pair_ids)
+    return [record_of(CurrentPreference, row, blind=not row.seen) for row in rows]
 
 
 def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[CurrentPreference]:
     """Return a person's current preferences for a side on one aspect of a pair: blind, then revealed."""
-    own = REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, PREFERENCE_SCORE.c.aspect == aspect
-    query = _PREFERENCES.where(*own, PREFERENCE_SCORE.c.preference.is_not(None)).order_by(REVIEW.c.id)
-    return [_preference(row) for row in connection.execute(query)]
+    all_of_pair = load_preferences(connection, [pair_id], aspect=aspect)
+    return [each for each in all_of_pair if each.reviewer_id == reviewer_id and each.preference is not None]
 
 
 def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
@@ -139,8 +137,7 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
 
 def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -> bool:
     """Whether a comparison is one of this pair."""
-    query = select(COMPARISON.c.id).where(COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
-    return connection.execute(query).first() is not None
+    return any_row(connection, COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
 
 
 def _store_batch(
@@ -208,10 +205,6 @@ def _request_key(preference: PreferenceOf) -> str:
     aspects = {aspect: asdict(part) for aspect, part in choice.aspects.items()}
     names = preference.source, preference.external_id, choice.annotator
     return import_key([*names, choice.shown, aspects, choice.note, at])
-
-
-def _preference(row: Any) -> CurrentPreference:
-    return record_of(CurrentPreference, row, blind=not row.seen)
 
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
@@ -353,13 +346,9 @@ def counted_preferences(
             continue
         of_person = counted.setdefault((each.pair_id, each.aspect), {})
         known = of_person.get(each.reviewer_id)
-        if known is None or _rank(each) > _rank(known):
+        if known is None or (each.blind, each.review_id) > (known.blind, known.review_id):
             of_person[each.reviewer_id] = each
     return counted
-
-
-def _rank(preference: CurrentPreference) -> tuple[bool, int]:
-    return preference.blind, preference.review_id
 
 
 def side_of(preference: CurrentPreference) -> Preference:

@@ -29,7 +29,7 @@ from judgeboard.store.queue_items import (
 )
 from judgeboard.store.queues import ANSWERS, PAIRS, Queue, list_queues
 from judgeboard.store.reviews import lock_free_responses
-from judgeboard.store.statements import LOGGED, OPEN, batches, columns_of, listed, record_of, rows_with
+from judgeboard.store.statements import LOGGED, OPEN, any_row, batches, columns_of, listed, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, PAIR, QUEUE_ITEM, RESPONSE, REVIEW_SCORE
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
@@ -250,34 +250,24 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     return len(new), missing - len(new)
 
 
-def rules_without_flags(connection: Connection, rules: Collection[str]) -> list[str]:
-    """Return the rules that never flagged anything."""
-    return [rule for rule in rules if not _any(connection, FLAG.c.rule == rule)]
+def values_without_rows(
+    connection: Connection, column: str, values: Collection[str], *, of_pairs: bool = False
+) -> list[str]:
+    """Return the values that occur nowhere yet.
 
-
-def values_without_rows(connection: Connection, column: str, values: Collection[str], *, of_pairs: bool) -> list[str]:
-    """Return the values of a column (``query_type``, ``source``) that no logged answer, or no pair, has."""
-    table, kept = (PAIR, ()) if of_pairs else (RESPONSE, (LOGGED,))
-    return [value for value in values if not _any(connection, table.c[column] == value, *kept)]
-
-
-def dimensions_without_scores(connection: Connection, dimensions: Collection[str]) -> list[str]:
-    """Return the dimensions of a rubric on which neither a judge nor a person scored anything."""
-    return [
-        name
-        for name in dimensions
-        if not _any(connection, JUDGMENT_SCORE.c.dimension == name)
-        and not _any(connection, REVIEW_SCORE.c.dimension == name)
-    ]
+    ``column`` is rule (of flags), dimension (scored by a judge or a person), or a column of logged answers or of pairs.
+    """
+    columns = {
+        "rule": (FLAG.c.rule,),
+        "dimension": (JUDGMENT_SCORE.c.dimension, REVIEW_SCORE.c.dimension),
+    }.get(column) or ((PAIR if of_pairs else RESPONSE).c[column],)
+    kept = (LOGGED,) if columns[0].table is RESPONSE else ()
+    return [value for value in values if not any(any_row(connection, each == value, *kept) for each in columns)]
 
 
 def any_pairs(connection: Connection) -> bool:
     """Whether there is a pair with two answers."""
-    return _any(connection, PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
-
-
-def _any(connection: Connection, *conditions: Any) -> bool:
-    return connection.execute(select(1).where(*conditions).limit(1)).first() is not None
+    return any_row(connection, PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
 
 
 def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], now: datetime) -> bool:

@@ -25,7 +25,7 @@ from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, move_leases, seen_since
 from judgeboard.store.reviews import STATE_AFTER, StoredReview, find_review, is_current, set_flag_states
 from judgeboard.store.row_filter import by_index, with_hidden_rows
-from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.statements import any_row, batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import (
     FLAG,
     LEASE,
@@ -77,6 +77,7 @@ class NewItem:
 
 
 _COLUMNS = columns_of(QueueItem, QUEUE_ITEM)
+_FLAGS_OF_ITEMS = select(QUEUE_ITEM_FLAG.c.flag_id).join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
 _NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 
 
@@ -142,13 +143,9 @@ def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
     """Return the flags of unfinished items whose answer has a decision elsewhere, by answer, the order of locks."""
     decided = exists().where(REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None))
-    query = (
-        select(QUEUE_ITEM_FLAG.c.flag_id)
-        .join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
-        .where(QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), decided)
-        .order_by(QUEUE_ITEM.c.response_id, QUEUE_ITEM_FLAG.c.flag_id)
-    )
-    return list(connection.execute(query).scalars())
+    query = _FLAGS_OF_ITEMS.where(QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), decided)
+    in_order = query.order_by(QUEUE_ITEM.c.response_id, QUEUE_ITEM_FLAG.c.flag_id)
+    return list(connection.execute(in_order).scalars())
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
@@ -185,14 +182,10 @@ def unfinished_items_on(connection: Connection, subject: ColumnElement[bool]) ->
 
 def finished_flags(connection: Connection, queue_id: int, response_ids: Collection[int]) -> set[int]:
     """Return the flags of finished items of these answers in a queue."""
-    done = (
-        select(QUEUE_ITEM_FLAG.c.flag_id)
-        .join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
-        .where(
-            QUEUE_ITEM.c.queue_id == queue_id,
-            QUEUE_ITEM.c.response_id.in_(response_ids),
-            QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
-        )
+    done = _FLAGS_OF_ITEMS.where(
+        QUEUE_ITEM.c.queue_id == queue_id,
+        QUEUE_ITEM.c.response_id.in_(response_ids),
+        QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
     )
     query = by_index(done, QUEUE_ITEM, "ix_queue_item_of_response")  # else SQLite reads all finished items
     return set(connection.execute(query).scalars())
@@ -287,12 +280,8 @@ def reviewed_in_queues(connection: Connection, response_ids: Collection[int], re
 
 def held_flags(connection: Connection, flag_ids: Collection[int]) -> set[int]:
     """Return those of these flags that an unfinished item of an open queue keeps open."""
-    query = (
-        select(QUEUE_ITEM_FLAG.c.flag_id)
-        .join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
-        .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
-        .where(QUEUE.c.state == QueueState.OPEN.value, QUEUE_ITEM.c.state.in_(UNFINISHED))
-    )
+    query = _FLAGS_OF_ITEMS.join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
+    query = query.where(QUEUE.c.state == QueueState.OPEN.value, QUEUE_ITEM.c.state.in_(UNFINISHED))
     return {row.flag_id for row in rows_with(connection, query, QUEUE_ITEM_FLAG.c.flag_id, flag_ids)}
 
 
@@ -381,16 +370,15 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
         .order_by(REVIEW.c.id)
     )
     rows = connection.execute(query).all()
-    scores = _scores(connection, [row.id for row in rows])
+    scores: dict[int, dict[str, float]] = {row.id: {} for row in rows}
+    scored = select(REVIEW_SCORE).where(REVIEW_SCORE.c.value.is_not(None))
+    for score in rows_with(connection, scored, REVIEW_SCORE.c.review_id, scores):
+        scores[score.review_id][score.dimension] = score.value
     reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
     for row in rows:
-        reviews[row.queue_item_id].append(_review(row, scores.get(row.id, {})))
+        fields = {"choices": row.choices or {}, "texts": row.texts or {}, "spans": row.spans or ()}
+        reviews[row.queue_item_id].append(record_of(QueueReview, row, scores=scores[row.id], **fields))
     return reviews
-
-
-def _review(row: Any, scores: dict[str, float]) -> QueueReview:
-    fields = {"choices": row.choices or {}, "texts": row.texts or {}, "spans": row.spans or ()}
-    return record_of(QueueReview, row, scores=scores, **fields)
 
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
@@ -413,15 +401,6 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
     )
     review_id = connection.execute(query).scalar_one_or_none()
     return None if review_id is None else find_review(connection, id=review_id)
-
-
-def _scores(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, float]]:
-    scores: dict[int, dict[str, float]] = {}
-    query = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value)
-    query = query.where(REVIEW_SCORE.c.value.is_not(None))
-    for review_id, dimension, value in rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids):
-        scores.setdefault(review_id, {})[dimension] = value
-    return scores
 
 
 _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
@@ -458,12 +437,8 @@ def leased_where_visible(
         .where(QUEUE_ITEM.c.response_id == item.response_id, QUEUE_ITEM.c.id != item.id, _HIDES[what].is_(False))
     )
     # Reads the few items of this answer, not all that the reviewer ever leased.
-    elsewhere = select(LEASE.c.id).where(
-        LEASE.c.queue_item_id.in_(in_sight),
-        LEASE.c.reviewer_id == reviewer_id,
-        LEASE.c.taken_at <= (joined or taken_at),
-    )
-    return connection.execute(elsewhere.limit(1)).first() is not None
+    elsewhere = LEASE.c.queue_item_id.in_(in_sight), LEASE.c.taken_at <= (joined or taken_at)
+    return any_row(connection, LEASE.c.reviewer_id == reviewer_id, *elsewhere)
 
 
 @dataclass(frozen=True, slots=True)

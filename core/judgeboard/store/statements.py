@@ -55,6 +55,11 @@ def rows_with(
         yield from connection.execute(query.where(column.in_(batch)))
 
 
+def any_row(connection: Connection, *conditions: ColumnElement[bool]) -> bool:
+    """Whether the tables of these conditions have a row under which they hold."""
+    return connection.execute(select(1).where(*conditions).limit(1)).first() is not None
+
+
 def rows_by_key(
     connection: Connection, table: Table, keys: Collection[tuple[str, str]], *columns: ColumnElement[Any]
 ) -> dict[tuple[str, str], Any]:

@@ -3,7 +3,6 @@
 from sqlalchemy import Connection, Table, text
 
 from judgeboard.store import tables
-from judgeboard.store.columns import METADATA
 
 # Columns that `judgeboard forget` may blank; no other column of an append-only table changes.
 FORGETTABLE: dict[str, tuple[str, ...]] = {
@@ -66,7 +65,7 @@ _FREE = frozenset(
 )
 
 # All other tables: their rows are written once, and triggers refuse changes.
-APPEND_ONLY = tuple(table for table in METADATA.sorted_tables if table not in _FREE and table not in CHANGEABLE)
+APPEND_ONLY = tuple(table for table in tables.METADATA.sorted_tables if table not in _FREE and table not in CHANGEABLE)
 
 _REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
 

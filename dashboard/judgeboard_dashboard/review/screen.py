@@ -87,7 +87,7 @@ def undo_choice(done: Done | None, undo: Callable[[Done], None]) -> Choice:
 
 def keys_choice(actions: Actions) -> Choice:
     """Return the button that shows the list of keys."""
-    return choice(name="keys", label="Keys", act=actions.keys, key="H", turn=Turn.GIVE)
+    return choice(name="keys", label="Keys", act=partial(actions.switch, "keys_shown"), key="H", turn=Turn.GIVE)
 
 
 def head_line(

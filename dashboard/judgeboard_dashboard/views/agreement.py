@@ -24,7 +24,6 @@ from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import list_versions, versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
-from judgeboard.store.settings import primary_judge
 from judgeboard_dashboard.session import as_now, page, reading
 from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
@@ -155,9 +154,8 @@ def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
 def _judge_and_people(filters: Filters) -> AgreementPage:
     with reading() as connection:
         whose = filters.whose
-        source = PairSource.open(connection, whose.reviewer_id, whose.human, implied_labels=whose.implied_labels)
-        versions = source.paired(list_versions(connection), filters.grade, primary_judge(connection))
-        version = version_field(filters.judge_field, versions)
+        source = PairSource(connection, whose.reviewer_id, whose.human, implied_labels=whose.implied_labels)
+        version = version_field(filters.judge_field, source.versions(filters.grade))
         return agreement_page(
             connection, version_id=version.id if version else None, grade=filters.grade, by=filters.by, source=source
         )

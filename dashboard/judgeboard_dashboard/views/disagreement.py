@@ -17,10 +17,8 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.changes import explain_difference
 from judgeboard.stats.confusion import Confusion
-from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import Reviewer, graders_by_name
-from judgeboard.store.settings import primary_judge
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
@@ -90,7 +88,7 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
             implied_labels = implied_field(disabled=grade != "label")
             with people_place:
                 reviewer_id = people_field(graders_by_name(connection), grade)
-            source = PairSource.open(connection, reviewer_id, implied_labels=implied_labels)
+            source = PairSource(connection, reviewer_id, implied_labels=implied_labels)
             with types_place:
                 types = st.multiselect(
                     "Query type",
@@ -112,7 +110,7 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
             )
             direction = choose("Direction", DIRECTIONS, key="direction", width=140)
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
-        version = version_field(place, source.paired(list_versions(connection), grade, primary_judge(connection)))
+        version = version_field(place, source.versions(grade))
         pairs: dict[str, Any] = {
             "version_id": version.id if version else None,
             "grade": grade,

@@ -24,9 +24,9 @@ from judgeboard.people.roster import (
     retire_version,
 )
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.settings import config_lines, load_settings
+from judgeboard.settings import config_values, load_settings
 from judgeboard.store.engine import Store
-from judgeboard.store.events import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events
+from judgeboard.store.events import EventFilter, StoredEvent, event_page, event_values, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.reviewers import Reviewer
@@ -323,9 +323,7 @@ def database(store: Store, answers: int, open_flags: int) -> None:
         facts.append(f"{file.stat().st_size / 1_000_000:,.1f} MB")
     caption(" · ".join(facts))
     heading("Environment")
-    variables = {
-        line.variable: line.value if line.is_set else None for line in config_lines(load_settings(), PROVIDERS)
-    }
+    variables = config_values(load_settings(), PROVIDERS)
     variables["JUDGEBOARD_DB"] = "the database above"  # the server sets it, also if only --db was given
     rows = Table((Column("Variable"), Column("Value")), tuple(variables.items()))
     table(rows, key="environment", most=6, placeholder="not set")
@@ -391,7 +389,7 @@ def events() -> None:
     demand(Action.READ_EVENTS)
     now = datetime.now(UTC)
     with reading() as connection:
-        chosen, query = _filters(event_kinds(connection), event_actors(connection), now)
+        chosen, query = _filters(event_values(connection, "kind"), event_values(connection, "actor"), now)
         turned = current_page(PAGE, query)
         page = event_page(connection, chosen, after=turned.after, before=turned.before, limit=PAGE_SIZE)
     if not page.lines:

@@ -18,7 +18,6 @@ from judgeboard.agreement.result import (
     AgreementSlice,
     headline_name,
     shown_statistics,
-    statistic_name,
 )
 from judgeboard.domain import Estimate
 from judgeboard.reports.agreement import (
@@ -36,6 +35,7 @@ from judgeboard.reports.agreement import (
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
@@ -131,7 +131,7 @@ class AgreementFigures:
                 version_id=self.version.id,
                 grade="groundedness",
                 limit=0,
-                source=PairSource.open(
+                source=PairSource(
                     connection,
                     self.whose.reviewer_id,
                     self.whose.human,
@@ -161,7 +161,7 @@ class AgreementFigures:
         heading(f"By {BY_NAMES[self.by].lower() if self.by in BY_NAMES else self.by}")
         lead = headline_name(SCALES[self.page.grade])
         if self.result.statistics[lead].value is None:
-            instead(f"{statistic_name(lead)}: {self.result.statistics[lead].reason}.")
+            instead(f"{STATISTICS[lead].name}: {self.result.statistics[lead].reason}.")
             return
         shown = _largest_slices(self.result)
         others = len(self.result.slices) - len(shown) + 1
@@ -251,7 +251,7 @@ def slices_figure(
     under: Sequence[str | None],
 ) -> None:
     """Show the statistic ``lead`` of each slice with its interval."""
-    name = statistic_name(lead)
+    name = STATISTICS[lead].name
     figure(
         lambda: whisker_chart(
             [Slice(each.name, each.n, each.statistics[lead]) for each in slices], f"{name}, 95 % interval"
@@ -323,7 +323,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
         if result.self_agreement:
             heading("People with themselves")
             table(
-                persons_table(result, "self_agreement"),
+                persons_table(result.self_agreement),
                 [target("twice", ids.get(each.first)) for each in result.self_agreement],
                 key="raters_twice",
                 under=("Compares the first and the second grade of answers that a queue repeated.",),
@@ -331,7 +331,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
         if result.against_gold:
             heading("People and gold labels")
             table(
-                persons_table(result, "against_gold"),
+                persons_table(result.against_gold),
                 [target("gold", ids.get(each.name)) for each in result.against_gold],
                 key="raters_gold",
                 under=("Click a row to open its answers.",),
@@ -351,7 +351,7 @@ def _slices(result: AgreementResult, target: Callable[..., Rows | None], *, as_t
     heading(f"By {by}")
     alpha = result.statistics["alpha"]
     if alpha.value is None:
-        instead(f"{statistic_name('alpha')}: {alpha.reason}.")
+        instead(f"{STATISTICS['alpha'].name}: {alpha.reason}.")
         return
     shown = _largest_slices(result)
     slices_figure(

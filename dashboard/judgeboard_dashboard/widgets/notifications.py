@@ -61,7 +61,7 @@ def notification_bell() -> None:
 
 def words(notification: Notification) -> str:
     """Return a notification as a label: "Ann mentioned you on chat-1 · 12 Mar 09:41"."""
-    queue = shortened(notification.queue or "a queue", 40)
+    queue = shortened(notification.details.get("queue") or "a queue", 40)
     answer = shortened(notification.response or "a pair", 40)
     sentence = {
         CONFLICT: f"Reviewers differ on {answer}",
@@ -75,7 +75,7 @@ def rows_of(notification: Notification) -> Rows:
     if notification.kind == MENTION and notification.response_id is not None:
         return item(notification.response_id)
     if notification.kind == CONFLICT:
-        return Rows("conflicts", {"conflict": str(notification.item)})
+        return Rows("conflicts", {"conflict": str(notification.details.get("item"))})
     return Rows("queue", {"show": QUEUES})
 
 

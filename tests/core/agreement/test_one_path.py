@@ -14,14 +14,12 @@ from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
 from judgeboard.agreement.measure import agreement_of, measure_agreement
 from judgeboard.agreement.page import AgreementPage, agreement_page
-from judgeboard.agreement.ratings import AnswerRatings, grouping_of
+from judgeboard.agreement.ratings import AnswerRatings, PairSource, grouping_of
 from judgeboard.agreement.result import (
     AgreementResult,
     headline_name,
-    is_share,
     measured,
     shown_statistics,
-    statistic_name,
     with_accuracy,
 )
 from judgeboard.cli.app import run
@@ -32,6 +30,7 @@ from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.engine import Store, open_store
@@ -116,7 +115,7 @@ def test_the_figures_of_published_pairs_are_those_of_the_command(
 def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(demo: Store) -> None:
     """Kappa is 0.75 on the 79 answers of both judges. With people it is 0.62 on 146 answers, but 0.71 on these 79."""
     with demo.reading() as connection:
-        ratings = AnswerRatings(connection, "label")
+        ratings = AnswerRatings(PairSource(connection), "label")
         lexical, climb = (ratings.compared(version).pairs for version in ratings.versions)
     assert (lexical.n, climb.n) == (146, 79)
     both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
@@ -170,8 +169,8 @@ def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.Cap
     assert run(words) == 0
     lines = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
     for name, each in shown_statistics(result.statistics).items():
-        (figure,) = [line for line in lines if line[0] == statistic_name(name)]
-        expected = percent_words(each) if is_share(name) else number_words(each)
+        (figure,) = [line for line in lines if line[0] == STATISTICS[name].name]
+        expected = percent_words(each) if STATISTICS[name].share else number_words(each)
         assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
 
 
@@ -214,8 +213,8 @@ def the_report_agrees(store: Store, result: AgreementResult) -> None:
     text = unescape(html.replace(data[1], ""))
     for name, each in shown_statistics(result.statistics).items():
         if each.value is not None:
-            shown = percent(each.value) if is_share(name) else two_decimals(each.value)
-            assert f"<td>{statistic_name(name)}</td><td>{shown}</td>" in text
+            shown = percent(each.value) if STATISTICS[name].share else two_decimals(each.value)
+            assert f"<td>{STATISTICS[name].name}</td><td>{shown}</td>" in text
 
 
 def stats_agree(store: Store, result: AgreementResult) -> None:

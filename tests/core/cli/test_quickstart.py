@@ -47,6 +47,25 @@ def test_one_command_imports_judges_and_flags_and_again_changes_nothing(
     assert run(["quickstart", str(tmp_path / "none.jsonl"), "--db", database, "--no-serve"]) == 2
 
 
+@pytest.mark.parametrize("words", [["quickstart", "--no-serve"], ["import"]])
+def test_a_file_that_cannot_be_read_leaves_no_database(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = tmp_path / "judgeboard.db"
+    assert run([*words, str(tmp_path / "none.jsonl"), "--db", str(database)]) == 2
+    assert "there is no file" in capsys.readouterr().err
+    assert not database.exists()
+
+
+def test_without_answers_the_next_step_is_the_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = str(tmp_path / "judgeboard.db")
+    assert run(["migrate", "--db", database]) == 0
+    for words in (["judge", "--judge", "lexical"], ["flag"]):
+        capsys.readouterr()
+        assert run([*words, "--db", database]) == 0
+        assert next_of(capsys.readouterr()) == ["judgeboard", "import", "FILE", "--db", database]
+
+
 def test_it_ends_in_pages_that_are_served(tmp_path: Path) -> None:
     file, port = tmp_path / "log.jsonl", free_port()
     file.write_text("".join(json.dumps(row | {"query": row["Frage"]}) + "\n" for row in ROWS))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from judgeboard.imports.importing import ImportSummary, import_file
-from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
+from judgeboard.store.tables import METADATA
 
 Bring = Callable[..., ImportSummary]
 

@@ -11,8 +11,8 @@ import pytest
 
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store, open_store
+from judgeboard.store.tables import METADATA
 
 Row = dict[str, Any]
 LEFT = {"external_id": "r1", "source": "log", "query": "which?", "answer": "left"}

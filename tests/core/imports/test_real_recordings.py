@@ -5,8 +5,8 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from judgeboard.imports.importing import import_file
-from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
+from judgeboard.store.tables import METADATA
 from stored_rows import row_count
 
 

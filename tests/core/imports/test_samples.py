@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgeboard.domain import Preference, Shown
+from judgeboard.domain import OVERALL, Preference, Shown
 from judgeboard.imports.recorded import RecordedJudge
 
 ROW = {"id": "q", "question": "how many?", "samples": ["A", None, 3]}
@@ -14,7 +14,7 @@ def sampled(one, **more):
 
 def test_tries_with_what_is_known_of_each(one):
     got = sampled(one, model="m", models=["x", "y", "z"], category="math", reference="A", options=["1", "2"])
-    assert [(each.answer, each.model, each.status) for each in got.tries] == [
+    assert [(each.answer, each.record.model_reported, each.record.status) for each in got.samples] == [
         ("A", "x", "ok"),
         (None, "y", "unparsable"),
         ("3", "z", "ok"),
@@ -29,10 +29,12 @@ def test_without_a_model_the_samples_have_a_name(one):
 
 def test_verdicts_by_condition_and_order_with_nothing_dropped(one):
     got = sampled(one, verdicts={"A": {"ab": "A", "ba": None}, "B": {"ab": "tie"}}, gold="B")
-    assert got.verdicts == {
-        "plain": {Shown.AB: Preference.A, Shown.BA: None},
-        "reference": {Shown.AB: Preference.TIE, Shown.BA: None},
-    }
+    assert [(each.condition, each.shown, each.preferences.get(OVERALL)) for each in got.comparisons] == [
+        ("plain", Shown.AB, Preference.A),
+        ("plain", Shown.BA, None),
+        ("reference", Shown.AB, Preference.TIE),
+        ("reference", Shown.BA, None),
+    ]
     assert got.pair.gold is Preference.B
 
 

@@ -12,9 +12,8 @@ from judgeboard.domain import JudgeInput, Status
 from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.llm.anthropic_provider import ANTHROPIC, read
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
-from judgeboard.llm.endpoint import PROVIDERS, choose_provider
+from judgeboard.llm.endpoint import PROVIDERS, choose_provider, price_of
 from judgeboard.llm.endpoint_chat import EndpointChat
-from judgeboard.llm.prices import price_of
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.llm.prices import Price, price_of
+from judgeboard.llm.endpoint import Price, price_of
 
 
 def test_a_known_model_has_a_price_and_a_dated_name_the_same() -> None:

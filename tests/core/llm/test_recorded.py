@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.llm.chat import ChatRequest, NoReply, Reply
-from judgeboard.llm.recorded import RecordedChat, read_replies
+from judgeboard.llm.chat import ChatRequest, NoReply, RecordedChat, Reply, read_replies
 
 
 def ask(chat: RecordedChat, subject: str, *, repair: bool = False) -> Reply | NoReply:

@@ -7,7 +7,8 @@ import pytest
 from judgeboard.domain import Pair, RunState, Shown, Status
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
-from judgeboard.methods.pairwise import Compared, compare_pairs
+from judgeboard.methods.pairwise import compare_pairs
+from judgeboard.runs.method import RunOutcome
 from judgeboard.store.comparisons import latest_asks, latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
@@ -16,7 +17,7 @@ from pair_log import add_pairs, asked, by_pair, pairwise, said
 from stored_rows import rows_of
 
 
-def compare(store: Store, script: Script, pair_ids: list[int], **options: Any) -> tuple[Compared, RecordingEndpoint]:
+def compare(store: Store, script: Script, pair_ids: list[int], **options: Any) -> tuple[RunOutcome, RecordingEndpoint]:
     aspects = {"aspects": options.pop("aspects")} if "aspects" in options else {}
     with RecordingEndpoint(script) as endpoint:
         compared = compare_pairs(store, pairwise(endpoint, **aspects), pair_ids, **{"concurrency": 4} | options)

@@ -27,7 +27,6 @@ from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.audits import audited_judgments
-from judgeboard.store.columns import METADATA
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
 from judgeboard.store.events import EventFilter, event_page
 from judgeboard.store.export import EXPORTS, export_tables
@@ -44,7 +43,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
-from judgeboard.store.tables import FLAG, JUDGMENT, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
+from judgeboard.store.tables import FLAG, JUDGMENT, METADATA, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
 from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard.trends import trend

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgeboard.agreement.ratings import AnswerRatings
+from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
 from judgeboard.reviews.person_work import PersonWork, everybodys_work, training_feedback
@@ -32,7 +32,7 @@ def work(case: QueueCase, who: Reviewer) -> PersonWork:
 
 def labels(case: QueueCase) -> int:
     with case.store.reading() as connection:
-        return int(AnswerRatings(connection, "label").people().ratings.rated.sum())
+        return int(AnswerRatings(PairSource(connection), "label").people().ratings.rated.sum())
 
 
 def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_alone(case: QueueCase, gold) -> None:

@@ -91,8 +91,7 @@ def test_one_decision_is_about_all_open_flags_and_undo_opens_all(
         assert worth == ({} if state == "open" else dict.fromkeys(RULES, (1, 1))), "each rule has its flag counted"
         assert flag_reviews(connection).response_ids.tolist() == [team.response_id] * 2
         assert work_state(connection, NOW).decided_today == (0 if state == "open" else 1)
-    undone = team.undo(decided.review_id, team.mara)
-    assert (undone.flag_ids, undone.reopened) == (flag_ids, state != "open")
+    team.undo(decided.review_id, team.mara)
     assert states(team) == dict.fromkeys(RULES, "open")
     assert len(listed(team, reviewer_id=team.mara.id)) == 1
 

@@ -17,7 +17,7 @@ def test_a_drop_is_found_in_its_week_with_both_intervals():
     periods = weeks([0.75] * 8 + [0.55] * 4)
     got = moved(*columns(periods), bounds=(0, 1))
     assert got.period == 8
-    assert got.fell
+    assert got.after.value < got.before.value
     assert got.before.n == 200
     assert got.after.n == 100
     assert got.before.value == pytest.approx(np.mean(periods[:8]))
@@ -26,7 +26,8 @@ def test_a_drop_is_found_in_its_week_with_both_intervals():
 
 def test_a_rise_is_one_too():
     got = moved(*columns(weeks([0.5] * 5 + [0.8] * 5)))
-    assert (got.period, got.fell) == (5, False)
+    assert got.period == 5
+    assert got.after.value > got.before.value
 
 
 def test_steady_weeks_did_not_move():
@@ -71,7 +72,8 @@ def test_equal_values_on_both_sides_moved_without_intervals():
 def test_a_share_moves_by_wilsons_intervals():
     hits, n = [4, 5, 3, 20, 22, 18], [40] * 6
     got = share_moved(hits, n)
-    assert (got.period, got.fell) == (3, False)
+    assert got.period == 3
+    assert got.after.value > got.before.value
     assert got.before.value == 12 / 120
     assert got.before.high < got.after.low
     assert got.after.method == "Wilson"

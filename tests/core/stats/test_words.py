@@ -1,10 +1,10 @@
 import pytest
 
+from judgeboard.agreement.notes import luck
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import (
     interval,
     kappa_word,
-    luck_of_slices,
     more_pairs,
     number_words,
     one_in,
@@ -68,7 +68,9 @@ def test_more_pairs_narrow_the_interval_with_the_root_of_n():
 
 
 def test_four_slices_deceive_one_time_in_five():
-    assert one_in(luck_of_slices(4)) == "1 in 5"
+    (note,) = luck(4, "query types")
+    assert note.text == "With 4 query types, the probability that one differs by chance is 19 %."
+    assert list(luck(3, "query types")) == []
 
 
 def test_an_undefined_statistic_is_its_reason_never_none() -> None:

@@ -8,9 +8,8 @@ from sqlalchemy import JSON, Boolean, Column, String, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
-from judgeboard.store.columns import METADATA, JsonTuple, Utc
 from judgeboard.store.events import record_event
-from judgeboard.store.tables import REVIEW, REVIEWER
+from judgeboard.store.tables import METADATA, REVIEW, REVIEWER, JsonTuple, Utc
 from judgeboard.store.triggers import APPEND_ONLY, CHANGEABLE, FORGETTABLE, install_guards
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, select
@@ -26,6 +26,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.refinements import RefineSelection, ReflectSelection
+from judgeboard.store.reviews import find_comment, find_review
 from judgeboard.store.runs import Selection, ask_mode, get_run
 from judgeboard.store.suites import StoredSuiteRun
 from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE
@@ -169,6 +170,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "query_types": ("QA",),
         "values": ("QA",),
         ("column", str): "query_type",
+        ("column", Literal): "kind",
         "question": {},
         "queue": queue,
         "queue_id": queue.id,
@@ -276,6 +278,7 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
         for name, function in store_functions()
         if (given := arguments_of(name, function, values))
     }
+    calls |= {function.__name__: (function, ([], {"id": 1})) for function in (find_review, find_comment)}
     calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in EXPORTS.items()}
     leaks, telling = {}, set()
     for name, (function, (positional, named)) in calls.items():

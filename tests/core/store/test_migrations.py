@@ -15,11 +15,10 @@ from sqlalchemy import Connection, insert, make_url, select, text
 
 from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
 from judgeboard.store import engine
-from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
 from judgeboard.store.migrations import HEAD, run
 from judgeboard.store.migrations.run import alembic_config
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.tables import METADATA, RESPONSE
 from judgeboard.store.triggers import install_guards, install_search
 
 

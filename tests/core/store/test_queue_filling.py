@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgeboard.agreement.ratings import AnswerRatings
+from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.decisions import decide
@@ -263,7 +263,7 @@ def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with
     queues.later(days=8)
     queues.review(queues.mara, DISMISS, groundedness=0.9)
     with queues.store.reading() as connection:
-        ratings = AnswerRatings(connection, "groundedness")
+        ratings = AnswerRatings(PairSource(connection), "groundedness")
         assert ratings.people().ratings.values.tolist() == [[0.2]]
         twice = ratings.rated_twice()
     assert (twice.ids.tolist(), twice.first.tolist(), twice.second.tolist()) == ([answer], [0.2], [0.9])

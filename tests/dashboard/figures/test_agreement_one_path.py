@@ -10,9 +10,10 @@ from figures_log import FiguresLog
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By
 from judgeboard.agreement.measure import measure_agreement
-from judgeboard.agreement.result import headline_name, shown_statistics, statistic_name
+from judgeboard.agreement.result import headline_name, shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Table
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.widgets import agreement_figures, tables
@@ -74,7 +75,7 @@ def test_charts_and_files_hold_the_figures_of_the_command(
     result = measure_agreement(sqlite_store, judge_versions=["rag v1"], grade=grade, human=human, by=by)
     parts = [("all", result.statistics), *((each.name, each.statistics) for each in result.slices)]
     expected = {
-        (name, statistic_name(figure_name)): numbers(estimate)
+        (name, STATISTICS[figure_name].name): numbers(estimate)
         for name, statistics in parts
         for figure_name, estimate in shown_statistics(statistics).items()
     }

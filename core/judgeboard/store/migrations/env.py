@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from judgeboard.store.columns import METADATA
+from judgeboard.store.tables import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],

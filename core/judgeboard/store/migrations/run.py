@@ -6,7 +6,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, func, inspect, select
 
-from judgeboard.store.columns import METADATA
+from judgeboard.store.tables import METADATA
 from judgeboard.store.triggers import install_guards, install_search
 
 _UPGRADES = 5_872_341  # the number of the lock

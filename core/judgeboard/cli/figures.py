@@ -1,4 +1,4 @@
-"""``judgeboard agreement``: how far people, judges, and people and judges agree."""
+"""The commands `agreement`, `trends` and `stats`: figures of the stored answers, judgments and reviews."""
 
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,9 @@ from judgeboard.errors import BadInput
     help="Raters to compare: people with each other, a judge with people, judges with each other, or a judge with its "
     "own repeats.",
 )
-@click.option(
-    "--judge-version",
+@options.judge_version(
     "judge_versions",
     multiple=True,
-    metavar="NAME|FINGERPRINT",
     help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the primary judge). With "
     "--of judges, repeat it (default: all judges). With --of repeats, a name means all its versions.",
 )
@@ -128,3 +126,56 @@ def agreement_command(
     options.show(result, lines)
     if report is None:
         options.suggest("agreement", "--report", "agreement.html")
+
+
+@options.command(
+    "judgeboard trends",
+    "judgeboard trends --measure flagged_share --period day --last 30",
+    "judgeboard trends --by metadata.tenant --json",
+)
+@options.with_default(
+    "--measure",
+    type=click.Choice(["groundedness", "quality", "low_share", "flagged_share"]),
+    default="groundedness",
+    help="Mean groundedness, mean quality, share of low groundedness, or share of flagged answers.",
+)
+@options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="UTC periods.")
+@options.with_default(
+    "--by",
+    default="query_type",
+    metavar="query_type|metadata.KEY",
+    help="One line per query type, or per frequent value of a metadata field.",
+)
+@click.option("--last", type=click.IntRange(1), help="Number of periods, up to the newest (default: all).")
+@options.judge_version(
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: current verdicts of the primary "
+    "judge)."
+)
+def trends_command(judge_version: str | None, **chosen: Any) -> None:
+    """Show whether answers become better or worse over time.
+
+    The first line says what changed beyond its 95 % interval. Every period has its number of answers.
+    """
+    from judgeboard.reports.trends import trend_lines
+    from judgeboard.store.judge_versions import get_version
+    from judgeboard.trends import trend
+
+    with options.seen(options.open_store()).reading() as connection:
+        judge = None if judge_version is None else get_version(connection, judge_version).id
+        result = trend(connection, judge=judge, **chosen)
+    options.show(result, trend_lines(result))
+
+
+@options.command("judgeboard stats", "judgeboard stats --json | jq .agreement")
+def stats_command() -> None:
+    """Show counts, and how far each judge agrees with people.
+
+    Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
+    """
+    from judgeboard.reports.output import text_lines
+    from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
+
+    stats = measure(options.seen(options.open_store()))
+    tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
+    lines = [f"{stats.responses:,} responses, {stats.reviews:,} reviews"]
+    options.show(stats, [*lines, *(line for table in tables if table.rows for line in ("", *text_lines(table)))])

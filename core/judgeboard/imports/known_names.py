@@ -1,0 +1,28 @@
+"""Names of columns that several kinds of files share, the most telling first."""
+
+QUESTION = (
+    *("query", "question", "user_input", "user_query", "user_question", "input", "prompt", "input_text"),
+    *("input_value", "attributes_input_value", "instruction", "search_query"),
+)
+ANSWER = (
+    *("answer", "response", "output", "prediction", "completion", "generated_answer", "actual_output"),
+    *("model_answer", "model_response", "model_output", "generated_text", "generation", "final_answer"),
+    *("llm_answer", "llm_response", "llm_output", "bot_answer", "reply", "output_text", "output_value"),
+    "attributes_output_value",
+)
+REFERENCE = (
+    *("reference", "ground_truth", "ideal", "expected_output", "expected_answer", "expected_response"),
+    *("reference_answer", "gold_answer", "golden_answer", "ground_truths", "target"),
+)
+QUERY_TYPE_OF_PAIR = ("query_type", "subset", "category", "task_type", "question_type", "type", "domain")
+RESPONSE_ID = (
+    *("external_id", "response_id", "record_id", "trace_id", "request_id", "sample_id", "span_id", "answer_id"),
+    "id",
+)
+JUDGE = ("judge", "judge_name", "evaluator", "scorer", "detector", "judge_model", "evaluator_name")
+MODEL_AS_JUDGE = ("judge", "judge_name", "model", "judge_model", "model_name")
+JUDGE_VERSION = ("judge_version", "fingerprint")
+REASONING = ("reasoning", "explanation", "rationale", "reason", "critique", "comment")
+RAW = ("raw", "raw_output", "raw_reply", "raw_response", "judge_output")
+ERROR = ("error", "error_message")
+METADATA = ("metadata", "meta")
