@@ -128,17 +128,17 @@ def estimate_calls(
             calls = count_unasked(connection, version_id, unfinished.selection, unfinished.id)
         else:
             calls = count_unasked(connection, version_id, selection)
-        history = call_history(connection, version.kind, version.model)
+        prompt_tokens, completion_tokens, latency_ms = call_history(connection, version.kind, version.model)
     continues = None if unfinished is None else unfinished.id
-    seconds = None if history.latency_ms is None else calls * history.latency_ms / 1000 / concurrency
+    seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
     if version.model is None:  # offline: nothing is paid, and a call takes less than a millisecond
         return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
     price = price_of(version.model, load_settings().prices)
     tokens = cost = None
-    if history.prompt_tokens is not None and history.completion_tokens is not None:
-        tokens = history.prompt_tokens + history.completion_tokens
+    if prompt_tokens is not None and completion_tokens is not None:
+        tokens = prompt_tokens + completion_tokens
         if price is not None:
-            cost = calls * price.cost_micro(round(history.prompt_tokens), round(history.completion_tokens))
+            cost = calls * price.cost_micro(round(prompt_tokens), round(completion_tokens))
     return CallEstimate(calls, cost, seconds, tokens, version.model, price is not None, continues, title)
 
 
