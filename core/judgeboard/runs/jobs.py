@@ -270,10 +270,7 @@ def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[st
 
 
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
-    """Ask a job to stop; its calls in flight are finished and stored.
-
-    Raises NotFound, or NotAllowed if it is somebody else's and the actor is neither lead nor admin.
-    """
+    """Ask a job to stop; its calls in flight are finished and stored. Only leads and admins may stop others' jobs."""
     now = datetime.now(UTC)
     with allowed(store, actor) as connection:
         own = get_job(connection, job_id).actor == actor_name(actor)
@@ -334,10 +331,7 @@ def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> N
 
 
 def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
-    """Return the job of a reviewer: for one answer, with a stored judge version at its usual address.
-
-    At an address of their own, a person could write the verdict themselves.
-    """
+    # For one answer, with a stored judge version: at an address of their own, a person could write the verdict.
     where = from_dict(job.filter["where"])
     response_ids = matching(connection, where, limit=2)
     if len(response_ids) > 1:

@@ -146,9 +146,6 @@ def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
     return origins
 
 
-Key = tuple[str, str]
-
-
 @dataclass(frozen=True, slots=True)
 class DifferingPair:
     """A pair whose id is stored with other content; ``index`` is its index in the argument."""
@@ -198,7 +195,7 @@ def _store_batch(
     for pair in pairs:
         check_storable(f"pair {pair.external_id!r}", ((name, getattr(pair, name)) for name in _TEXTS))
     hashes = [pair_hash(pair) for pair in pairs]
-    first: dict[Key, int] = {}
+    first: dict[tuple[str, str], int] = {}
     for index, pair in enumerate(pairs):
         first.setdefault(key_of(pair), index)
     known = _find(connection, first.keys())
@@ -225,15 +222,15 @@ def _insert(
     connection: Connection,
     pairs: Sequence[Pair],
     hashes: Sequence[str],
-    new: dict[Key, int],
+    new: dict[tuple[str, str], int],
     batch_id: int | None,
     now: datetime,
-) -> dict[Key, str]:
+) -> dict[tuple[str, str], str]:
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
     sides = store_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
-    refused: dict[Key, str] = {}
+    refused: dict[tuple[str, str], str] = {}
     rows = []
     for (key, index), ids_or_reason in zip(new.items(), sides, strict=True):
         if isinstance(ids_or_reason, str):
@@ -264,7 +261,7 @@ _TEXTS = (
 _COPIED = ("source", "external_id", "query_type", "question", "options", "reference", "gold")
 
 
-def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
+def _find(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], _Known]:
     rows = rows_by_key(connection, PAIR, keys, *columns_of(_Known, PAIR))
     return {key: record_of(_Known, row) for key, row in rows.items()}
 

@@ -75,7 +75,7 @@ def evidence_group(query: str, passages: Sequence[str] | None) -> int:
 
 
 def pair_hash(pair: Pair) -> str:
-    """Return the SHA-256 of a pair's question with options and reference, ":", and that of its answers if it has any."""
+    """Return the SHA-256 of a pair's question with options and reference, ":", and that of its answers, if any."""
     question = [pair.question, None if pair.options is None else list(pair.options), pair.reference]
     answers = "" if pair.answer_a is None else hashlib.sha256(_canonical([pair.answer_a, pair.answer_b])).hexdigest()
     return f"{hashlib.sha256(_canonical(question)).hexdigest()}:{answers}"
