@@ -209,8 +209,9 @@ class Method(ABC, Generic[T, S, R]):
 
     @property
     def endpoint_host(self) -> str | None:
-        """Where the texts are sent."""
-        return self.judge.endpoint_host
+        """The hosts that the texts are sent to; None if nothing leaves the process."""
+        hosts = (self.judge.endpoint_host, None if self.answering is None else self.answering.host)
+        return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         """Return what there is to ask; None if there is nothing and no unfinished run to continue."""
