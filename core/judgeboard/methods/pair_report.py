@@ -222,10 +222,10 @@ def measure_pairs(
         version = get_version(connection, judge_version)
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
         missing = [aspect for aspect in aspects if aspect not in pairs.aspects]
-        if account is None and (not pairs.aspects or missing):
-            what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
-            raise NotFound(f"{version.title} has no comparison {what}")
         if account is None:
+            if not pairs.aspects or missing:
+                what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
+                raise NotFound(f"{version.title} has no comparison {what}")
             account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
     groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, unusable=unusable)
     return PairReport(version.title, version.fingerprint, account, unusable, groups)

@@ -183,8 +183,6 @@ def _take(
 
 
 def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer, now: datetime) -> RefusedLine | bool:
-    """Store one line; return whether it was stored before, or why it is refused."""
-
     def refused(reason: str, *, kept: bool = False) -> RefusedLine:
         return RefusedLine(line.line, line.item_id, reason, kept)
 

@@ -44,7 +44,6 @@ class LeasedItem:
 
     token: str
     until: datetime
-    lease_id: int
     item_id: int
     response_id: int | None
     pair_id: int | None
@@ -176,7 +175,6 @@ def leased_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | N
     return LeasedItem(
         token=_token_of(lease),
         until=until or lease.until or datetime.min.replace(tzinfo=UTC),
-        lease_id=lease.id,
         item_id=item.id,
         response_id=item.response_id,
         pair_id=item.pair_id,

@@ -61,7 +61,6 @@ class DecidedItem:
 
     review_id: int
     item_id: int
-    lease_id: int
     state: ItemState
     reveal: bool
     repeated: bool
@@ -114,9 +113,8 @@ def decide_item(
         if stored is not None:
             before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
             check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
-            lease_id = 0 if lease is None else lease.id
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
-            return DecidedItem(stored.id, item_id, lease_id, item.state, reveals, repeated=True)
+            return DecidedItem(stored.id, item_id, item.state, reveals, repeated=True)
         seen = _seen(connection, queue, item, reviewer, request.at if lease is None else lease.taken_at or request.at)
         blind = queue.blind_judge and JUDGE not in seen
         review = _item_review(
@@ -140,7 +138,7 @@ def decide_item(
             use_lease(connection, lease.id, review_id)
             state = update_item_state(connection, item.id, request.at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
-            return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
+            return DecidedItem(review_id, item.id, state, reveals, repeated=False)
         draft = replace(review, queue_item_id=None, flag_ids=())
         refusal = f"{refusal}{keep_draft(connection, draft, reviewer, **details | {'decision': None})}"
     raise DecisionRefused(refusal)  # after the commit: the draft stays
@@ -367,6 +365,5 @@ def _refusal(
 
 
 def _details(item: QueueItem, queue: Queue, review: NewReview) -> dict[str, Any]:
-    """What the event of a review says about its item."""
     what = {"decision": review.decision} if item.pair_id is None else {"pair": item.pair_id}
     return {"queue": queue.name, "item": item.id, **what}

@@ -100,6 +100,18 @@ def metadata_path(field: str) -> tuple[str | int, ...]:
     return tuple(keys)
 
 
+def value_at(value: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path in objects and lists, None if there is none."""
+    for key in path:
+        if isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        elif isinstance(value, dict):
+            value = value.get(str(key))
+        else:
+            return None
+    return value
+
+
 _POSITION = re.compile(r"\d{1,9}", re.ASCII)
 
 

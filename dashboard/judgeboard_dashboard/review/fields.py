@@ -118,7 +118,6 @@ def row_of_buttons(
 
 
 def _field(name: str, draft: Draft) -> str:
-    """Return the key of a field; it changes when the field is refilled."""
     return f"{name}_{draft.shown}"
 
 
@@ -182,10 +181,7 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
 
 
 def queue_grades(actions: Actions, queue: Queue, *, marked: bool = True) -> None:
-    """Show the buttons for label, groundedness and quality, as far as a queue asks for them.
-
-    ``marked``: each grade says whether it is required or optional.
-    """
+    """Show the buttons for the grades that a queue asks for; ``marked``: each says whether it is required."""
     fill_fields(actions.draft)
     marks = {name: "required" if name in queue.grades else "optional" for name in queue.asked}
     _grade_groups(actions, marks if marked else dict.fromkeys(marks))

@@ -224,7 +224,10 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
             width="stretch",
         )
         if st.button("Save", key="queue_assign_save", disabled=set(wanted) == set(now), wrap=False):
-            _assign(progress, wanted, reviewer)
+            with saving():
+                people = people_named(store(), wanted)
+                removed = [person for person in progress.assigned_to if person not in people]
+                assign_queue(store(), queue.name, by=reviewer, add=people, remove=removed)
         with st.popover("Close", icon=":material/lock:"):
             show(
                 tag("div", "Nobody can review in a closed queue, and it cannot be opened again. Its reviews are kept.")
@@ -234,13 +237,6 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
                 st.rerun()
     if queue.blind:
         caption("Assigned reviewers of a blind queue see its answers nowhere else.")
-
-
-def _assign(progress: QueueProgress, wanted: list[str], reviewer: Reviewer) -> None:
-    with saving():
-        people = people_named(store(), wanted)
-        removed = [person for person in progress.assigned_to if person not in people]
-        assign_queue(store(), progress.queue.name, by=reviewer, add=people, remove=removed)
 
 
 def your_queues(reviewer: Reviewer | None) -> bool:
@@ -427,7 +423,6 @@ def _how_many(values: dict[str, Any]) -> None:
 
 
 def _size(values: dict[str, Any]) -> None:
-    """Show the field for the number of items, and how many the queue will have."""
     if not values["flagged_only"] and not values["training"]:
         st.session_state[_SIZE] = st.session_state.get(_SIZE) or PRESET_SIZE
     size = st.number_input(
@@ -463,7 +458,6 @@ def _order_field(blind: bool, flagged_only: bool) -> str:
 
 
 def _use_preset() -> None:
-    """Fill the form with the chosen preset; the callback of its field."""
     chosen = st.session_state.get(_PRESET)
     if chosen is None:
         return
@@ -477,7 +471,6 @@ def _use_preset() -> None:
 
 
 def _share(label: str, percent: float, step: float, key: str, tip: str | None = None) -> float:
-    """Show the field for a share in percent; return the share."""
     return st.number_input(label, 0.0, 100.0, percent, step, format="%.4g", key=key, help=tip) / 100
 
 

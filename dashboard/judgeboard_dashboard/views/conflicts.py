@@ -9,8 +9,8 @@ import streamlit as st
 from judgeboard.domain import ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Table
-from judgeboard.reviews.conflicts import Conflict, ConflictLine, load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.label_schemas import schema_of_item
+from judgeboard.reviews.outcome import Conflict, ConflictLine, load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
@@ -89,7 +89,6 @@ def conflicts() -> None:
 
 
 def _adjudicated(queue: str | None, lead: Reviewer) -> None:
-    """Show what this session adjudicated last, with the button that undoes it."""
     session = review_session()
     take_input(session)
     if session.adjudicated:
@@ -101,7 +100,6 @@ def _adjudicated(queue: str | None, lead: Reviewer) -> None:
 
 
 def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
-    """Show the conflicts that need an adjudication, and return them."""
     with reading() as connection:
         found = open_conflicts(connection, queue, limit=MOST)
     where = f" in “{queue}”" if queue else ""

@@ -13,7 +13,6 @@ from judgeboard.methods.self_reference_report import (
     ListedItem,
     SelfReferencePage,
     SelfReferenceReport,
-    item_details,
     noun,
     report_sentence,
     samples_used,
@@ -21,8 +20,17 @@ from judgeboard.methods.self_reference_report import (
 )
 from judgeboard.methods.self_reference_scores import CategoryScores, SliceScores
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.store.comparisons import most_samples, pair_heads, sampling_versions
+from judgeboard.store.comparisons import (
+    PLAIN,
+    REFERENCE,
+    latest_comparisons,
+    most_samples,
+    pair_heads,
+    sampling_versions,
+    tries_at,
+)
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.pairs import load_pairs
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -187,7 +195,11 @@ def _items(figures: SelfReferencePage, filters: Filters) -> None:
             "Click a row to see its samples.",
         )
     with right, reading() as connection:
-        item_panel(item_details(connection, filters.version.id, chosen.pair_id), filters.version.id, filters.k)
+        version_id = filters.version.id
+        [pair] = load_pairs(connection, [chosen.pair_id])
+        samples = tries_at(connection, version_id, chosen.pair_id)
+        orders = latest_comparisons(connection, version_id, chosen.pair_id, (PLAIN, REFERENCE))
+        item_panel(pair, samples, orders, version_id, filters.k)
 
 
 def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.domain import Estimate, Preference
+from judgeboard.domain import Estimate, PairItem, Preference
 from judgeboard.judges.reply_forms import lettered
 from judgeboard.methods.self_reference_report import (
     CONDITION_WORDS,
-    ItemDetails,
     SelfReferencePage,
     SelfReferenceReport,
     compare_command,
@@ -130,10 +129,11 @@ SHOWN = {"ab": "Answer A first", "ba": "Answer B first"}
 PREFERS = {"a": "prefers answer A", "b": "prefers answer B", "tie": "calls it a tie"}
 
 
-def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
+def item_panel(
+    pair: PairItem, samples: Sequence[StoredTry], orders: Sequence[LatestComparison], version_id: int, k: int
+) -> None:
     """Show one item and the button that opens its pair; the first ``k`` samples count."""
-    pair = details.pair
-    more = details.tries[k:]
+    more = samples[k:]
     with st.container(border=True, key="one_item"):
         show(
             tag(
@@ -144,11 +144,11 @@ def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
                 _fact("Correct option" if pair.options else "Correct answer", pair.reference),
                 _fact("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
                 _label("Its own samples"),
-                *map(_sample, details.tries[:k]),
+                *map(_sample, samples[:k]),
                 _label(f"More samples (only the first {k} count)") if more else None,
                 *map(_sample, more),
-                *_verdicts(details.orders, "plain"),
-                *_verdicts(details.orders, "reference"),
+                *_verdicts(orders, "plain"),
+                *_verdicts(orders, "reference"),
                 cls="jb-one",
             )
         )
