@@ -32,10 +32,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--db", required=True)
     parser.add_argument("--turns", type=int, default=5)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     port = free_port()
     command = [sys.executable, "-c", "from judgeboard.cli import main; main()"]
-    server = subprocess.Popen([*command, "serve", "--db", given.db, "--port", str(port)], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([*command, "serve", "--db", arguments.db, "--port", str(port)], stdout=subprocess.DEVNULL)
     try:
         wait_for(f"http://localhost:{port}/healthz")
         with sync_playwright() as playwright:
@@ -44,7 +44,7 @@ def main() -> None:
             page.goto(f"http://localhost:{port}/settings")
             page.wait_for_selector(PAGES["Settings"], timeout=60_000)
             times = {name: [visit(page, name)] for name in ("Queue", "Trends", "Settings")}
-            for _ in range(given.turns):
+            for _ in range(arguments.turns):
                 for name in ("Queue", "Settings", "Trends", "Settings"):
                     times[name].append(visit(page, name))
             browser.close()

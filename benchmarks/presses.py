@@ -93,13 +93,13 @@ def main() -> int:
     parser.add_argument("--only", choices=SURFACES)
     parser.add_argument("--busy", type=int, default=4, help="processes that keep the cores busy")
     parser.add_argument("--slower", type=int, default=4, help="how much slower the browser's processor is")
-    given = parser.parse_args()
-    names = [given.only] if given.only else list(SURFACES)
+    arguments = parser.parse_args()
+    names = [arguments.only] if arguments.only else list(SURFACES)
     wrong = 0
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "presses.db"
         store = open_store(path, create=True)
-        fill(store, 1 + max(given.presses // len(names) // SURFACES[name].presses for name in names))
+        fill(store, 1 + max(arguments.presses // len(names) // SURFACES[name].presses for name in names))
         serve = [sys.executable, "-c", "from judgeboard.cli import main; main()", "serve", "--db", str(path)]
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
         with serving(serve, "--port", "/healthz") as url:
@@ -108,8 +108,8 @@ def main() -> int:
             page = context.new_page()
             for name in names:
                 begun = time.perf_counter()
-                items = given.presses // len(names) // SURFACES[name].presses
-                walked = walk(page, store, name, items, partial(loaded, page, given.busy, given.slower))
+                items = arguments.presses // len(names) // SURFACES[name].presses
+                walked = walk(page, store, name, items, partial(loaded, page, arguments.busy, arguments.slower))
                 wrong += walked.lost + walked.doubled
                 print(f"{name:<10} {walked}   {time.perf_counter() - begun:.0f} s", flush=True)
         browser.close()

@@ -64,9 +64,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--turns", type=int, default=25)
     parser.add_argument("--blind", action="store_true", help="a queue that is blind and shows the judge afterwards")
-    given = parser.parse_args()
-    name = make_queue(given.db, given.rows, blind=given.blind)
-    serve = [sys.executable, "-c", "from judgeboard.cli import main; main()", "serve", "--db", given.db]
+    arguments = parser.parse_args()
+    name = make_queue(arguments.db, arguments.rows, blind=arguments.blind)
+    serve = [sys.executable, "-c", "from judgeboard.cli import main; main()", "serve", "--db", arguments.db]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         script = Path(folder) / "empty.py"
         script.write_text(EMPTY, encoding="utf-8")
@@ -78,7 +78,7 @@ def main() -> None:
         ):
             of_queue = opened(browser, url, f"/item?queue={name.replace(' ', '+')}")
             of_empty = opened(browser, empty_url, "/")
-            for _ in range(given.turns):  # in turns: what else the machine does falls on both alike
+            for _ in range(arguments.turns):  # in turns: what else the machine does falls on both alike
                 press(of_queue)
                 press(of_empty)
             took, base = times(of_queue), times(of_empty)

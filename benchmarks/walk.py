@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--answers", type=int, default=50)
     parser.add_argument("--wheel", type=Path)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     lost = 0
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         database = Path(folder) / "walk.db"
@@ -55,19 +55,19 @@ def main() -> int:
         streamlit = [sys.executable, "-m", "streamlit", "run", str(empty), "--server.headless", "true"]
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
         begun = time.perf_counter()
-        judgeboard = JUDGEBOARD if given.wheel is None else installed(given.wheel, Path(folder) / "new")
-        with serving([*judgeboard, "quickstart", str(given.file.resolve())], "--port", "/healthz") as url:
+        judgeboard = JUDGEBOARD if arguments.wheel is None else installed(arguments.wheel, Path(folder) / "new")
+        with serving([*judgeboard, "quickstart", str(arguments.file.resolve())], "--port", "/healthz") as url:
             print_time("newcomer: log imported, judged and served", begun)
             newcomer(browser, url)
             print_time("newcomer: empty folder to first decision", begun)
-            command("queue", "create", QUEUE, "--all-answers", "--limit", str(given.answers), "--order", "random",
+            command("queue", "create", QUEUE, "--all-answers", "--limit", str(arguments.answers), "--order", "random",
                     "--needed", "2", "--blind-judge", "--blind-people")  # fmt: skip
             command("queue", "assign", QUEUE, ",".join(REVIEWERS))
             store = open_store(database)
             with serving(streamlit, "--server.port", "/_stcore/health") as empty_url:
                 beside = opened(browser, empty_url, "/")
                 for name in REVIEWERS:
-                    lost += reviewer(browser, url, store, name, given.answers, beside)
+                    lost += reviewer(browser, url, store, name, arguments.answers, beside)
             lost += lead(browser, url, store)
             store.close()
         browser.close()

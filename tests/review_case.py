@@ -10,7 +10,7 @@ from sqlalchemy import Table, select
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.changes import Undone, undo
+from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import Decided, decide, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
@@ -53,7 +53,7 @@ class ReviewCase:
         options = {"request_key": f"key {next(self.keys)}", "now": NOW} | options
         return grade(self.store, response_id=self.response_id, reviewer=by, grade=Grade(**given), **options)
 
-    def undo(self, review_id: int, by: Reviewer, **given: Any) -> Undone:
+    def undo(self, review_id: int, by: Reviewer, **given: Any) -> str:
         given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given
         return undo(self.store, review_id=review_id, reviewer=by, **given)
 

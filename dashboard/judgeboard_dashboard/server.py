@@ -79,19 +79,32 @@ async def health(_request: Request) -> PlainTextResponse:
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
     """Run jobs while the server runs; an interrupted job continues at the next start."""
-    starting = asyncio.create_task(asyncio.to_thread(_start))
+    stopping = asyncio.Event()
+    starting = asyncio.create_task(_start(stopping))
     try:
         yield
     finally:
+        stopping.set()
         worker = await starting
         await asyncio.to_thread(worker.stop)
 
 
-def _start() -> "Worker":
-    """Import what the first page would wait seconds for, then start the worker."""
+async def _start(stopping: asyncio.Event) -> "Worker":
+    """Import what the first page needs; once it had its time, what charts and jobs need, and start the worker."""
+    await asyncio.to_thread(_import, "judgeboard_dashboard.app", "judgeboard_dashboard.review.queues")
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stopping.wait(), FIRST_PAGE_S)
+    return await asyncio.to_thread(_started_worker)
+
+
+def _import(*modules: str) -> None:
     # One after the other: two threads that import SQLAlchemy at once fail now and then.
-    for name in ("judgeboard_dashboard.app", "pandas", "pyarrow", "altair", "judgeboard_dashboard.review.queues"):
+    for name in modules:
         importlib.import_module(name)
+
+
+def _started_worker() -> "Worker":
+    _import("pandas", "altair")
     from judgeboard.runs.worker import Worker
 
     gc.freeze()  # what is imported stays: no collection of garbage need look at it
@@ -111,6 +124,7 @@ app = App(
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
 _ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
 UPLOAD_MB = 200
+FIRST_PAGE_S = 3  # so long the first page has the interpreter for itself
 
 
 def serve(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import judgeboard
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, in_turn, verdict
+from endpoint_scripts import in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
 
 QUERY = "At what temperature does Dyneema melt?"
 ANSWER = "Dyneema melts at about 145 degrees."

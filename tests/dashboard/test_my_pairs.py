@@ -11,7 +11,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import OwnReview
-from judgeboard_dashboard.review.own_reviews import pair_rows, preference_words
+from judgeboard_dashboard.review.people import pair_rows, preference_words
 from pair_log import add_pairs
 from queue_case import queue_case
 

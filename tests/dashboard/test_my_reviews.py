@@ -10,7 +10,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import own_reviews_page, whole_review
-from judgeboard_dashboard.review.own_reviews import rows_of
+from judgeboard_dashboard.review.people import rows_of
 from queue_case import queue_case
 
 

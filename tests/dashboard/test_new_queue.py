@@ -26,6 +26,8 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert "The queue will have 100, drawn at random." in markup(page)
     page.number_input(key="nq_size").set_value(20).run()
     assert "The queue will have 20, drawn at random." in markup(page)
+    page.button(key="nq_create").click().run()
+    assert "Not created: a queue has a name of 1 to 60 printable characters" in markup(page)
     page.text_input(key="nq_name").set_value("gold").run()
     page.button(key="nq_create").click().run()
     [row] = queues.rows(QUEUE)

@@ -110,12 +110,12 @@ def test_a_press_without_a_required_grade_says_which_is_missing_and_keeps_the_dr
     case.flagged(0.42)
     work, session = started(case, **BLIND, grades=("label", "groundedness")), ReviewSession()
     shown = actions_on(work, session)
-    shown.groundedness(0.5)
+    shown.give("groundedness", 0.5)
     press(work, session, Decision.DISMISS)
     assert session.refused
     assert session.message == "Not saved: this queue requires label (Q W)."
     assert (work.reveal, case.reviews(), session.draft(shown.subject).groundedness) == (None, [], 0.5)
-    shown.label(Label.GROUNDED)
+    shown.give("label", Label.GROUNDED)
     press(work, session, Decision.DISMISS)
     assert work.reveal is not None
 
@@ -125,7 +125,7 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
     work, session = started(case, **BLIND), ReviewSession()
     first = actions_on(work, session)
     assert work.current.item.currents == ()
-    first.groundedness(0.5)
+    first.give("groundedness", 0.5)
     press(work, session, Decision.CONFIRM)
     assert work.reveal is not None
     assert work.reveal.leased.item.currents[0].groundedness == 0.42
@@ -168,10 +168,10 @@ def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch
 def test_a_changed_grade_is_stored_beside_the_blind_one(case) -> None:
     case.flagged(0.42)
     work, session = started(case, **BLIND), ReviewSession()
-    actions_on(work, session).groundedness(0.5)
+    actions_on(work, session).give("groundedness", 0.5)
     press(work, session, Decision.CONFIRM)
     bound = actions_on(work, session)
-    bound.groundedness(1.0)
+    bound.give("groundedness", 1.0)
     assert work.reveal.differs(session.draft(bound.subject))
     press(work, session, Decision.DISMISS)
     assert [(row["stage"], row["groundedness"], row["decision"]) for row in case.reviews()] == [
@@ -216,7 +216,7 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
     bound = actions_on(work, session)
-    bound.quality(2)
+    bound.give("quality", 2)
     session.draft(ids[0]).note = "too short"
     press(work, session)
     actions_on(work, session).undo(work.undoable[-1])

@@ -322,7 +322,7 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
     """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed."""
     from judgeboard.health.checkup import check_database, check_endpoint
 
-    findings = [*check_database(options.chosen_database(), options.seen), *check_endpoint(model, provider, base_url)]
+    findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
     for finding in findings:
         click.echo(
             f"{'ok ' if finding.ok else 'fix'}  {finding.what}" + (f"\n     {finding.fix}" if finding.fix else "")

@@ -46,22 +46,13 @@ def import_log(column: str) -> str:
     return f"judgeboard import LOG  # with a column {column}"
 
 
-def no_model_reason(version: StoredVersion) -> str | None:
-    """Return why a judge calls no model; None if it calls one."""
-    if version.kind == JURY:
-        return f"{version.title} calls no model itself. Check its members instead."
-    return f"{version.title} calls no model." if version.kind in OFFLINE else None
-
-
 def _combine(version: StoredVersion) -> str:
-    """A jury makes no calls: the stored verdicts of its members are combined."""
     named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
     members = ",".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A,B,C"
     return f"judgeboard jury --recorded --members {members}{named}"
 
 
 def _of_member(version: StoredVersion) -> str:
-    """Combined repeats make no calls: check the repeated judge instead."""
     members = version.params.get("members") or ("NAME",)
     return f"judgeboard health --judge-version {shlex.quote(str(members[0]))}"
 

@@ -1,7 +1,7 @@
 """Checks what judging and serving need, and how to fix what is missing."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, Status, Verdict
@@ -24,23 +24,22 @@ class Finding:
     fix: str | None = None
 
 
-def check_database(database: str | None, see: Callable[[Store], Readable]) -> list[Finding]:
+def check_database(database: str | None, see: Callable[[Store], Readable]) -> Iterator[Finding]:
     """Open the database and count what ``see`` lets the user see."""
     try:
         store = open_store(database)
     except JudgeboardError as error:
-        return [Finding(ok=False, what="database", fix=str(error))]
+        yield Finding(ok=False, what="database", fix=str(error))
+        return
     with see(store).reading() as connection:
         answers, open_flags = count_responses(connection), count_open_flags(connection)
     store.close()
-    what = f"database {store.shown_url}: {answers:,} answers, {open_flags:,} open flags"
-    findings = [Finding(ok=True, what=what)]
+    yield Finding(ok=True, what=f"database {store.shown_url}: {answers:,} answers, {open_flags:,} open flags")
     if answers == 0:
-        findings.append(Finding(ok=False, what="no answers yet", fix="judgeboard import FILE, or judgeboard demo"))
-    return findings
+        yield Finding(ok=False, what="no answers yet", fix="judgeboard import FILE, or judgeboard demo")
 
 
-def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> list[Finding]:
+def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:
     """Ask the model for one small verdict: one real call."""
     settings = load_settings()
     named = model or settings.model
@@ -48,24 +47,21 @@ def check_endpoint(model: str | None, provider: str | None, base_url: str | None
         provider or settings.provider, model=named, base_url=base_url or provider_address("openai")
     )
     address = masked(base_url or provider_address(chosen.name) or chosen.base_url)
+    endpoint = f"endpoint {address}"
     if not named:
         fix = "choose one with --model or JUDGEBOARD_MODEL; without a model, use --judge lexical"
-        return [Finding(ok=True, what=f"no model is chosen (endpoint: {address})", fix=fix)]
+        return Finding(ok=True, what=f"no model is chosen (endpoint: {address})", fix=fix)
     try:
         verdict = asyncio.run(_ask(model, provider, base_url))
     except JudgeboardError as error:
-        return [Finding(ok=False, what=f"endpoint {address}", fix=str(error))]
+        return Finding(ok=False, what=endpoint, fix=str(error))
+    reported = f"{endpoint}: {verdict.model_reported}"
     if verdict.status is Status.OK:
-        what = (
-            f"endpoint {address}: {verdict.model_reported} answered in {verdict.latency_ms} ms ({verdict.reply_format})"
-        )
-        return [Finding(ok=True, what=what)]
+        return Finding(ok=True, what=f"{reported} answered in {verdict.latency_ms} ms ({verdict.reply_format})")
     if verdict.status is Status.ERROR:
-        return [Finding(ok=False, what=f"endpoint {address}", fix=f"it answered: {verdict.error}")]
+        return Finding(ok=False, what=endpoint, fix=f"it answered: {verdict.error}")
     fix = f"its verdict was {verdict.status}: {verdict.error}. A larger model, or --max-output, may help"
-    return [
-        Finding(ok=False, what=f"endpoint {address}: {verdict.model_reported} answers, but not with a verdict", fix=fix)
-    ]
+    return Finding(ok=False, what=f"{reported} answers, but not with a verdict", fix=fix)
 
 
 async def _ask(model: str | None, provider: str | None, base_url: str | None) -> Verdict:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from judgeboard.domain import Estimate
-from judgeboard.health.calls import import_log, no_model_reason, with_families
+from judgeboard.domain import JURY, Estimate
+from judgeboard.health.calls import import_log, with_families
 from judgeboard.health.models import ModelTable, model_table
 from judgeboard.health.record import (
     Check,
@@ -16,6 +16,7 @@ from judgeboard.health.record import (
     not_measured,
     state_of,
 )
+from judgeboard.judges.kinds import OFFLINE
 from judgeboard.settings import load_settings
 from judgeboard.stats.arrays import BoolArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, percent, surely_above
@@ -47,8 +48,7 @@ def family(record: JudgeRecord) -> Check:
     share = share_intervals(mine, sum(known.values()))[0]
     warning = family_warning(judge, record.generators, record.models)
     rest = sum(record.generators.values()) - sum(known.values())
-    sentence = f"None of the {share.n:,} answers of known families is by the family of {judge} ({own})."
-    sentence = warning or sentence
+    sentence = warning or f"None of the {share.n:,} answers of known families is by the family of {judge} ({own})."
     sentence += f" The family of {rest:,} more answers is not known." if rest else ""
     return Check("family", state_of(warns=mine > 0), share, sentence, with_families(record), share=True)
 
@@ -150,8 +150,10 @@ def weaker(record: JudgeRecord) -> Check:
 
 def _without_models(name: str, record: JudgeRecord, *graded_models: str, share: bool = False) -> Check | None:
     """Return the check of a judge that calls no model, or of a log that names none."""
-    if reason := no_model_reason(record.version):
-        return not_applicable(name, "it calls no model", reason, share=share)
+    if record.version.kind in OFFLINE or record.version.kind == JURY:
+        members = " itself. Check its members instead." if record.version.kind == JURY else "."
+        sentence = f"{record.version.title} calls no model{members}"
+        return not_applicable(name, "it calls no model", sentence, share=share)
     if any((*record.generators, *graded_models)):
         return None
     why = "The log does not contain the models that wrote the judged answers."

@@ -3,14 +3,13 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
 from judgeboard.errors import BadInput
@@ -19,13 +18,17 @@ from judgeboard.errors import BadInput
 _BILLIONS = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![a-z0-9])")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTable:
+Pattern = Annotated[str, AfterValidator(str.casefold)]
+
+
+class ModelTable(BaseModel):
     """Families and sizes (billions of parameters) by pattern; ladders from the smallest to the largest model."""
 
-    families: Mapping[str, str]
-    sizes: Mapping[str, float]
-    ladders: Mapping[str, tuple[str, ...]]
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    families: dict[Pattern, Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = {}
+    sizes: dict[Pattern, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
+    ladders: dict[str, list[Pattern]] = {}
 
     def family(self, model: str | None) -> str | None:
         """Return the family of a model; None if unknown."""
@@ -68,9 +71,9 @@ def model_table(file: Path | None = None) -> ModelTable:
     own = _parse(text, str(file))
     # The user's patterns also replace longer shipped ones that they match.
     return ModelTable(
-        {**_not_covered(known.families, own.families), **own.families},
-        {**_not_covered(known.sizes, own.sizes), **own.sizes},
-        {**own.ladders, **{name: rungs for name, rungs in known.ladders.items() if name not in own.ladders}},
+        families=_not_covered(known.families, own.families) | own.families,
+        sizes=_not_covered(known.sizes, own.sizes) | own.sizes,
+        ladders=own.ladders | {name: rungs for name, rungs in known.ladders.items() if name not in own.ladders},
     )
 
 
@@ -78,29 +81,16 @@ def _not_covered(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, 
     return {pattern: value for pattern, value in known.items() if not any(_fits(pattern, mine) for mine in own)}
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    families: dict[str, Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = {}
-    sizes: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
-    ladders: dict[str, list[str]] = {}
-
-
 _EXPECTED = {"families": "the name of a family", "sizes": "a number of billions", "ladders": "a list of names"}
 
 
 def _parse(text: str, where: str) -> ModelTable:
     try:
-        table = _File.model_validate(tomllib.loads(text))
+        return ModelTable.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         why = _why(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
         form = '[families] with lines like "my-model*" = "OpenAI", [sizes] in billions, [ladders] of lists'
         raise BadInput(f"the table of models {where} is invalid ({why}); expected {form}") from error
-    return ModelTable(
-        {pattern.casefold(): family for pattern, family in table.families.items()},
-        {pattern.casefold(): size for pattern, size in table.sizes.items()},
-        {name: tuple(map(str.casefold, models)) for name, models in table.ladders.items()},
-    )
 
 
 def _why(error: ErrorDetails) -> str:
@@ -125,13 +115,9 @@ def _longest(patterns: Mapping[str, Any], model: str | None) -> str | None:
     return max(fitting, key=len) if fitting else None
 
 
-def _rung(ladder: tuple[str, ...], model: str | None) -> int | None:
+def _rung(ladder: list[str], model: str | None) -> int | None:
     """The first match: the patterns of smaller models are narrower."""
-    return next(
-        (
-            place
-            for place, rung in enumerate(ladder)
-            if model and any(_fits(model, pattern.strip()) for pattern in rung.split("|"))
-        ),
-        None,
-    )
+    if model is None:
+        return None
+    fitting = (any(_fits(model, pattern.strip()) for pattern in rung.split("|")) for rung in ladder)
+    return next((place for place, fits in enumerate(fitting) if fits), None)

@@ -97,11 +97,8 @@ ADDED_SECTIONS = frozenset({"Dialogue", "Whole dialogue", "Reference"})
 
 def earlier_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
     """Return the titled earlier turns, if there are any and the prompt file says how to use them."""
-    if "Dialogue" not in prompt.sections:
-        return []
-    return [
-        (f"EARLIER TURN {number} {turn.role.upper()}", turn.text) for number, turn in enumerate(item.turns, start=1)
-    ]
+    turns = item.turns if "Dialogue" in prompt.sections else ()
+    return [(f"EARLIER TURN {number} {turn.role.upper()}", turn.text) for number, turn in enumerate(turns, start=1)]
 
 
 def reference_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:

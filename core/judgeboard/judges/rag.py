@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict
@@ -189,17 +188,13 @@ class JudgeFile:
     examples: Annotated[tuple[Example, ...], unless_null(())] = ()
 
 
-def read_judge_file(path: Path) -> JudgeFile:
-    """Read a judge file."""
-    file = read_yaml(path)
-    judge_file = file.read(JudgeFile)
-    check_examples(file, judge_file.examples, RAG_SCORES)
-    return judge_file
-
-
 def make_rag_judge(options: JudgeOptions) -> RagJudge:
     """Make the rag judge of ``options``."""
-    file = JudgeFile() if options.judge_file is None else read_judge_file(options.judge_file)
+    file = JudgeFile()
+    if options.judge_file is not None:
+        content = read_yaml(options.judge_file)
+        file = content.read(JudgeFile)
+        check_examples(content, file.examples, RAG_SCORES)
     return RagJudge(
         options.endpoint("the rag judge"),
         name=options.name,

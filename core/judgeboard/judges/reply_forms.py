@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from string import ascii_uppercase
 from typing import Annotated, Any
 
@@ -236,16 +238,13 @@ def expected_scores(
 
 
 def _expected(tokens: Sequence[TokenChance], place: int, low: int, high: int) -> float | None:
-    end = 0
-    for token in tokens:
-        end += len(token.text)
-        if place < end:
-            weights: dict[int, float] = {}
-            for text, logprob in token.alternatives:
-                digit = _DIGIT.match(text)
-                if digit is not None and low <= int(digit[1]) <= high:
-                    weights[int(digit[1])] = weights.get(int(digit[1]), 0.0) + math.exp(min(logprob, 0.0))
-            mass = sum(weights.values())
-            # Rounded far below what a probability is good for: the last bits differ between machines.
-            return round(sum(level * weight for level, weight in weights.items()) / mass, 6) if mass > 0 else None
-    return None
+    ends = accumulate(len(token.text) for token in tokens)
+    alternatives = next((token.alternatives for token, end in zip(tokens, ends, strict=True) if place < end), ())
+    weights: defaultdict[int, float] = defaultdict(float)
+    for text, logprob in alternatives:
+        digit = _DIGIT.match(text)
+        if digit is not None and low <= int(digit[1]) <= high:
+            weights[int(digit[1])] += math.exp(min(logprob, 0.0))
+    mass = sum(weights.values())
+    # Rounded far below what a probability is good for: the last bits differ between machines.
+    return round(sum(level * weight for level, weight in weights.items()) / mass, 6) if mass > 0 else None

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -219,24 +219,33 @@ def read_replies(path: Path) -> dict[str, list[str]]:
     Raises BadInput, which names the line, or says that the file cannot be read or contains no reply.
     """
     replies: dict[str, list[str]] = {}
-    try:
-        with path.open(encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    response_id, raw = _read_line(line, f"{path}, line {number}")
-                    replies.setdefault(response_id, []).append(raw)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the replies in {path} cannot be read: {error}") from error
+    for number, line in lines_of(path, "replies"):
+        response_id, raw = _read_line(line, f"{path}, line {number}")
+        replies.setdefault(response_id, []).append(raw)
     if not replies:  # else each answer would be stored as a failed call
         raise BadInput(f"{path} contains no reply")
     return replies
 
 
-def _read_line(line: str, where: str) -> tuple[str, str]:
+def lines_of(path: Path, what: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file that are not blank, with their numbers; ``what`` they are is for BadInput."""
     try:
-        row: Any = json.loads(line)
+        with path.open(encoding="utf-8-sig") as lines:
+            yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the {what} in {path} cannot be read: {error}") from error
+
+
+def json_of(line: str, where: str) -> Any:
+    """Return the JSON value of a line, or raise BadInput, which names the place."""
+    try:
+        return json.loads(line)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{where}: not JSON ({error})") from error
+
+
+def _read_line(line: str, where: str) -> tuple[str, str]:
+    row = json_of(line, where)
     response_id, raw = (row.get("response_id"), row.get("raw")) if isinstance(row, dict) else (None, None)
     if not isinstance(response_id, str | int) or isinstance(response_id, bool) or not isinstance(raw, str | dict):
         raise BadInput(f'{where}: expected {{"response_id": …, "raw": "the reply as it came"}}')

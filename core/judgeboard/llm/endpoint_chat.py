@@ -73,9 +73,8 @@ class EndpointChat:
     """Asks one model of one endpoint; one object serves a whole run.
 
     It remembers which parts of a request the endpoint does not accept (a JSON schema, a temperature, ``max_tokens``),
-    and leaves them out of later requests. Options are as in `JudgeOptions`; nothing is sent when it is made. The key is
-    never shown or stored; None is sent as "none", which local servers accept. ``sleep`` waits a number of seconds,
-    ``chance`` returns a number in 0..1 for the jitter.
+    and leaves them out of later requests. Options are as in `JudgeOptions`. The key is never shown or stored; None is
+    sent as "none", which local servers accept. ``chance`` returns a number in 0..1 for the jitter.
     """
 
     model: str

@@ -1,7 +1,6 @@
 """OpenAI's chat completions, which most other servers speak too."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat, TokenChance
@@ -63,16 +62,12 @@ def _chance(token: Any) -> TokenChance:
     text = token["token"]
     if not isinstance(text, str):
         raise TypeError("a token is a text")
-    return TokenChance(text, tuple(_alternatives([token, *(token.get("top_logprobs") or [])])))
-
-
-def _alternatives(tokens: list[Any]) -> Iterator[tuple[str, float]]:
-    seen = set()
-    for token in tokens:
-        text, logprob = token["token"], token["logprob"]
-        if isinstance(text, str) and text not in seen and isinstance(logprob, int | float) and not math.isnan(logprob):
-            seen.add(text)
-            yield text, float(logprob)
+    logprobs: dict[str, float] = {}
+    for each in [token, *(token.get("top_logprobs") or [])]:
+        alternative, logprob = each["token"], each["logprob"]
+        if isinstance(alternative, str) and isinstance(logprob, int | float) and not math.isnan(logprob):
+            logprobs.setdefault(alternative, float(logprob))
+    return TokenChance(text, tuple(logprobs.items()))
 
 
 OPENAI = Provider(

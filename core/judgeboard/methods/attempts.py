@@ -99,8 +99,7 @@ def _sequence(
     kept = _kept(rule, stored)
     attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
     if original is not None:
-        cost_micro = None if original.judging is None else original.judging.cost_micro
-        attempts.insert(0, record_of(ShownAttempt, original, number=0, cost_micro=cost_micro, kept=kept == 0))
+        attempts.insert(0, record_of(ShownAttempt, original, number=0, kept=kept == 0))
     # A selection would reveal an attempt that is hidden from this reader.
     shown = {(key.run_id, key.subject, attempt.number) for attempt in attempts}
     return AttemptSequence(

@@ -210,7 +210,7 @@ class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
             **self._sample.as_dict(),
             "up_to": last_logged_id(connection),
         }
-        return Selected(question, len(self.open_asks(connection, version, self._drawn)))
+        return question, len(self.open_asks(connection, version, self._drawn))
 
     def keys(self, begun: Begun) -> list[audits.AuditedJudgment]:
         return [each for each in self._drawn if each.response_id <= begun.run.question["up_to"]]

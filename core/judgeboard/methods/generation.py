@@ -1,6 +1,5 @@
 """What answer-making methods share: the generator, its messages, prompt files, storing answers with verdicts."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,7 +13,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
-from judgeboard.llm.chat import CallableChat, Chat, earlier_turns, last_of_user, text_of
+from judgeboard.llm.chat import CallableChat, Chat, earlier_turns, json_of, last_of_user, lines_of, text_of
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Begun, Method, R
@@ -67,11 +66,6 @@ class GeneratingMethod(Method[T, S, R]):
         self.generator = generator
 
     @property
-    def endpoint_host(self) -> str | None:
-        """The hosts that receive texts: the judge's and the generator's."""
-        return joined_hosts(self.judge.endpoint_host, self.generator.endpoint.host)
-
-    @property
     def made_by(self) -> dict[str, Any]:
         """What identifies the generator, as JSON values; its address does not, as with judge versions."""
         settings = {
@@ -98,11 +92,6 @@ def live_run(
         )
         yield connection, Begun(store, version, run)
         finish_run(connection, run.id, RunState.DONE)
-
-
-def joined_hosts(*hosts: str | None) -> str | None:
-    """Return the distinct hosts as one text; None if nothing leaves the process."""
-    return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
 
 
 def made_response(
@@ -202,15 +191,8 @@ def read_prompts(path: Path) -> list[Origin]:
 
     A prompt without an id gets the number of its line as id. Raises BadInput, which names the line.
     """
-    try:
-        # Split at line feeds only: a JSON text may contain Unicode's other line breaks.
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the prompts in {path} cannot be read: {error}") from error
     prompts: dict[str, Origin] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, line in lines_of(path, "prompts"):
         where = f"{path}, line {number}"
         origin = _origin(line, number, where)
         if origin.item.external_id in prompts:
@@ -225,29 +207,21 @@ def _origin(line: str, number: int, where: str) -> Origin:
     fault = unstorable(line)
     if fault:
         raise BadInput(f"{where}: contains what a database cannot store: {fault}")
-    if not line.lstrip().startswith("{"):
-        return _prompt(str(number), line.strip(), None, None)
-    try:
-        row: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{where}: not JSON ({error})") from error
+    row: Any = json_of(line, where) if line.lstrip().startswith("{") else {"prompt": line.strip()}
     prompt_id, prompt, passages = row.get("id", number), row.get("prompt"), row.get("passages")
     if isinstance(prompt_id, bool) or not isinstance(prompt_id, str | int):
         raise BadInput(f"{where}: the id must be a text, not {prompt_id!r}")
     if passages is not None and not (isinstance(passages, list) and all(isinstance(text, str) for text in passages)):
         raise BadInput(f"{where}: passages must be a list of texts")
-    if isinstance(prompt, str) and prompt.strip():
-        return _prompt(str(prompt_id), prompt, None, passages)
-    if not isinstance(row.get("messages"), list):
-        raise BadInput(f"{where}: expected {_FORM}")
-    try:
-        messages = checked_messages(row["messages"])
-    except BadInput as error:
-        raise BadInput(f"{where}: {error}") from error
-    return _prompt(str(prompt_id), request_text(messages), messages, passages)
-
-
-def _prompt(prompt_id: str, query: str, messages: Messages | None, passages: list[str] | None) -> Origin:
+    messages: Messages | None = None
+    if not (isinstance(prompt, str) and prompt.strip()):
+        if not isinstance(row.get("messages"), list):
+            raise BadInput(f"{where}: expected {_FORM}")
+        try:
+            messages = checked_messages(row["messages"])
+        except BadInput as error:
+            raise BadInput(f"{where}: {error}") from error
+        prompt = request_text(messages)
     evidence = None if passages is None else tuple(passages)
-    item = JudgeInput(0, query, "", evidence, external_id=prompt_id, turns=earlier_turns(messages))
+    item = JudgeInput(0, prompt, "", evidence, external_id=str(prompt_id), turns=earlier_turns(messages))
     return Origin(item, SOURCE, messages)

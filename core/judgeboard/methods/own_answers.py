@@ -171,21 +171,17 @@ def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object],
     """
     made = MadePairs()
 
-    def leave_out(line: int, reason: str) -> None:
-        made.left_out += 1
-        if len(made.first_left_out) < LISTED:
-            made.first_left_out.append((line, reason))
-
     with ByteSource(questions) as source:
         try:
             for row in find_format(source).read(source):
-                if isinstance(row, Rejected):
-                    leave_out(row.line, row.reason)
-                    continue
                 try:
+                    if isinstance(row, Rejected):
+                        raise NoPair(row.reason)
                     pair = pair_of_question(row.values, seed)
                 except NoPair as error:
-                    leave_out(row.line, str(error))
+                    made.left_out += 1
+                    if len(made.first_left_out) < LISTED:
+                        made.first_left_out.append((row.line, str(error)))
                     continue
                 write(json.dumps(pair, ensure_ascii=False) + "\n")
                 made.made += 1

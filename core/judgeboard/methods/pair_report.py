@@ -222,10 +222,10 @@ def measure_pairs(
         version = get_version(connection, judge_version)
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
         missing = [aspect for aspect in aspects if aspect not in pairs.aspects]
-        if account is None and (not pairs.aspects or missing):
-            what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
-            raise NotFound(f"{version.title} has no comparison {what}")
         if account is None:
+            if not pairs.aspects or missing:
+                what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
+                raise NotFound(f"{version.title} has no comparison {what}")
             account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
     groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, unusable=unusable)
     return PairReport(version.title, version.fingerprint, account, unusable, groups)
@@ -283,21 +283,16 @@ def outcome_words(group: PairGroup) -> str:
 
 def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
     """Return the statistics of a group with their names."""
-    # With one order the two accuracies are the same.
-    gold = (
-        [("accuracy by gold", group.accuracy_consistent)]
-        if group.one_order
-        else [
-            ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
-            ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
-        ]
-    )
-    return [
+    figures = [
         ("same preference in both orders", group.self_consistency),
         ("prefers the answer shown first", group.first_position),
-        *gold,
+        ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
+        ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
         ("agrees with the majority of people", group.people),
     ]
+    if group.one_order:  # then the two accuracies are the same
+        figures[2:4] = [("accuracy by gold", group.accuracy_consistent)]
+    return figures
 
 
 def group_lines(group: PairGroup) -> list[str]:

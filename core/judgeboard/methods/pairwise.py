@@ -147,7 +147,7 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOu
             raise BadInput("no pair has two answers to compare")
         self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
         asks = self.open_asks(connection, version, self._orders)
-        return Selected(pairs_question(pair_ids, again=self.again), len(asks))
+        return pairs_question(pair_ids, again=self.again), len(asks)
 
     def keys(self, _begun: Begun) -> Sequence[_Order]:
         return self._orders

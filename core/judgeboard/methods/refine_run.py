@@ -229,7 +229,7 @@ class _RefineLogged(_RefineMethod):
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
         count = refinements.count_unrefined(connection, self._selection)
         question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
-        return Selected(question, count) if count else None
+        return (question, count) if count else None
 
     def tasks(self, begun: Begun) -> Iterator[Prompt]:
         selection, run = self._selection_of(begun), begun.run
@@ -266,7 +266,7 @@ class _RefinePrompts(_RefineMethod):
             for origin in self._prompts
         ]
         address = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-        return Selected(self.question(prompts=address), len(self._prompts))
+        return self.question(prompts=address), len(self._prompts)
 
     def tasks(self, begun: Begun) -> Iterator[Prompt]:
         return key_tasks(

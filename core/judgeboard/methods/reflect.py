@@ -290,7 +290,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         )
         count = refinements.count_waiting(connection, selection)
         question = self.question(where=selection.where.as_dict(), up_to=selection.up_to)
-        return Selected(question, count) if count else None
+        return (question, count) if count else None
 
     def question(self, **answers: Any) -> dict[str, Any]:
         rebuild_messages = self._selection.rebuild_messages
@@ -359,8 +359,8 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         before = refinements.judged_answers(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
-        rows = [
-            _row(task, _without_second(generated), before)
+        ended: list[tuple[_Task, Outcome, int | None, int | None]] = [
+            (task, _without_second(generated), None, None)
             for task, generated in generations
             if task.changed(generated) is None
         ]
@@ -370,7 +370,20 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
                 response_id, judgment = stored
                 first = before.get(task.response_id)
                 outcome = outcome_of(None if first is None else first.groundedness, judgment.groundedness)
-                rows.append(_row(task, outcome, before, judgment.judgment_id, response_id))
+                ended.append((task, outcome, response_id, judgment.judgment_id))
+        rows = [
+            refinements.NewRefinement(
+                method=refinements.REFLECT,
+                subject=str(task.response_id),
+                number=1,
+                root_response_id=task.response_id,
+                outcome=outcome.value,
+                response_id=response_id,
+                judgment_id=judgment_id,
+                judgment_before_id=before[task.response_id].judgment_id if task.response_id in before else None,
+            )
+            for task, outcome, response_id, judgment_id in ended
+        ]
         refinements.insert_refinements(connection, run_id, rows, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
@@ -403,23 +416,3 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
 
     def _selection_of(self, begun: Begun) -> refinements.ReflectSelection:
         return replace(self._selection, run_id=begun.run.id, up_to=begun.run.question["up_to"])
-
-
-def _row(
-    task: _Task,
-    outcome: Outcome,
-    before: dict[int, refinements.JudgedAnswer],
-    judgment_id: int | None = None,
-    response_id: int | None = None,
-) -> refinements.NewRefinement:
-    first = before.get(task.response_id)
-    return refinements.NewRefinement(
-        method=refinements.REFLECT,
-        subject=str(task.response_id),
-        number=1,
-        root_response_id=task.response_id,
-        outcome=outcome.value,
-        response_id=response_id,
-        judgment_id=judgment_id,
-        judgment_before_id=None if first is None else first.judgment_id,
-    )

@@ -67,23 +67,21 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
         check_limit(self._limit)
         up_to = last_logged_id(connection)
         if self._limit is not None:
-            first = next_answers(connection, self._where, after_id=0, up_to=up_to, limit=self._limit)
+            first = next_answers(connection, self._where, after_id=None, up_to=up_to, limit=self._limit)
             up_to = first[-1] if first else 0
         question = {"where": self._where.as_dict(), "repeats": self._repeats, "limit": self._limit, "up_to": up_to}
-        return Selected(question, count_missing(connection, version.id, self._repeats, self._where, up_to))
+        return question, count_missing(connection, version.id, self._repeats, self._where, up_to)
 
     def tasks(self, begun: Begun) -> Iterator[Ask]:
         up_to, backwards = begun.run.question["up_to"], begun.run.shared
-        first = up_to + 1 if backwards else 0
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
-            after_id = first if after_id is None else after_id
             answers = next_answers(
                 connection, self._where, after_id=after_id, up_to=up_to, limit=limit, backwards=backwards
             )
             missing = missing_repeats(connection, begun.version.id, self._repeats, answers)
-            items = judge_inputs(connection, sorted({each.response_id for each in missing}))
-            tasks = [Ask(items[each.response_id], 0, each.repeat) for each in missing if each.response_id in items]
+            items = judge_inputs(connection, sorted({id_ for id_, _ in missing}))
+            tasks = [Ask(items[id_], 0, repeat) for id_, repeat in missing if id_ in items]
             return (answers[-1], tasks) if answers else None
 
         return id_tasks(begun.store, load)

@@ -193,9 +193,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
         if left == 0:
             return None
         conditions = list(plan.conditions)
-        return Selected(
-            pairs_question(self.pair_ids, conditions=conditions, needed=plan.needed, again=self.again), left
-        )
+        return pairs_question(self.pair_ids, conditions=conditions, needed=plan.needed, again=self.again), left
 
     def tasks(self, begun: Begun) -> Iterator[Task]:
         plan, again = self._plan, self._asked_again(begun)

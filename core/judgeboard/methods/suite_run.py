@@ -19,7 +19,7 @@ from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
 from judgeboard.llm.endpoint import ModelEndpoint, Price
-from judgeboard.methods.generation import joined_hosts, rebuilt_messages, store_verdicts
+from judgeboard.methods.generation import rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
 from judgeboard.runs.judging import make_endpoint, make_judge
@@ -148,10 +148,6 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._candidate = candidate
         self._baseline = baseline
         self._suite_run_id = 0
-
-    @property
-    def endpoint_host(self) -> str | None:
-        return joined_hosts(None if self.answering is None else self.answering.host, self.judge.endpoint_host)
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         suite, candidate = self._suite, self._candidate

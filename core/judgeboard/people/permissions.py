@@ -111,24 +111,16 @@ def allowed(
     Where `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is stored instead.
     Without an action the body calls `require`.
     """
-    try:
-        with store.writing() as connection:
-            if action is not None:
-                require(connection, actor, action)
-            yield connection
-    except _Refused as refused:
-        _record(store, refused, response_id)
-        raise
+    with _storing_refusals(store, response_id), store.writing() as connection:
+        if action is not None:
+            require(connection, actor, action)
+        yield connection
 
 
 def check_allowed(store: Store, actor: Actor, action: Action) -> None:
     """Refuse an action that the actor's role does not allow, outside a transaction; a refusal is stored as an event."""
-    try:
-        with store.reading() as connection:
-            require(connection, actor, action)
-    except _Refused as refused:
-        _record(store, refused)
-        raise
+    with _storing_refusals(store), store.reading() as connection:
+        require(connection, actor, action)
 
 
 def require(connection: Connection, actor: Actor, action: Action) -> None:
@@ -140,10 +132,15 @@ def require(connection: Connection, actor: Actor, action: Action) -> None:
         raise _Refused(why_not(action, role), actor_name(actor), action, role)
 
 
-def _record(store: Store, refused: _Refused, response_id: int | None = None) -> None:
-    with store.writing() as connection:
-        details = {"action": refused.action.value, "role": refused.role.value}
-        record_event(connection, REFUSED, refused.actor, response_id=response_id, details=details)
+@contextmanager
+def _storing_refusals(store: Store, response_id: int | None = None) -> Iterator[None]:
+    try:
+        yield
+    except _Refused as refused:
+        with store.writing() as connection:
+            details = {"action": refused.action.value, "role": refused.role.value}
+            record_event(connection, REFUSED, refused.actor, response_id=response_id, details=details)
+        raise
 
 
 def role_now(connection: Connection, actor: Actor) -> Role:

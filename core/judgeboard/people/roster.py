@@ -64,7 +64,7 @@ def add_person(store: Store, address: str, role: Role, actor: Actor) -> Reviewer
     """
     name, new_role = checked_address(address), _checked_role(role)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        _all_locked(connection)
+        reviewers_of(connection, SIGNED_IN, lock=True)
         known = find_reviewer(connection, SIGNED_IN, name)
         if known is not None and role_of(known) is not Role.NONE:
             raise BadInput(f"{name} was added already, as {role_of(known)}: change the role instead")
@@ -120,7 +120,7 @@ def checked_address(address: str) -> str:
 def _set(store: Store, address: str, role: Role, actor: Actor, kind: str) -> Reviewer:
     name = checked_address(address)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        everybody = _all_locked(connection)
+        everybody = reviewers_of(connection, SIGNED_IN, lock=True)  # two admins cannot remove each other
         person = next((each for each in everybody if each.name == name), None)
         if person is None or role_of(person) is Role.NONE:
             raise NotFound(f"no person was added with the address {name}")
@@ -137,11 +137,6 @@ def _keep_an_admin(everybody: list[Reviewer], person: Reviewer, role: Role) -> N
     others = any(role_of(each) is Role.ADMIN for each in everybody if each.id != person.id)
     if person.role is Role.ADMIN and role is not Role.ADMIN and not others and load_settings().admin is None:
         raise BadInput(f"{person.name} is the only admin: make another person admin first")
-
-
-def _all_locked(connection: Connection) -> list[Reviewer]:
-    """Return the people who sign in, locked: two admins cannot remove each other at the same time."""
-    return reviewers_of(connection, SIGNED_IN, lock=True)
 
 
 def _record(connection: Connection, kind: str, actor: Actor, person: Reviewer, *, role: Role) -> None:
@@ -281,31 +276,25 @@ def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersio
     Raises:
         BadInput: It is the last version of the primary judge that is in use.
     """
-    with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
-        version = _locked(connection, which)
-        retired = retired_versions(connection)
-        if version.id in retired:
-            return version
-        in_use = {each.id for each in list_versions(connection) if each.name == version.name} - retired.keys()
-        if in_use == {version.id} and primary_judge(connection) == version.name:
-            raise BadInput(f"{version.name} is the primary judge: choose another in Settings before you retire it")
-        record_retired(connection, version.id, actor_name(actor), retired=True)
-    return version
+    return _set_retired(store, which, actor, retired=True)
 
 
 def restore_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
     """Restore a retired judge version and return it. Idempotent; errors as of `retire_version`."""
+    return _set_retired(store, which, actor, retired=False)
+
+
+def _set_retired(store: Store, which: int | str, actor: Actor, *, retired: bool) -> StoredVersion:
     with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
-        version = _locked(connection, which)
-        if version.id in retired_versions(connection):
-            record_retired(connection, version.id, actor_name(actor), retired=False)
-    return version
-
-
-def _locked(connection: Connection, which: int | str) -> StoredVersion:
-    """Return the version; transactions that retire or use a version of this name wait for this one."""
-    version = get_version(connection, which)
-    connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
+        version = get_version(connection, which)
+        # Transactions that retire or use a version of this name wait for this one.
+        connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
+        before = retired_versions(connection)
+        if (version.id in before) is not retired:
+            in_use = {each.id for each in list_versions(connection) if each.name == version.name} - before.keys()
+            if retired and in_use == {version.id} and primary_judge(connection) == version.name:
+                raise BadInput(f"{version.name} is the primary judge: choose another in Settings before you retire it")
+            record_retired(connection, version.id, actor_name(actor), retired=retired)
     return version
 
 

@@ -175,9 +175,7 @@ def add_many(
     return BulkAdded(name, added, len(set(response_ids)) - added)
 
 
-def undo_many(
-    store: Store, bulk_id: str, *, reviewer: Reviewer, progress: Progress | None = None, now: datetime | None = None
-) -> int:
+def undo_many(store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime | None = None) -> int:
     """Undo a bulk action; return on how many answers.
 
     Its current reviews are withdrawn, and their flags are open again. Answers that it added leave their queue, unless
@@ -198,7 +196,7 @@ def undo_many(
         raise NotFound(f"no bulk action {bulk_id!r}")
     if stored[0].reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {stored[0].by}'s action: only {stored[0].by} can undo it.")
-    for part in _parts({review.response_id or 0 for review in stored}, progress):
+    for part in batches(sorted({review.response_id or 0 for review in stored}), PART):
         with allowed(store, reviewer, Action.REVIEW) as connection:
             responses = lock_responses(connection, part)
             reviews = reviews_of_bulk(connection, bulk_id, part, current=True)

@@ -1,7 +1,7 @@
 """Changes of one's own reviews and comments: undo, edit, withdraw, and the reason to differ from the judge."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,13 +25,14 @@ from judgeboard.reviews.queues import check_required
 from judgeboard.store.engine import Store
 from judgeboard.store.events import MENTION, mentioned, record_event
 from judgeboard.store.items import ItemJudgment
-from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
+from judgeboard.store.leases import find_lease, reopen_lease, seen_since, use_lease
 from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviewers import Reviewer, people_to_mention
 from judgeboard.store.reviews import (
     STATE_AFTER,
+    Comment,
     LockedResponse,
     StoredReview,
     find_comment,
@@ -50,29 +51,8 @@ FROM_GROUNDEDNESS = 0.2
 """Two groundedness values that are this far apart differ: people grade in steps of 0.2 to 0.3."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """A withdrawn review; ``reopened`` if one of its flags is open again, ``message`` tells its author."""
-
-    response_id: int | None
-    pair_id: int | None
-    flag_ids: tuple[int, ...]
-    reopened: bool
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """The review that replaces the edited one, and the states of its flags."""
-
-    review_id: int
-    response_id: int | None
-    states: dict[int, FlagState]
-    repeated: bool
-
-
-def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> Undone:
-    """Withdraw a current review; the flags that it decided are open again.
+def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> str:
+    """Withdraw a current review and return what happened, as a sentence; the flags that it decided are open again.
 
     If a newer flag of the same rule is open on the answer, an old flag is superseded instead. Earlier reviews that
     this one replaced stay in the history and do not become current again. In a named queue the reviewer leases the item
@@ -112,8 +92,8 @@ def edit(
     seconds: float | None = None,
     request_key: str,
     now: datetime | None = None,
-) -> Edited:
-    """Replace one's own current review of an answer; its flags and its queue item follow.
+) -> int:
+    """Replace one's own current review of an answer and return the new one's id; its flags and its queue item follow.
 
     A decision stays a decision (confirm, dismiss or unsure), and a grade stays a grade. A blind review in a queue
     cannot be edited: it can be undone until the judge is revealed, and its author can add a review after that.
@@ -131,7 +111,7 @@ def edit(
             raise DecisionRefused("A review of a pair cannot be edited: undo it and review the pair again.")
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)
-            return Edited(stored.id, response.id, {flag.id: flag.state for flag in flags}, repeated=True)
+            return stored.id
         check_own(connection, review, reviewer, "edit it")
         _check_editable(connection, review, decision, grade)
         item_id = review.queue_item_id
@@ -151,11 +131,11 @@ def edit(
         details = {"edited": review_id, "flags": review.flag_ids, "decision": decision}
         new_id = store_review(connection, "edit", new, reviewer, **details)
         if item_id is not None:
-            lease = lease_of(connection, item_id, reviewer.id)
+            lease = find_lease(connection, queue_item_id=item_id, reviewer_id=reviewer.id)
             if lease is not None and lease.review_id == review_id:
                 use_lease(connection, lease.id, new_id)
-        states, _ = update_states(connection, item_id, flags, request.at)
-        return Edited(new_id, response.id, states, repeated=False)
+        update_states(connection, item_id, flags, request.at)
+        return new_id
 
 
 def explain_difference(
@@ -166,7 +146,7 @@ def explain_difference(
     why: WhyDiffers | None,
     judgment_id: int,
     request_key: str,
-) -> Edited:
+) -> int:
     """Store why a person's latest grade of an answer differs from a judgment; None removes the reason.
 
     Raises:
@@ -254,25 +234,23 @@ def _undone(
     response: LockedResponse | None,
     states: Mapping[int, FlagState],
     item_state: ItemState | None,
-) -> Undone:
+) -> str:
     decided = review.decision in STATE_AFTER
-    reopened = decided and FlagState.OPEN in states.values()
+    reopened = FlagState.OPEN in states.values()
     superseded = bool(states) and set(states.values()) == {FlagState.SUPERSEDED}
     name = "" if response is None else shortened(response.external_id, LONGEST_ID)
     if response is None:
-        message = f"Undone: pair {review.pair_id} is yours again."
-    elif decided and superseded:
-        message = "Cannot reopen: a newer flag is open on this answer."
-    elif decided and (reopened or not states) and item_state is not ItemState.ADJUDICATED:
-        message = f"Undone: {name} is open again."
-    elif decided:
-        message = f"Undone: your review of {name} is withdrawn; other reviews decide it."
-    elif review.decision is Decision.UNSURE:
-        message = f"Undone: {name} is in your queue again."
-    else:
-        earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
-        message = f"Undone: your grade of {name} is withdrawn.{earlier}"
-    return Undone(review.response_id, review.pair_id, review.flag_ids, reopened, message)
+        return f"Undone: pair {review.pair_id} is yours again."
+    if decided and superseded:
+        return "Cannot reopen: a newer flag is open on this answer."
+    if decided and (reopened or not states) and item_state is not ItemState.ADJUDICATED:
+        return f"Undone: {name} is open again."
+    if decided:
+        return f"Undone: your review of {name} is withdrawn; other reviews decide it."
+    if review.decision is Decision.UNSURE:
+        return f"Undone: {name} is in your queue again."
+    earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
+    return f"Undone: your grade of {name} is withdrawn.{earlier}"
 
 
 def _check_editable(connection: Connection, review: StoredReview, decision: Decision | None, grade: Grade) -> None:
@@ -318,7 +296,7 @@ def _replace_comment(
         lock_response(connection, earlier.response_id)
         if earlier.reviewer_id != reviewer.id:
             raise DecisionRefused(f"This is {earlier.reviewer}'s comment: only {earlier.reviewer} can edit it.")
-        return _write(connection, kind, earlier.response_id, reviewer, text, comment_id, key, now)
+        return _write(connection, kind, earlier.response_id, reviewer, text, earlier, key, now)
 
 
 def _write(
@@ -327,29 +305,21 @@ def _write(
     response_id: int,
     reviewer: Reviewer,
     text: str | None,
-    replaces: int | None,
+    earlier: Comment | None,
     key: str,
     now: datetime | None,
 ) -> int:
+    replaces = None if earlier is None else earlier.id
     stored = find_comment(connection, request_key=key)
     if stored is not None:
         if (stored.response_id, stored.reviewer_id, stored.replaces) != (response_id, reviewer.id, replaces):
             raise BadInput("this request key belongs to another comment: every request needs its own")
         return stored.id
-    if replaces is not None:
-        earlier = find_comment(connection, id=replaces)
-        if (earlier and earlier.text is None) or find_comment(connection, replaces=replaces) is not None:
-            raise DecisionRefused("This comment has already been edited or withdrawn.")
+    if earlier is not None and (earlier.text is None or find_comment(connection, replaces=earlier.id) is not None):
+        raise DecisionRefused("This comment has already been edited or withdrawn.")
     at = now or datetime.now(UTC)
-    comment_id = insert_comment(
-        connection,
-        response_id=response_id,
-        reviewer_id=reviewer.id,
-        text=text,
-        replaces=replaces,
-        request_key=key,
-        at=at,
-    )
+    columns = {"response_id": response_id, "reviewer_id": reviewer.id, "text": text, "replaces": replaces}
+    comment_id = insert_comment(connection, **columns, request_key=key, at=at)
     details: dict[str, Any] = {"comment": comment_id} | ({} if replaces is None else {"replaces": replaces})
     record_event(connection, kind, reviewer.name, response_id=response_id, details=details, now=at)
     names = people_to_mention(connection) if "@" in (text or "") else {}

@@ -129,14 +129,14 @@ class RunAccount(AskCounts):
         return SOME_FAILED if self.error else DONE
 
 
-def account_of(store: Readable, run_id: int, *, not_reached: int | None = None) -> RunAccount:
-    """Return the account of a run, its earlier parts included; ``not_reached`` is by default selected less asked."""
+def account_of(store: Readable, run_id: int, *, not_reached: int) -> RunAccount:
+    """Return the account of a run, its earlier parts included."""
     with store.reading() as connection:
         run = get_run(connection, run_id)
         counts = run_counts(connection, [run_id])[run_id]
     return RunAccount(
         run_id=run_id,
-        not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
+        not_reached=not_reached,
         cost=None if counts.total_cost_micro is None else counts.total_cost_micro / 1_000_000,
         state=run.state,
         why_stopped=run.why_stopped,
@@ -167,15 +167,9 @@ class RunOptions(TypedDict, total=False):
     on_stop: Callable[[str, int], None] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The number of items or steps to ask, and the question: the JSON values that identify the run.
-
-    An unfinished run with the same question is continued; its ``up_to`` (the highest id at the start) is not compared.
-    """
-
-    question: Mapping[str, Any]
-    count: int
+Selected = tuple[Mapping[str, Any], int]
+"""The question, that is the JSON values that identify the run, and the number of items or steps to ask. An unfinished
+run with the same question is continued; its ``up_to`` (the highest id at the start) is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +209,9 @@ class Method(ABC, Generic[T, S, R]):
 
     @property
     def endpoint_host(self) -> str | None:
-        """Where the texts are sent."""
-        return self.judge.endpoint_host
+        """The hosts that the texts are sent to; None if nothing leaves the process."""
+        hosts = (self.judge.endpoint_host, None if self.answering is None else self.answering.host)
+        return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         """Return what there is to ask; None if there is nothing and no unfinished run to continue."""
@@ -228,13 +223,7 @@ class Method(ABC, Generic[T, S, R]):
         if selected is None:
             return None
         return start_or_continue_method_run(
-            connection,
-            self.kind,
-            version,
-            selected.question,
-            selected.count,
-            actor=actor,
-            endpoint_host=self.endpoint_host,
+            connection, self.kind, version, *selected, actor=actor, endpoint_host=self.endpoint_host
         )
 
     @abstractmethod

@@ -1,6 +1,5 @@
 """Comparisons of pairs by judges, one row per order shown, and samples of a judge's own answers to questions."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,10 +36,6 @@ class NewComparison:
     reference: str | None = None
     reasoning: str | None = None
     ask: int = 0
-
-    def __post_init__(self) -> None:
-        if bool(self.preferences) != (self.record.status is Status.OK):
-            raise ValueError(f"a comparison that is {self.record.status} has {len(self.preferences)} preferences")
 
 
 class ComparisonKey(NamedTuple):
@@ -350,10 +345,6 @@ class NewSample:
     record: StepRecord
     ask: int = 0
 
-    def __post_init__(self) -> None:
-        if self.answer is not None and self.record.status is not Status.OK:
-            raise ValueError(f"a sample that is {self.record.status} has no answer")
-
 
 class SampleKey(NamedTuple):
     """The unique key of a sample within one judge version: the question and the number of the sample."""
@@ -374,7 +365,6 @@ class StoredSample(NamedTuple):
 class SampledQuestion(NamedTuple):
     """The samples of a version for one question by number, the latest ask of each; None where no answer was read."""
 
-    version_id: int
     pair_id: int
     source: str
     query_type: str
@@ -410,8 +400,10 @@ def store_samples(
         connection.execute(statement, rows)
 
 
-def stored_samples(connection: Connection, version_id: int, pair_ids: Collection[int]) -> dict[SampleKey, StoredSample]:
-    """Return the samples of a version for these questions by key, the latest ask of each."""
+def stored_samples(
+    connection: Connection, version_id: int, pair_ids: Collection[int] | None = None
+) -> dict[SampleKey, StoredSample]:
+    """Return the samples of a version for these questions (default: all) by key, the latest ask of each."""
     query = select(*columns_of(SampleKey, SAMPLE), *columns_of(StoredSample, SAMPLE))
     query = query.where(SAMPLE.c.judge_version_id == version_id).order_by(SAMPLE.c.ask)
     return {
@@ -420,45 +412,31 @@ def stored_samples(connection: Connection, version_id: int, pair_ids: Collection
     }
 
 
-def load_samples(connection: Connection, version_ids: Collection[int]) -> list[SampledQuestion]:
-    """Return the samples of these versions, by version and question."""
-    tried = select(
-        SAMPLE.c.judge_version_id, SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.answer, SAMPLE.c.status
-    ).where(SAMPLE.c.judge_version_id.in_(version_ids))
-    tries: dict[tuple[int, int], dict[int, tuple[str | None, str]]] = {}
-    for version_id, pair_id, number, answer, status in connection.execute(tried.order_by(SAMPLE.c.ask)):
-        tries.setdefault((version_id, pair_id), {})[number] = (answer, status)
-    columns = select(PAIR.c.id, *columns_of(SampledQuestion, PAIR))
-    rows = rows_with(connection, columns, PAIR.c.id, {pair_id for _, pair_id in tries})
-    pairs = {id_: tuple(values) for id_, *values in rows}
-    questions = []
-    for (version_id, pair_id), by_number in sorted(tries.items()):
-        answers_and_statuses = zip(*(by_number[number] for number in sorted(by_number)), strict=True)
-        questions.append(SampledQuestion._make((version_id, pair_id, *pairs[pair_id], *answers_and_statuses)))
-    return questions
+def load_samples(connection: Connection, version_id: int) -> list[SampledQuestion]:
+    """Return the samples of a version, by question."""
+    samples: dict[int, list[StoredSample]] = {}
+    for (pair_id, _), sample in sorted(stored_samples(connection, version_id).items()):
+        samples.setdefault(pair_id, []).append(sample)
+    query = select(PAIR.c.id.label("pair_id"), *columns_of(SampledQuestion, PAIR)).order_by(PAIR.c.id)
+    return [
+        record_of(
+            SampledQuestion,
+            row,
+            answers=tuple(sample.answer for sample in samples[row.pair_id]),
+            statuses=tuple(sample.status for sample in samples[row.pair_id]),
+        )
+        for row in rows_with(connection, query, PAIR.c.id, samples)
+    ]
 
 
-@dataclass(slots=True)
-class ComparedPairs:
-    """The comparisons of a version by status and pair, the latest ask of each order, and the references shown."""
-
-    statuses: dict[int, Counter[str]] = field(default_factory=dict)
-    references: dict[int, set[str]] = field(default_factory=dict)
-
-
-def compared_pairs(connection: Connection, version_id: int) -> ComparedPairs:
-    """Return the comparisons of a version by pair; references that are not recorded are left out."""
-    pairs = ComparedPairs()
+def compared_pairs(connection: Connection, version_id: int) -> dict[int, list[tuple[Status, str | None]]]:
+    """Return a version's comparisons by pair, the latest ask of each: its status and the reference that was shown."""
     key = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown)
     query = select(*key, COMPARISON.c.status, COMPARISON.c.reference).where(COMPARISON.c.judge_version_id == version_id)
-    latest = {
-        (pair_id, condition, shown): (status, reference)
-        for pair_id, condition, shown, status, reference in connection.execute(query.order_by(COMPARISON.c.ask))
-    }
-    for (pair_id, condition, _), (status, reference) in latest.items():
-        pairs.statuses.setdefault(pair_id, Counter())[status] += 1
-        if condition == REFERENCE and reference is not None:
-            pairs.references.setdefault(pair_id, set()).add(reference)
+    latest = {tuple(row[:3]): row for row in connection.execute(query.order_by(COMPARISON.c.ask))}
+    pairs: dict[int, list[tuple[Status, str | None]]] = {}
+    for row in latest.values():
+        pairs.setdefault(row.pair_id, []).append((row.status, row.reference))
     return pairs
 
 
@@ -490,6 +468,5 @@ def sampling_versions(connection: Connection) -> list[StoredVersion]:
 
 def most_samples(connection: Connection, version_id: int) -> int:
     """Return the highest number of samples that a version has for one question."""
-    highest = select(func.max(SAMPLE.c.number)).where(SAMPLE.c.judge_version_id == version_id)
-    number = connection.execute(highest).scalar()
-    return 0 if number is None else int(number) + 1
+    samples = select(func.coalesce(func.max(SAMPLE.c.number) + 1, 0)).where(SAMPLE.c.judge_version_id == version_id)
+    return int(connection.execute(samples).scalar_one())

@@ -65,20 +65,14 @@ from judgeboard.text import iso_z
 
 # No column may be added that the importer would read as a column of the log: an export can be imported unchanged.
 RESPONSE_COLUMNS = (
-    Column("source"),
-    Column("external_id"),
-    Column("kind"),
-    Column("query_type"),
-    Column("query"),
+    *(Column(name) for name in ("source", "external_id", "kind", "query_type", "query")),
     Column("context", ColumnType.TEXTS),
-    Column("answer"),
-    Column("generator_model"),
+    *(Column(name) for name in ("answer", "generator_model")),
     Column("generator_cost", ColumnType.NUMBER),
     Column("messages", ColumnType.JSON),
     Column("reference"),
     Column("asked_at", ColumnType.TIME),
-    Column("metadata", ColumnType.JSON),
-    Column("feedback", ColumnType.JSON),
+    *(Column(name, ColumnType.JSON) for name in ("metadata", "feedback")),
 )
 
 

@@ -1,13 +1,12 @@
 """The filter as SQL conditions on responses, open flags and current judgments, with text search."""
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
 from judgeboard.flags.rule import HALF_STEP, Thresholds
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import SCORE_FIELDS, RowFilter
 from judgeboard.store.metadata import with_metadata
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
@@ -105,8 +104,7 @@ def indexed_matches(words: str) -> Select[Any]:
 
 def needs_verdict(where: RowFilter) -> bool:
     """Return whether the filter needs a usable verdict. With a status, the judge only selects whose status counts."""
-    scores = (where.min_score, where.max_score, where.min_quality, where.max_quality, where.unscored)
-    if any(value is not None for value in scores):
+    if any(getattr(where, name) is not None for name in (*SCORE_FIELDS, "unscored")):
         return True
     if where.judge_side is not None:
         return where.judge_side != "none"
@@ -170,7 +168,6 @@ def subquery_conditions(
 
 
 def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """By the latest feedback, with or without a verdict."""
     if side == "none":
         return response_id.not_in(select(FEEDBACK.c.response_id))
     return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback()))
@@ -198,7 +195,6 @@ def _flagged(where: RowFilter) -> Select[tuple[int]]:
 
 
 def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
-    """Responses on which the latest judgment of a version has one of the statuses."""
     later = JUDGMENT.alias()
     newer = exists().where(
         later.c.response_id == JUDGMENT.c.response_id,
@@ -217,13 +213,6 @@ def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
     return query
 
 
-class Narrowing(NamedTuple):
-    """Conditions on the columns of the row itself, and conditions that other tables decide."""
-
-    own: list[ColumnElement[bool]]
-    elsewhere: list[ColumnElement[bool]]
-
-
 def response_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
     """Return the conditions on a response; a status with a judge selects by that judge's latest judgment."""
     own = value_conditions(
@@ -237,8 +226,10 @@ def response_conditions(connection: Connection, where: RowFilter) -> list[Column
     return [kind, *own, *subquery_conditions(connection, where, RESPONSE.c.id)]
 
 
-def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
-    """Return the conditions of the filter on an open flag, without ``states``.
+def flag_conditions(
+    connection: Connection, where: RowFilter
+) -> tuple[list[ColumnElement[bool]], list[ColumnElement[bool]]]:
+    """Return the conditions of the filter on an open flag, without ``states``: its own, and those of other tables.
 
     Rule, judge, scores, day, source and query type are the flag's own columns, which the indexes of the queue have. A
     judge's side, a missing score and a judge version need other tables.
@@ -251,11 +242,11 @@ def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
     )
     own += day_conditions(where, FLAG.c.asked_day)
     own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
-    looked_up = replace(where, rules=(), states=(), min_score=None, max_score=None, min_quality=None, max_quality=None)
+    looked_up = where.without("rules", "states", *SCORE_FIELDS)
     if where.judge_side is None and where.unscored is None and where.judge_version is None:
-        looked_up = replace(looked_up, judge=None)
+        looked_up = looked_up.without("judge")
     elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
     named = value_conditions((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
     if named:
         elsewhere.append(FLAG.c.response_id.in_(select(RESPONSE.c.id).where(*named)))
-    return Narrowing(own, elsewhere)
+    return own, elsewhere

@@ -56,7 +56,7 @@ MANY_FIELDS = {
     "status": "statuses",
     "failure_mode": "failure_modes",
 }
-_NUMBERS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
+SCORE_FIELDS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
 DAY_FIELDS = {"from": "day_from", "to": "day_to"}
 
 MISSING = "none"
@@ -98,6 +98,18 @@ def metadata_path(field: str) -> tuple[str | int, ...]:
     if unstorable("".join(map(str, keys))):
         raise BadInput(f"{field[:60]!r} is no metadata field: a key cannot be stored")
     return tuple(keys)
+
+
+def value_at(value: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path in objects and lists, None if there is none."""
+    for key in path:
+        if isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        elif isinstance(value, dict):
+            value = value.get(str(key))
+        else:
+            return None
+    return value
 
 
 _POSITION = re.compile(r"\d{1,9}", re.ASCII)
@@ -214,6 +226,10 @@ class RowFilter:
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
             raise BadInput(f"from {day_words(self.day_from)} to {day_words(self.day_to)} contains no day")
 
+    def without(self, *names: str) -> "RowFilter":
+        """Return the filter without these fields."""
+        return from_dict({name: value for name, value in self.as_dict().items() if name not in names})
+
     def as_dict(self) -> dict[str, Any]:
         """Return the fields that are set as JSON values; equal filters give equal dicts."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -269,9 +285,9 @@ def _single(field: str, value: str) -> tuple[str, Any]:
     if field == "graded":
         _check_choices("graded", (value,), ("yes", "no"))
         return "graded", value == "yes"
-    if field in _NUMBERS:
+    if field in SCORE_FIELDS:
         try:
-            return field, _NUMBERS[field](value)
+            return field, SCORE_FIELDS[field](value)
         except ValueError:
             raise BadInput(f"--where {field}={value}: not a number") from None
     return field, value

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, and_, case, cast, exists, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Float, Select, and_, case, cast, exists, func, or_, select, true
 
 from judgeboard.domain import OVERALL, Label, Response, ResponseKind, Status
 from judgeboard.judges.rubric_file import EXPECTED as EXPECTED_PREFIX
@@ -95,38 +95,28 @@ def not_reached(connection: Connection, version_id: int) -> int:
 
 def judged_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
     """Return the number of logged answers that a version scored, by generator model (None: unknown)."""
-    query = (
-        select(RESPONSE.c.generator_model, func.count())
-        .join_from(CURRENT, RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
-        .where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
-        .group_by(RESPONSE.c.generator_model)
-    )
-    return {model: n for model, n in connection.execute(query)}  # noqa: C416 - a row is no pair to mypy
+    query = select(RESPONSE.c.generator_model).join_from(CURRENT, RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
+    return _by_model(connection, query.where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id))
+
+
+def _by_model(connection: Connection, query: Select[Any]) -> Counter[str | None]:
+    counted = query.add_columns(func.count()).group_by(RESPONSE.c.generator_model)
+    return Counter({model: n for model, n in connection.execute(counted)})  # noqa: C416 - a row is no pair to mypy
 
 
 def selected_generators(connection: Connection, where: RowFilter, limit: int = 1000) -> dict[str | None, int]:
     """Return the number of the newest answers that a filter selects, by generator model (None: unknown)."""
-    conditions = response_conditions(connection, where)
-    newest = (
-        select(RESPONSE.c.generator_model).where(*conditions).order_by(RESPONSE.c.id.desc()).limit(limit).subquery()
-    )
-    query = select(newest.c.generator_model, func.count()).group_by(newest.c.generator_model)
-    return {model: n for model, n in connection.execute(query)}  # noqa: C416 - as above
+    newest = select(RESPONSE.c.generator_model).where(*response_conditions(connection, where))
+    return Counter(connection.execute(newest.order_by(RESPONSE.c.id.desc()).limit(limit)).scalars())
 
 
 def compared_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
     """Return the number of answers of pairs that a version compared, by generator model (None: unknown)."""
     pairs = select(COMPARISON.c.pair_id).where(COMPARISON.c.judge_version_id == version_id).distinct().subquery()
-    counts: Counter[str | None] = Counter()
-    for side in (PAIR.c.response_a_id, PAIR.c.response_b_id):
-        query = (
-            select(RESPONSE.c.generator_model, func.count())
-            .join_from(pairs, PAIR, PAIR.c.id == pairs.c.pair_id)
-            .join(RESPONSE, RESPONSE.c.id == side)
-            .group_by(RESPONSE.c.generator_model)
-        )
-        counts.update({model: n for model, n in connection.execute(query)})  # noqa: C416 - as above
-    return dict(counts)
+    compared = select(RESPONSE.c.generator_model).join_from(pairs, PAIR, PAIR.c.id == pairs.c.pair_id)
+    sides = (PAIR.c.response_a_id, PAIR.c.response_b_id)
+    of_a, of_b = (_by_model(connection, compared.join(RESPONSE, RESPONSE.c.id == side)) for side in sides)
+    return of_a + of_b
 
 
 def cost_sums(connection: Connection, version_id: int) -> RatioSums:

@@ -42,6 +42,7 @@ from judgeboard.store.filters import (
     metadata_conditions,
     metadata_field,
     metadata_path,
+    value_at,
 )
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import LOGGED, rows_with
@@ -234,18 +235,6 @@ def metadata_of(connection: Connection, ids: Sequence[int], fields: Sequence[str
     paths = [metadata_path(field) for field in fields]
     rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.extra), RESPONSE.c.id, ids)
     return {row.id: tuple(value_at(row.extra, path) for path in paths) for row in rows}
-
-
-def value_at(value: Any, path: Sequence[str | int]) -> Any:
-    """Return the value at a path in objects and lists, None if there is none."""
-    for key in path:
-        if isinstance(value, list) and isinstance(key, int) and key < len(value):
-            value = value[key]
-        elif isinstance(value, dict):
-            value = value.get(str(key))
-        else:
-            return None
-    return value
 
 
 def shown_value(value: Any) -> str | None:

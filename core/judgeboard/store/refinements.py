@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import Response, Status, StepRecord
+from judgeboard.domain import Response, StepRecord
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judgments import step_values
@@ -204,17 +204,13 @@ def stored_attempts(
     return attempts
 
 
-def _step(status: Status, error: str | None, cost_micro: int | None) -> StepRecord:
-    return StepRecord(status, cost_micro=cost_micro, error=error)
-
-
 def _attempt(row: Row[Any]) -> StoredAttempt:
-    judged = row.judgment_id is not None
+    judging = StepRecord(row.judged, cost_micro=row.judge_cost, error=row.judge_error)
     return record_of(
         StoredAttempt,
         row,
-        answering=_step(row.status, row.error, row.cost_micro),
-        judging=_step(row.judged, row.judge_error, row.judge_cost) if judged else None,
+        answering=StepRecord(row.status, cost_micro=row.cost_micro, error=row.error),
+        judging=None if row.judgment_id is None else judging,
     )
 
 
@@ -231,10 +227,10 @@ class OriginalAnswer(NamedTuple):
 
     response_id: int
     answer: str | None
-    groundedness: float | None
-    quality: int | None
-    reasoning: str | None
-    judging: StepRecord | None
+    groundedness: float | None = None
+    quality: int | None = None
+    reasoning: str | None = None
+    cost_micro: int | None = None
 
 
 def attempts_with(connection: Connection, response_id: int, *, limit: int) -> list[AttemptsKey]:
@@ -251,16 +247,14 @@ def attempts_with(connection: Connection, response_id: int, *, limit: int) -> li
 
 def read_original(connection: Connection, response_id: int, judgment_id: int | None) -> OriginalAnswer | None:
     """Return the answer that attempts started from, with its judgment; None if it does not exist."""
-    answers = connection.execute(select(RESPONSE.c.answer).where(RESPONSE.c.id == response_id)).all()
-    if not answers:
+    stored = connection.execute(select(RESPONSE.c.answer).where(RESPONSE.c.id == response_id)).one_or_none()
+    if stored is None:
         return None
-    names = ("groundedness", "quality", "reasoning", "status", "error", "cost_micro")
-    query = select(*(JUDGMENT.c[name] for name in names)).where(JUDGMENT.c.id == judgment_id)
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        return OriginalAnswer(response_id, answers[0].answer, None, None, None, None)
-    step = _step(row.status, row.error, row.cost_micro)
-    return OriginalAnswer(response_id, answers[0].answer, row.groundedness, row.quality, row.reasoning, step)
+    query = select(*columns_of(OriginalAnswer, JUDGMENT)).where(JUDGMENT.c.id == judgment_id)
+    judgment = connection.execute(query).one_or_none()
+    if judgment is None:
+        return OriginalAnswer(response_id, stored.answer)
+    return record_of(OriginalAnswer, judgment, answer=stored.answer)
 
 
 @dataclass(frozen=True, slots=True)

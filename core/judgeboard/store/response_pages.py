@@ -21,7 +21,7 @@ from judgeboard.store.filter_conditions import (
     value_conditions,
     verdict_conditions,
 )
-from judgeboard.store.filters import METADATA, RowFilter, metadata_field, metadata_path
+from judgeboard.store.filters import METADATA, SCORE_FIELDS, RowFilter, metadata_field, metadata_path
 from judgeboard.store.judge_versions import list_versions, version_title
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
 from judgeboard.store.metadata import as_stored, index_name, indexed_fields, metadata_value, with_metadata
@@ -123,18 +123,9 @@ def _of_answers(connection: Connection, where: RowFilter, order: Order, *, narro
 
 def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow: bool) -> KeyedList:
     own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, where)]
-    of_answers = replace(
-        where,
-        judge=where.judge if where.statuses else None,
-        judge_version=where.judge_version if where.statuses else None,
-        judge_side=None,
-        unscored=None,
-        user=None,
-        min_score=None,
-        max_score=None,
-        min_quality=None,
-        max_quality=None,
-    )
+    of_answers = where.without("judge_side", "unscored", "user", *SCORE_FIELDS)
+    if not where.statuses:
+        of_answers = of_answers.without("judge", "judge_version")
     elsewhere = subquery_conditions(connection, of_answers, CURRENT.c.response_id)
     if where.ids:
         elsewhere.append(_named(where, CURRENT.c.response_id))

@@ -38,13 +38,6 @@ def latest_asks(
     return {row.response_id: LatestAsk._make(row) for row in rows}
 
 
-class Repeat(NamedTuple):
-    """A repeat to request."""
-
-    response_id: int
-    repeat: int
-
-
 def count_missing(connection: Connection, version_id: int, repeats: int, where: RowFilter, up_to: int) -> int:
     """Return the number of judgments that are missing until each of these answers has ``repeats`` of the version."""
     conditions = _meant(connection, where, up_to)
@@ -59,20 +52,22 @@ def count_missing(connection: Connection, version_id: int, repeats: int, where: 
 
 
 def next_answers(
-    connection: Connection, where: RowFilter, *, after_id: int, up_to: int, limit: int, backwards: bool = False
+    connection: Connection, where: RowFilter, *, after_id: int | None, up_to: int, limit: int, backwards: bool = False
 ) -> list[int]:
     """Return the next answers by id: after ``after_id`` and up to ``up_to``, or backwards before ``after_id``."""
     query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to))
     return list(connection.execute(next_by_id(query, after_id, downwards=backwards, limit=limit)).scalars())
 
 
-def missing_repeats(connection: Connection, version_id: int, repeats: int, response_ids: list[int]) -> list[Repeat]:
-    """Return the missing repeats of these answers, answer by answer."""
+def missing_repeats(
+    connection: Connection, version_id: int, repeats: int, response_ids: list[int]
+) -> list[tuple[int, int]]:
+    """Return the missing (response id, repeat) of these answers, answer by answer."""
     query = select(JUDGMENT.c.response_id, JUDGMENT.c.repeat).where(
         *_of(version_id, repeats), JUDGMENT.c.response_id.in_(response_ids)
     )
     stored = {(row.response_id, row.repeat) for row in connection.execute(query)}
-    return [Repeat(id_, repeat) for id_ in response_ids for repeat in range(repeats) if (id_, repeat) not in stored]
+    return [(id_, repeat) for id_ in response_ids for repeat in range(repeats) if (id_, repeat) not in stored]
 
 
 def _meant(connection: Connection, where: RowFilter, up_to: int) -> list[ColumnElement[bool]]:
@@ -86,21 +81,13 @@ def _of(version_id: int, repeats: int) -> tuple[ColumnElement[bool], ...]:
 _LATEST = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class CallHistory:
-    """Means over the latest judgments (at most 1,000) of a kind of judge with a model; None if unknown."""
+def call_history(connection: Connection, kind: str, model: str | None) -> list[float | None]:
+    """Return the means of prompt tokens, completion tokens and latency in ms of a kind of judge with a model.
 
-    prompt_tokens: float | None
-    completion_tokens: float | None
-    latency_ms: float | None
-
-
-def call_history(connection: Connection, kind: str, model: str | None) -> CallHistory:
-    """Return the mean tokens and latency of the latest judgments of this kind of judge with this model."""
+    They are over the latest judgments (at most 1,000) of its newest version; None if unknown.
+    """
     versions = select(VERSION.c.id).where(VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model))
     newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()
-    if newest is None:
-        return CallHistory(None, None, None)
     latest = (
         select(JUDGMENT.c.prompt_tokens, JUDGMENT.c.completion_tokens, JUDGMENT.c.latency_ms)
         .where(JUDGMENT.c.judge_version_id == newest)
@@ -109,7 +96,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
         .subquery()
     )
     means = [func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")]
-    return CallHistory(*(None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()))
+    return [None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()]
 
 
 _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply

@@ -89,8 +89,10 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
             value = getattr(replace(Thresholds(), **{key: value}), key)
         except ValueError as error:
             raise BadInput(str(error)) from error
-        if isinstance(value, str):
-            _check_text(key, value)
+        if isinstance(value, str) and len(value) > LONGEST_SEED:
+            raise BadInput(f"{key} must have at most {LONGEST_SEED} characters, not {len(value):,}")
+        if isinstance(value, str) and (fault := unstorable(value)):
+            raise BadInput(f"{key} contains what a database cannot store: {fault}")
         if key == "always_review":
             check_query_types(connection, key, value)
         if key == "implied_labels":
@@ -124,13 +126,6 @@ def _check_rules(key: str, names: Collection[str]) -> None:
     for each in names:
         if each not in known:
             raise BadInput(f"{key}: there is no rule {each!r}; there is: {', '.join(known)}")
-
-
-def _check_text(key: str, value: str) -> None:
-    if len(value) > LONGEST_SEED:
-        raise BadInput(f"{key} must have at most {LONGEST_SEED} characters, not {len(value):,}")
-    if fault := unstorable(value):
-        raise BadInput(f"{key} contains what a database cannot store: {fault}")
 
 
 def setting_origins(connection: Connection) -> list[SettingLine]:

@@ -10,9 +10,9 @@ from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label, Pr
 from judgeboard.errors import DecisionRefused, JudgeboardError
 from judgeboard.methods.pair_report import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
-from judgeboard.reviews.conflicts import Conflict, open_conflicts
 from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer, remember_implied, with_implied
 from judgeboard.reviews.leases import skip, take_item
+from judgeboard.reviews.outcome import Conflict, open_conflicts
 from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
 from judgeboard.reviews.queues import missing_grades
@@ -33,14 +33,9 @@ from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
-GRADE_KEYS = {"label": "Q W", "groundedness": "A S D F G", "quality": "1–4"}
+WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
 NO_REASON = "Not saved: enter a reason first (M)."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
-
-
-def missing_words(names: Sequence[str]) -> str:
-    """Return required grades with their keys: "label (Q W), groundedness (A S D F G)"."""
-    return ", ".join(f"{name} ({GRADE_KEYS[name]})" if name in GRADE_KEYS else name for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +75,11 @@ class Actions(DraftActions, ABC):
         """The id of the judgment on the screen."""
         return None if self.judgment is None else self.judgment.id
 
-    def quality(self, value: int) -> None:
-        """Give a quality; the same value again removes it."""
-        self.draft.quality = None if self.draft.quality == value else value
-
-    def groundedness(self, value: float) -> None:
-        """Give a groundedness; the same value again removes it."""
-        self.draft.groundedness = None if self.draft.groundedness == value else value
-        self.session.refill(self.draft)
-
-    def label(self, label: Label) -> None:
-        """Give a label; the same again removes it."""
-        self.draft.label = None if self.draft.label is label else label
+    def give(self, grade: str, value: Any) -> None:
+        """Give a label, groundedness or quality; the same value again removes it."""
+        setattr(self.draft, grade, None if getattr(self.draft, grade) == value else value)
+        if grade == "groundedness":
+            self.session.refill(self.draft)
 
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
         """Return the draft as it is stored: for a preference its note alone.
@@ -115,21 +103,13 @@ class Actions(DraftActions, ABC):
             reasons = [None, *WhyDiffers]
             self.draft.why = reasons[(reasons.index(self.draft.why) + 1) % len(reasons)]
 
-    def by_sentence(self) -> None:
-        """Show answers sentence by sentence, or whole again."""
-        self.session.by_sentence = not self.session.by_sentence
+    def switch(self, view: str) -> None:
+        """Switch ``by_sentence``, ``as_stored`` or ``keys_shown`` of the session on or off."""
+        setattr(self.session, view, not getattr(self.session, view))
 
     def open_drawer(self, name: str) -> None:
         """Show the judgments or their raw calls in place of the texts, or the texts again."""
         self.session.drawer = None if self.session.drawer == name else name
-
-    def as_stored(self) -> None:
-        """Show texts as they are stored, or formatted and folded again."""
-        self.session.as_stored = not self.session.as_stored
-
-    def keys(self) -> None:
-        """Show or hide the list of keys."""
-        self.session.keys_shown = not self.session.keys_shown
 
     def whole(self) -> None:
         """Send the long texts of this item whole."""
@@ -193,7 +173,7 @@ def safely(
 def undone(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
     """Undo a review; the head line shows the result, or why it was refused."""
     try:
-        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key).message)
+        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key))
     except DecisionRefused as refused:
         session.say(str(refused), refused=True)
     session.used_keys.add(request_key)
@@ -266,7 +246,7 @@ class ItemActions(Actions):
             "request_key": self.request_key,
         }
         if self.edits is not None:
-            review_id = edit(self.store, review_id=self.edits, decision=decision, **common).review_id
+            review_id = edit(self.store, review_id=self.edits, decision=decision, **common)
             message = f"Saved: your review of {self.name} is changed"
         elif decision is not None and self.flag_id is not None:
             decided = decide(self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common)
@@ -312,7 +292,28 @@ class QueueActions(Actions):
 
     def answer_reveal(self, decision: Decision | None) -> None:
         """After the reveal: keep the first review (None), or store what the draft says now."""
-        safely(self.session, self.reviewer, lambda reviewer: self._answer_reveal(reviewer, decision), self.request_key)
+        revealed = self.work.reveal
+        if revealed is None:
+            return
+
+        def act(reviewer: Reviewer) -> None:
+            self.stored(lambda: write(reviewer))
+            self.work.reveal = None
+
+        def write(reviewer: Reviewer) -> str:
+            answer_reveal(
+                self.store,
+                revealed.review_id,
+                reviewer=reviewer,
+                grade=self.grade_for(decision),
+                decision=decision or revealed.decision,
+                judgment_seen_id=self.judgment_id,
+                seconds=self.seconds(),
+                request_key=self.request_key,
+            )
+            return f"{'Kept' if decision is None else 'Changed'}: {self.name}. Your first grade is the one that counts."
+
+        safely(self.session, self.reviewer, act, self.request_key)
 
     def change(self) -> None:
         """After the reveal: give another grade."""
@@ -325,16 +326,40 @@ class QueueActions(Actions):
 
     def skip(self, reason: str) -> None:
         """Skip the item."""
-        safely(self.session, self.reviewer, lambda reviewer: self._skip(reviewer, reason))
+
+        def act(reviewer: Reviewer) -> None:
+            skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
+            message = f"Skipped {self.name}. Another reviewer gets it." if skipped else LEASED_BY_OTHER
+            self._drop(message, refused=not skipped)
+
+        safely(self.session, self.reviewer, act)
 
     def lease_again(self) -> None:
         """Lease the item again after its lease ended."""
-        safely(self.session, self.reviewer, self._lease_again)
+
+        def act(reviewer: Reviewer) -> None:
+            lease = take_item(self.store, self.leased.lease.item_id, reviewer)
+            if lease is None:
+                self._drop(self._keep_grades(reviewer), refused=True)
+                return
+            self.leased.lease, self.leased.until = lease, lease.until
+            self.session.say("You have leased it again.")
+
+        safely(self.session, self.reviewer, act)
 
     def undo(self, done: Done) -> None:
         """Undo the last review of this session: its item is leased again and on the screen, with its draft."""
         request_key = self.session.request_key(f"undo{done.review_id}")
-        safely(self.session, self.reviewer, lambda reviewer: self._undo(reviewer, done, request_key), request_key)
+
+        def act(reviewer: Reviewer) -> None:
+            was_undone = undone(self.store, self.session, reviewer, done.review_id, request_key)
+            self.work.undoable.remove(done)
+            lease = take_item(self.store, done.item_id, reviewer) if was_undone else None
+            if lease is not None:
+                self.session.put_draft(done.subject, done.draft)
+                self.work.put_first(read_item(self.store, lease, reviewer))
+
+        safely(self.session, self.reviewer, act, request_key)
 
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
         """Decide the item with the draft; then the next one follows, or the judge where it is revealed now."""
@@ -343,7 +368,7 @@ class QueueActions(Actions):
         if decision in {Decision.CONFIRM, Decision.DISMISS}:
             missing += draft.missing()
         if missing:
-            words = missing_words(list(dict.fromkeys(missing)))
+            words = ", ".join(WITH_KEYS.get(name, name) for name in dict.fromkeys(missing))
             self.session.say(f"Not saved: this queue requires {words}.", refused=True)
             return
         reveals: list[tuple[int, Decision]] = []
@@ -381,47 +406,12 @@ class QueueActions(Actions):
                 work.reveal = Reveal(read_item(self.store, self.leased.lease, reviewer), review_id, first, draft)
                 self.session.put_draft(self.subject, draft.copied())
 
-    def _answer_reveal(self, reviewer: Reviewer, decision: Decision | None) -> None:
-        revealed = self.work.reveal
-        if revealed is None:
-            return
-
-        def write() -> str:
-            answer_reveal(
-                self.store,
-                revealed.review_id,
-                reviewer=reviewer,
-                grade=self.grade_for(decision),
-                decision=decision or revealed.decision,
-                judgment_seen_id=self.judgment_id,
-                seconds=self.seconds(),
-                request_key=self.request_key,
-            )
-            return f"{'Kept' if decision is None else 'Changed'}: {self.name}. Your first grade is the one that counts."
-
-        self.stored(write)
-        self.work.reveal = None
-
-    def _skip(self, reviewer: Reviewer, reason: str) -> None:
-        skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
-        message = f"Skipped {self.name}. Another reviewer gets it." if skipped else LEASED_BY_OTHER
-        self._drop(message, refused=not skipped)
-
-    def _lease_again(self, reviewer: Reviewer) -> None:
-        lease = take_item(self.store, self.leased.lease.item_id, reviewer)
-        if lease is None:
-            self._drop(self._keep_grades(reviewer), refused=True)
-            return
-        self.leased.lease, self.leased.until = lease, lease.until
-        self.session.say("You have leased it again.")
-
     def _drop(self, message: str, *, refused: bool) -> None:
         self.session.say(message, refused=refused)
         self.session.drafts.pop(self.subject, None)
         self.work.remove(self.leased, done=False)
 
     def _keep_grades(self, reviewer: Reviewer) -> str:
-        """Keep the grades of an item that another reviewer has leased; return the sentence about it."""
         grades = self.draft.grade()
         if grades == Grade() or self.leased.pair is not None:
             return LEASED_BY_OTHER
@@ -431,14 +421,6 @@ class QueueActions(Actions):
         except DecisionRefused as refused:
             return str(refused)
         return LEASED_BY_OTHER
-
-    def _undo(self, reviewer: Reviewer, done: Done, request_key: str) -> None:
-        was_undone = undone(self.store, self.session, reviewer, done.review_id, request_key)
-        self.work.undoable.remove(done)
-        lease = take_item(self.store, done.item_id, reviewer) if was_undone else None
-        if lease is not None:
-            self.session.put_draft(done.subject, done.draft)
-            self.work.put_first(read_item(self.store, lease, reviewer))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -453,7 +435,6 @@ class ConflictActions(Actions):
         self.go(self._next())
 
     def _next(self) -> Rows:
-        """Return the address of the next open conflict, of the list where there is none."""
         with Seen(self.store, None if self.reviewer is None else self.reviewer.id).reading() as connection:
             lines = open_conflicts(connection, self.queue, after=self.conflict.item.id, limit=1).lines
             lines = lines or open_conflicts(connection, self.queue, limit=1).lines

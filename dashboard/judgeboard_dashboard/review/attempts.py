@@ -44,23 +44,21 @@ class AttemptActions:
 
     def select(self) -> None:
         """Select the attempt; deselect it where this reviewer has selected it."""
-        safely(self.actions.session, self.actions.reviewer, self._select)
-
-    def _select(self, reviewer: Reviewer) -> None:
         store, session, name = self.actions.store, self.actions.session, self.actions.name
         sequence, attempt = self.attempts[self.at]
-        row = f"attempt{sequence.run_id}.{sequence.subject}.{attempt.number}"
+        run_id, subject = sequence.run_id, sequence.subject
+        row = f"attempt{run_id}.{subject}.{attempt.number}"
         key = session.request_key(row)
-        if attempt.response_id is None:
-            session.say(f"Not saved: {attempt.name} has no answer", refused=True)
-        else:
-            run_id, subject = sequence.run_id, sequence.subject
+
+        def act(reviewer: Reviewer) -> None:
             selected = selected_attempt(store, run_id, subject, reviewer) == attempt.number
             number = None if selected else attempt.number
             select_attempt(store, run_id=run_id, subject=subject, number=number, reviewer=reviewer, request_key=key)
             undone = f"Undone: you have selected no attempt at {name}"
             session.say(undone if selected else f"Saved: {attempt.name} of {name} is selected")
-        session.finish_key(row, key)
+            session.finish_key(row, key)
+
+        safely(session, self.actions.reviewer, act)
 
 
 def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> None:

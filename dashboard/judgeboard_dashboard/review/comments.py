@@ -1,6 +1,6 @@
 """The comments on an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,7 +32,14 @@ class CommentActions:
 
     def send(self, request_key: str) -> None:
         """Store the comment that was written, as a new one or as a change of one's own."""
-        safely(self.session, self.reviewer, partial(self._send, request_key), request_key)
+        draft = self.session.comment(self.response_id)
+        if not draft.text.strip():
+            return
+        if draft.replaces is None:
+            write, message = partial(comment, response_id=self.response_id), "Saved: your comment"
+        else:
+            write, message = partial(edit_comment, comment_id=draft.replaces), "Saved: your comment is changed"
+        self._store(partial(write, text=draft.text), message, f"comment{self.response_id}", request_key, draft.replaces)
 
     def change(self, changed: Comment) -> None:
         """Put one's own comment into the field."""
@@ -40,37 +47,27 @@ class CommentActions:
 
     def withdraw(self, withdrawn: Comment, request_key: str) -> None:
         """Withdraw one's own comment."""
-        safely(self.session, self.reviewer, partial(self._withdraw, withdrawn, request_key), request_key)
+        write = partial(withdraw_comment, comment_id=withdrawn.id)
+        self._store(write, "Your comment is withdrawn.", f"withdraw{withdrawn.id}", request_key, withdrawn.id)
 
     def request_key(self, withdrawn: int | None = None) -> str:
         """Return the request key of the next comment, or of withdrawing one."""
         return self.session.request_key(f"comment{self.response_id}" if withdrawn is None else f"withdraw{withdrawn}")
 
-    def _send(self, request_key: str, reviewer: Reviewer) -> None:
-        draft = self.session.comment(self.response_id)
-        if not draft.text.strip():
-            return
-        if draft.replaces is None:
-            store_comment = partial(comment, self.store, response_id=self.response_id)
-        else:
-            store_comment = partial(edit_comment, self.store, comment_id=draft.replaces)
-        try:
-            store_comment(reviewer=reviewer, text=draft.text, request_key=request_key)
-            self.session.say("Saved: your comment" if draft.replaces is None else "Saved: your comment is changed")
-        except DecisionRefused as refused:
-            self.session.say(str(refused), refused=True)
-        self.session.finish_key(f"comment{self.response_id}", request_key)
-        self.session.put_comment(self.response_id, CommentDraft())
+    def _store(self, write: Callable[..., int], message: str, row: str, request_key: str, replaced: int | None) -> None:
+        """Store a change of the comments and empty the field, if it is about the ``replaced`` comment."""
 
-    def _withdraw(self, withdrawn: Comment, request_key: str, reviewer: Reviewer) -> None:
-        try:
-            withdraw_comment(self.store, comment_id=withdrawn.id, reviewer=reviewer, request_key=request_key)
-            self.session.say("Your comment is withdrawn.")
-        except DecisionRefused as refused:
-            self.session.say(str(refused), refused=True)
-        self.session.finish_key(f"withdraw{withdrawn.id}", request_key)
-        if self.session.comment(self.response_id).replaces == withdrawn.id:
-            self.session.put_comment(self.response_id, CommentDraft())
+        def act(reviewer: Reviewer) -> None:
+            try:
+                write(self.store, reviewer=reviewer, request_key=request_key)
+                self.session.say(message)
+            except DecisionRefused as refused:
+                self.session.say(str(refused), refused=True)
+            self.session.finish_key(row, request_key)
+            if self.session.comment(self.response_id).replaces == replaced:
+                self.session.put_comment(self.response_id, CommentDraft())
+
+        safely(self.session, self.reviewer, act, request_key)
 
 
 def read_comments(session: ReviewSession) -> None:

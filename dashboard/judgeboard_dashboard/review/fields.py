@@ -1,6 +1,6 @@
 """The scales, and the buttons and fields with which a reviewer grades and corrects an answer."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -50,6 +50,7 @@ LABELS = (
     Step(Label.GROUNDED, "Grounded", "Q", "everything it states is in the passages"),
     Step(Label.HALLUCINATED, "Hallucinated", "W", "something it states is not in the passages"),
 )
+SCALES = {"label": LABELS, "groundedness": ANCHORS, "quality": QUALITIES}
 KEYS = (
     ("Y", "confirm: the answer has a problem"),
     ("N", "dismiss: the answer is fine"),
@@ -117,7 +118,6 @@ def row_of_buttons(
 
 
 def _field(name: str, draft: Draft) -> str:
-    """Return the key of a field; it changes when the field is refilled."""
     return f"{name}_{draft.shown}"
 
 
@@ -167,12 +167,7 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
     """Show the grades of an answer outside queues; the rubric's dimensions are fields."""
     draft = actions.draft
     fill_fields(draft, rubric.words)
-    _grade_group("Label", LABELS, actions.label, draft.label)
-    more = _groundedness_group(actions)
-    _grade_group("Quality", QUALITIES, actions.quality, draft.quality)
-    with more:
-        _exact_field(draft)
-        key_button("Rejudge this answer", rejudge, key="rejudge", turn=Turn.MOVE, icon=":material/replay:")
+    _grade_groups(actions, dict.fromkeys(SCALES), rejudge)
     if not rubric.words:
         return
     with st.popover("Rubric", type="primary" if draft.scores else "secondary", key="rubric_grades"):
@@ -186,54 +181,38 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
 
 
 def queue_grades(actions: Actions, queue: Queue, *, marked: bool = True) -> None:
-    """Show the buttons for label, groundedness and quality, as far as a queue asks for them.
-
-    ``marked``: each grade says whether it is required or optional.
-    """
-    draft, grades = actions.draft, queue.asked
-    marks = {name: "required" if name in queue.grades else "optional" for name in grades if marked}
-    fill_fields(draft)
-    if "label" in grades:
-        _grade_group("Label", LABELS, actions.label, draft.label, marks.get("label"))
-    if "groundedness" in grades:
-        with _groundedness_group(actions, marks.get("groundedness")):
-            _exact_field(draft)
-    if "quality" in grades:
-        _grade_group("Quality", QUALITIES, actions.quality, draft.quality, marks.get("quality"))
+    """Show the buttons for the grades that a queue asks for; ``marked``: each says whether it is required."""
+    fill_fields(actions.draft)
+    marks = {name: "required" if name in queue.grades else "optional" for name in queue.asked}
+    _grade_groups(actions, marks if marked else dict.fromkeys(marks))
 
 
-def _marked(name: str, mark: str | None) -> tuple[Html | str, ...]:
-    return (name,) if mark is None else (name, tag("span", mark, cls=f"jb-{mark}"))
-
-
-def _grade_group(
-    name: str, steps: Sequence[Step], act: Callable[[Any], None], given: Any, mark: str | None = None
-) -> st.delta_generator.DeltaGenerator:
-    """Show the steps of a grade as a row of buttons, and return the row."""
-    with row_of_buttons(*_marked(name, mark), key=f"{name.lower()}_group") as row:
-        for step in steps:
-            key_button(
-                step.name,
-                partial(act, step.value),
-                key=f"{name.lower()}{step.key}",
-                shortcut=step.key,
-                chosen=given is not None and given == step.value,
-                tip=step.meaning,
-            )
-    return row
-
-
-def _groundedness_group(actions: Actions, mark: str | None = None) -> st.delta_generator.DeltaGenerator:
-    """Show the anchors of groundedness and return the popover behind the three dots."""
-    value = actions.draft.groundedness
-    row = _grade_group("Groundedness", ANCHORS, actions.groundedness, value, mark)
-    exact = value is not None and value not in {step.value for step in ANCHORS}
-    name = score(value) if exact else "•••"
-    return row.popover(name, type="primary" if exact else "secondary", key="more_grades")
-
-
-def _exact_field(draft: Draft) -> None:
-    st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=_field("exact", draft), format="%.2f")
+def _grade_groups(actions: Actions, marks: Mapping[str, str | None], rejudge: partial[None] | None = None) -> None:
+    """Show a row of buttons for each grade in ``marks``; behind the three dots are the exact groundedness and more."""
+    for grade, steps in SCALES.items():
+        if grade not in marks:
+            continue
+        given, mark = getattr(actions.draft, grade), marks[grade]
+        label = (grade.capitalize(), tag("span", mark, cls=f"jb-{mark}") if mark else "")
+        with row_of_buttons(*label, key=f"{grade}_group") as row:
+            for step in steps:
+                key_button(
+                    step.name,
+                    partial(actions.give, grade, step.value),
+                    key=f"{grade}{step.key}",
+                    shortcut=step.key,
+                    chosen=given is not None and given == step.value,
+                    tip=step.meaning,
+                )
+        if grade != "groundedness":
+            continue
+        exact = given is not None and given not in {step.value for step in steps}
+        name = score(given) if exact else "•••"
+        with row.popover(name, type="primary" if exact else "secondary", key="more_grades"):
+            key = _field("exact", actions.draft)
+            st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=key, format="%.2f")
+            if rejudge is not None:
+                key_button("Rejudge this answer", rejudge, key="rejudge", turn=Turn.MOVE, icon=":material/replay:")
 
 
 def note_field(draft: Draft, label: str, hint: str) -> None:

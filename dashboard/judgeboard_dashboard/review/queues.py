@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import QueueOrder, QueueState
-from judgeboard.errors import BadInput, JudgeboardError, NotAllowed
+from judgeboard.errors import JudgeboardError, NotAllowed
 from judgeboard.people.permissions import SIGNED_IN, Action, may, role_of, why_not
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Table
@@ -224,7 +224,10 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
             width="stretch",
         )
         if st.button("Save", key="queue_assign_save", disabled=set(wanted) == set(now), wrap=False):
-            _assign(progress, wanted, reviewer)
+            with saving():
+                people = people_named(store(), wanted)
+                removed = [person for person in progress.assigned_to if person not in people]
+                assign_queue(store(), queue.name, by=reviewer, add=people, remove=removed)
         with st.popover("Close", icon=":material/lock:"):
             show(
                 tag("div", "Nobody can review in a closed queue, and it cannot be opened again. Its reviews are kept.")
@@ -234,13 +237,6 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
                 st.rerun()
     if queue.blind:
         caption("Assigned reviewers of a blind queue see its answers nowhere else.")
-
-
-def _assign(progress: QueueProgress, wanted: list[str], reviewer: Reviewer) -> None:
-    with saving():
-        people = people_named(store(), wanted)
-        removed = [person for person in progress.assigned_to if person not in people]
-        assign_queue(store(), progress.queue.name, by=reviewer, add=people, remove=removed)
 
 
 def your_queues(reviewer: Reviewer | None) -> bool:
@@ -311,31 +307,6 @@ def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueuePr
     return own
 
 
-def problems(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return what is wrong with each value, by its field in `QueueRules`.
-
-    An order by scores in a queue that is blind to the judge is a problem of the order.
-    """
-    alone = {"name": "x", "order": QueueOrder.RANDOM}
-    fields = {name: {**alone, name: value} for name, value in values.items()}
-    if values.get("blind_judge"):
-        fields["order"] = {**alone, "blind_judge": True, "order": values["order"]}
-    if values.get("training"):
-        del fields["flagged_only"]  # it follows from training
-    elif not values.get("flagged_only", True):
-        size = {"flagged_only": False, "max_items": values["max_items"]}
-        fields |= {"flagged_only": {**alone, **size}, "order": {**fields["order"], **size}}
-    return {name: reason for name, rules in fields.items() if (reason := _refusal(rules))}
-
-
-def _refusal(rules: Mapping[str, Any]) -> str | None:
-    try:
-        QueueRules(**rules)
-    except BadInput as error:
-        return str(error)
-    return None
-
-
 def new_queue() -> None:
     """Show the form that creates a queue, to leads."""
     reviewer = ask_reviewer()
@@ -350,7 +321,6 @@ def new_queue() -> None:
     with st.container(key="stack_new_queue"):
         left, right = st.columns(2, gap="large")
     values: dict[str, Any] = {}
-    containers: dict[str, Any] = {}  # where the problem of a field is shown
     with left:
         st.selectbox(
             "Start from a preset",
@@ -364,11 +334,11 @@ def new_queue() -> None:
     with right:
         _blind(values)  # first: the possible orders depend on it
     with left:
-        _what(values, containers, where)
-        _how_many(values, containers)
-        _size(values, containers)
+        _what(values, where)
+        _how_many(values)
+        _size(values)
     with right:
-        schema = _grades(values, containers)
+        schema = _grades(values)
         people = st.multiselect(
             "Assign to",
             known_people(),
@@ -387,8 +357,10 @@ def new_queue() -> None:
                 "review gives no label. The label is shown before it is stored.",
             )
             values["implied_labels"] = IMPLIED_CHOICES.get(implied)
-        values["lease_seconds"] = round(_number("Lease (minutes without activity)", 10.0, 5.0, "nq_minutes") * 60)
-        containers["lease_seconds"] = st.container()
+        minutes = st.number_input(
+            "Lease (minutes without activity)", value=10.0, step=5.0, format="%.4g", key="nq_minutes"
+        )
+        values["lease_seconds"] = round(minutes * 60)
         guidelines = st.text_area(
             "Guidelines",
             key="nq_guidelines",
@@ -396,20 +368,12 @@ def new_queue() -> None:
             placeholder="Shown beside every item as plain text: what counts as a problem here",
         )
         values["guidelines"] = (guidelines or "").strip() or None
-        containers["guidelines"] = st.container()
-    created = st.button("Create queue", key="nq_create", type="primary", icon=":material/add:")
-    reasons = problems(values)
-    for name, container in containers.items():
-        if name in reasons and (name != "name" or values["name"] or created):
-            with container:
-                show(tag("div", capital(reasons[name]) + ".", cls="jb-wrong"))
-    if created and not reasons:
-        _create(QueueRules(**values), people, reviewer, schema)
+    if st.button("Create queue", key="nq_create", type="primary", icon=":material/add:"):
+        _create(values, people, reviewer, schema)
 
 
-def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) -> None:
+def _what(values: dict[str, Any], where: RowFilter) -> None:
     values["name"] = st.text_input("Name", key="nq_name", placeholder="March audit", max_chars=LONGEST_NAME)
-    containers["name"] = st.container()
     st.session_state.setdefault("nq_subject", FLAGGED)
     items = st.segmented_control("Items", ITEMS, required=True, key="nq_subject")
     values["subject"] = PAIRS if items == ITEMS[-1] else ANSWERS
@@ -436,35 +400,29 @@ def _what(values: dict[str, Any], containers: dict[str, Any], where: RowFilter) 
         format_func=lambda order: capital(ORDER_LABELS[order]),
     )
     values["order"] = order or QueueOrder.OLDEST
-    containers["order"] = st.container()
 
 
-def _how_many(values: dict[str, Any], containers: dict[str, Any]) -> None:
+def _how_many(values: dict[str, Any]) -> None:
     if values["training"]:
         return
     st.session_state.setdefault("nq_needed", 1)
     values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, key="nq_needed"))
     if values["needed"] > 1:
         label = "Share of items with that many reviews (%); the others need one"
-        values["overlap"] = _number(label, 100.0, 10.0, "nq_overlap") / 100
-        containers["overlap"] = st.container()
+        values["overlap"] = _share(label, 100.0, 10.0, "nq_overlap")
     if values["subject"] == ANSWERS and values["flagged_only"]:
         sample_help = (
             "Randomly sampled answers of the same query types, sources and days. They show what the rules miss."
         )
-        values["sampling_rate"] = _number("Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help) / 100
-        containers["sampling_rate"] = st.container()
+        values["sampling_rate"] = _share("Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help)
     if values["subject"] == ANSWERS:
         again_help = "Probability that reviewers get one of their own items again, unannounced: shows self-agreement"
-        values["repeat_rate"] = _number("Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help) / 100
-        containers["repeat_rate"] = st.container()
+        values["repeat_rate"] = _share("Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help)
         test_help = "Probability that reviewers get an answer with a gold label, unannounced: shown on the page People"
-        values["test_rate"] = _number("Test items (%)", 0.0, 1.0, "nq_test", test_help) / 100
-        containers["test_rate"] = st.container()
+        values["test_rate"] = _share("Test items (%)", 0.0, 1.0, "nq_test", test_help)
 
 
-def _size(values: dict[str, Any], containers: dict[str, Any]) -> None:
-    """Show the field for the number of items, and how many the queue will have."""
+def _size(values: dict[str, Any]) -> None:
     if not values["flagged_only"] and not values["training"]:
         st.session_state[_SIZE] = st.session_state.get(_SIZE) or PRESET_SIZE
     size = st.number_input(
@@ -476,7 +434,6 @@ def _size(values: dict[str, Any], containers: dict[str, Any]) -> None:
         help="The first of the order. In random order they are a random sample, the same for the same seed.",
     )
     values["max_items"] = None if size is None else int(size)
-    containers["max_items"] = st.container()
     pairs = values["subject"] == PAIRS
     try:
         with reading() as connection:
@@ -501,7 +458,6 @@ def _order_field(blind: bool, flagged_only: bool) -> str:
 
 
 def _use_preset() -> None:
-    """Fill the form with the chosen preset; the callback of its field."""
     chosen = st.session_state.get(_PRESET)
     if chosen is None:
         return
@@ -514,8 +470,8 @@ def _use_preset() -> None:
     st.session_state[_order_field(rules["blind_judge"], rules["flagged_only"])] = rules["order"]
 
 
-def _number(label: str, value: float, step: float, key: str, tip: str | None = None) -> float:
-    return st.number_input(label, value=value, step=step, format="%.4g", key=key, help=tip)
+def _share(label: str, percent: float, step: float, key: str, tip: str | None = None) -> float:
+    return st.number_input(label, 0.0, 100.0, percent, step, format="%.4g", key=key, help=tip) / 100
 
 
 def _blind(values: dict[str, Any]) -> None:
@@ -537,7 +493,7 @@ def _blind(values: dict[str, Any]) -> None:
     )
 
 
-def _grades(values: dict[str, Any], containers: dict[str, Any]) -> str | None:
+def _grades(values: dict[str, Any]) -> str | None:
     """Show the fields of what reviewers are asked for; return the label schema, None for grades."""
     if values["subject"] == PAIRS:
         return None
@@ -568,12 +524,12 @@ def _grades(values: dict[str, Any], containers: dict[str, Any]) -> str | None:
                 help=f"{tip} To add a dimension of a rubric (1 to 5), type its name.",
             )
         )
-        containers[field] = st.container()
     return None
 
 
-def _create(rules: QueueRules, people: list[str], reviewer: Reviewer, schema: str | None) -> None:
+def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None) -> None:
     with saving("Not created"):
+        rules = QueueRules(**values)
         created = create_queue(store(), rules, by=reviewer, assigned=people_named(store(), people), schema=schema)
         items = count(created.joined, "pair" if rules.subject == PAIRS else "answer")
         sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""

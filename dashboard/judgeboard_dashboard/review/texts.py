@@ -59,22 +59,6 @@ STATUSES = (
 )
 
 
-def answer_pane(
-    item: Item, claims: Sequence[NumberedClaim], *, whole: bool, as_stored: bool = False, link: Html | None = None
-) -> Html:
-    """Return question and answer, the answer's claims marked; ``link`` leads to more about the answer.
-
-    ``as_stored``: markdown and the like are shown as they are stored.
-    """
-    return tag(
-        "div",
-        _question(item, link, whole=whole),
-        _evidence(item, item.answer, claims, whole=whole, cls="jb-evidence jb-answer", as_stored=as_stored),
-        context_block(item),
-        cls="jb-pane",
-    )
-
-
 def _question(item: Item, link: Html | None, *, whole: bool, about: str | None = None) -> Html:
     """Return the question, and the label of the answer under it; ``about`` is at the end of the label's line."""
     refusal = None
@@ -95,10 +79,7 @@ def passage_list(
     as_stored: bool = False,
     aligned: Mapping[int, list[AlignedSpan]] | None = None,
 ) -> Html:
-    """Return the numbered passages with the quotes of the claims marked, or ``aligned`` instead of the quotes.
-
-    ``as_stored``: markdown and the like are shown as they are stored.
-    """
+    """Return the numbered passages with the quotes of the claims marked, or ``aligned`` instead of the quotes."""
     passages = item.passages
     if not passages:
         if passages is not None:
@@ -399,9 +380,12 @@ def answer_panes(
         aligned = align(item.answer or "", item.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
     else:
+        cls = "jb-evidence jb-answer"
+        answer = _evidence(item, item.answer, shown, whole=whole, cls=cls, as_stored=stored)
+        passages = passage_list(item, shown, whole=whole, as_stored=stored)
         parts = [
-            ("answer", answer_pane(item, shown, whole=whole, as_stored=stored, link=link)),
-            ("passages", tag("div", passage_list(item, shown, whole=whole, as_stored=stored), cls="jb-pane")),
+            ("answer", tag("div", _question(item, link, whole=whole), answer, context_block(item), cls="jb-pane")),
+            ("passages", tag("div", passages, cls="jb-pane")),
         ]
     more = 0 if whole or drawer else unsent([item.query, item.answer], item.passages)
     with st.container(key="panes_two" if len(parts) == 1 else "panes"):
@@ -414,7 +398,7 @@ def answer_panes(
                     key_button(label, actions.whole, key=f"whole_{name}")
                 if name == "answer" and (folds(item) or any(formatted(text or "") for text in item_texts(item)[1:])):
                     label = "Formatted and folded texts" if stored else "Texts as stored, whole"
-                    key_button(label, actions.as_stored, key="stored", shortcut="F4", quiet=True)
+                    key_button(label, partial(actions.switch, "as_stored"), key="stored", shortcut="F4", quiet=True)
                 if name == "answer" and correctable:
                     correction(actions, item)
         with side_column, _pane("judge"):
@@ -482,7 +466,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             )
         key_button(
             "Whole texts" if actions.session.by_sentence else "By sentence",
-            actions.by_sentence,
+            partial(actions.switch, "by_sentence"),
             key="switch",
             shortcut="I",
             quiet=True,

@@ -1,9 +1,267 @@
-"""The Conflicts page: the items on which reviewers differ."""
+"""The Conflicts page: the items on which reviewers differ, and the screen on which a lead adjudicates one."""
 
-from judgeboard_dashboard.review.conflicts import FIELDS, conflicts
-from judgeboard_dashboard.session import page
-from judgeboard_dashboard.widgets.navigation import follow
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from judgeboard.domain import ItemState, Preference, Shown, Stage
+from judgeboard.people.permissions import Action, may
+from judgeboard.reports.output import Column, Table
+from judgeboard.reviews.label_schemas import schema_of_item
+from judgeboard.reviews.outcome import Conflict, ConflictLine, load_conflict, open_conflicts, own_conflicts
+from judgeboard.reviews.shown import shown_side
+from judgeboard.store.items import load_item
+from judgeboard.store.queue_items import QueueReview
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.settings import thresholds
+from judgeboard.store.verdicts import load_rubric_scores
+from judgeboard_dashboard.evidence import Html, join, show, tag
+from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_review
+from judgeboard_dashboard.review.claims import NumberedClaim
+from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
+from judgeboard_dashboard.review.fields import queue_grades
+from judgeboard_dashboard.review.schema_form import rubric_schema
+from judgeboard_dashboard.review.screen import (
+    QUEUE_SIDE_KEYS,
+    appear,
+    bar,
+    decision_choices,
+    head_line,
+    move,
+    side_choices,
+    take_input,
+    undo_choice,
+)
+from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
+from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
+from judgeboard_dashboard.session import ask_reviewer, page, reading, store
+from judgeboard_dashboard.widgets.first_steps import empty_page
+from judgeboard_dashboard.widgets.navigation import follow, number_in_address, start_button
+from judgeboard_dashboard.widgets.tables import one_line, show_rows
+from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, short, when
+
+STAGE_NOTES = {
+    Stage.BLIND: "blind",
+    Stage.REVEALED: "after seeing the judge, does not count",
+    Stage.ADJUDICATION: "adjudication",
+}
+STATES = {ItemState.CONFLICT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
+MOST = 200
+COLUMNS = (
+    Column("Differ on", width=215),
+    Column("Reviews", "count", width=70),
+    Column("Question", width=380),
+    Column("Type", width=100),
+    Column("Queue", width=180),
+    Column("State", width=110),
+    Column("Joined", width=115),
+    Column("Id", width=150),
+)
+
+
+def conflicts() -> None:
+    """Show one conflict where the address names one, else those that a lead may adjudicate, and one's own."""
+    follow("conflicts", own=("conflict", "of"))
+    reviewer = ask_reviewer()
+    if reviewer is None:
+        return
+    queue = st.query_params.get("of")
+    item_id = number_in_address("conflict", "item")
+    if item_id is not None:
+        _one_conflict(item_id, queue, reviewer)
+        return
+    to_adjudicate: Sequence[ConflictLine] = ()
+    if may(reviewer, Action.ADJUDICATE):
+        _adjudicated(queue, reviewer)
+        to_adjudicate = _open_conflicts(queue)
+    with reading() as connection:
+        own = own_conflicts(connection, reviewer.id, limit=MOST)
+    listed = {line.item.item_id for line in to_adjudicate}
+    lines = tuple(line for line in own.lines if line.item.item_id not in listed)
+    if lines:
+        more = "more than " if own.next is not None else ""
+        number = f"{more}{count(len(lines), 'item')}"
+        sentence("You and others also differ on these items." if listed else f"You and others differ on {number}.")
+        _table(lines, key=f"own_conflicts_{lines[0].item.item_id}_{len(lines)}", queue=None)
+        caption("Reviews of others are shown once a lead has adjudicated.")
+
+
+def _adjudicated(queue: str | None, lead: Reviewer) -> None:
+    session = review_session()
+    take_input(session)
+    if session.adjudicated:
+        with st.container(key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"):
+            if session.message:
+                show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
+            undo = partial(undo_review, store(), session, lead, queue=queue)
+            undo_choice(session.adjudicated[-1], undo)(quiet=True)
+
+
+def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
+    with reading() as connection:
+        found = open_conflicts(connection, queue, limit=MOST)
+    where = f" in “{queue}”" if queue else ""
+    if not found.lines:
+        empty_page(
+            "conflicts",
+            f"No open conflicts{where}.",
+            "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and adjudicates. "
+            "An item that you must still review blind is not listed.",
+        )
+        return ()
+    n = len(found.lines)
+    more = "More than " if found.next is not None else ""
+    with st.container(key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        sentence(f"{more}{count(n, 'open conflict')}{where}.")
+        start_button("Start", conflict_rows(queue, found.lines[0].item.item_id), key="conflicts_start")
+    _table(found.lines, key=f"conflicts_{found.lines[0].item.item_id}_{n}", queue=queue)
+    return found.lines
+
+
+def _table(lines: Sequence[ConflictLine], *, key: str, queue: str | None) -> None:
+    rows = tuple(
+        (
+            capital(", ".join(line.differ_on)),
+            line.reviews,
+            one_line(line.item.question),
+            line.item.query_type,
+            line.item.queue,
+            STATES.get(line.item.state),
+            when(line.item.joined_at),
+            line.item.external_id,
+        )
+        for line in lines
+    )
+    show_rows(Table(COLUMNS, rows), key=key, targets=[conflict_rows(queue, line.item.item_id) for line in lines])
+
+
+def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
+    session = review_session()
+    take_input(session)
+    session.goal = None
+    with reading() as connection:
+        conflict = load_conflict(connection, item_id, reviewer)
+        item = None if conflict.item.response_id is None else load_item(connection, conflict.item.response_id)
+        rubric = None if item is None else load_rubric_scores(connection, item.response_id)
+        threshold = thresholds(connection).low_groundedness
+    adjudication, pair = conflict.adjudication, conflict.pair
+    row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
+    texts = () if item is None else item_texts(item)
+    texts += () if pair is None else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
+    actions = ConflictActions(
+        store=store(),
+        session=session,
+        reviewer=reviewer,
+        row=row,
+        request_key=session.request_key(row),
+        subject=conflict.item.response_id or -(conflict.item.pair_id or 0),
+        name=item.external_id if item is not None else "" if pair is None else pair.external_id,
+        seconds=appear(row, texts),
+        judgment=None if item is None else primary_verdict(item),
+        threshold=threshold,
+        conflict=conflict,
+        queue=queue,
+    )
+    is_open = may(reviewer, Action.ADJUDICATE) and conflict.item.state is ItemState.CONFLICT
+    if is_open:
+        keep_draft(session, store(), reviewer, actions.subject)
+    done = session.adjudicated[-1] if session.adjudicated else None
+    if adjudication is not None and adjudication.reviewer_id == reviewer.id:
+        done = Done(adjudication.id, actions.subject, Draft(note=adjudication.note or ""), item_id=item_id)
+    state = "Adjudicated" if conflict.item.state is ItemState.ADJUDICATED else "Conflict"
+    head_line(
+        actions,
+        f"{state} {actions.name}",
+        tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
+        [item.query_type if item is not None else None if pair is None else pair.query_type],
+        [
+            undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue)),
+            move("next", "Next", "J", actions.next),
+            move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
+        ],
+    )
+    if item is not None and rubric is not None:
+        if is_open:
+            schema = schema_of_item(store(), item_id) or rubric_schema(conflict.queue, required=False)
+            actions.draft.schema = schema
+
+        def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
+            reasons, signals = signals_pane(item, claims, threshold, rubric)
+            return join((reviews_block(conflict), reasons)), signals
+
+        answer_panes(
+            actions,
+            item,
+            side,
+            quality="quality" in conflict.queue.asked,
+            correctable=is_open,
+        )
+    elif pair is not None:
+        with st.container(key=f"pair_{item_id}"):
+            show(reviews_block(conflict))
+            show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b))
+    if not is_open:
+        return
+    bar(
+        actions,
+        "Adjudicate: is there a problem?" if pair is None else "Adjudicate: which answer is better?",
+        decision_choices(actions.decide, flag=True, unsure=False)
+        if pair is None
+        else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
+        grades=partial(queue_grades, actions, conflict.queue, marked=False) if pair is None else None,
+        note=("Reason (M)", "Required: the reason for your decision"),
+    )
+
+
+def reviews_block(conflict: Conflict) -> Html:
+    """Return a card for each review with its grades, note, name and time; then who skipped the item."""
+    differ = f"differ on {' and '.join(conflict.differ_on)}" if conflict.differ_on else ""
+    label = tag("div", "Reviews", tag("span", differ), cls="jb-label")
+    cards = [_card(review, "" if conflict.queue.label_schema else " / 5") for review in conflict.reviews]
+    skips = [
+        tag("div", f"Skipped {when(skip.at)}{f': {skip.reason}' if skip.reason else ''}", cls="jb-cap")
+        for skip in conflict.skips
+    ]
+    return tag("div", tag("div", label, tag("div", *cards, cls="jb-reviews"), *skips, cls="jb-block"), cls="jb-pane")
+
+
+def _card(review: QueueReview, of: str) -> Html:
+    stage = "" if review.stage is None else STAGE_NOTES[review.stage]
+    decision = DECIDED.get(review.decision or "")
+    if review.decision in set(Preference):
+        decision = SIDES[shown_side(Preference(review.decision), Shown.AB)]
+    grades = {
+        "Groundedness": None if review.groundedness is None else short(review.groundedness),
+        "Quality": None if review.quality is None else f"{review.quality} / 4",
+        "Label": None if review.label is None else str(review.label),
+        **{name: f"{short(level)}{of}" for name, level in review.scores.items()},
+        **{name: _field_words(value) for name, value in {**review.choices, **review.texts}.items()},
+    }
+    lines = [
+        tag("div", tag("b", review.reviewer), cls="jb-who"),
+        tag("div", capital(decision), cls="jb-big") if decision else None,
+        *(
+            tag("div", tag("span", name), tag("b", grade), cls="jb-grade")
+            for name, grade in grades.items()
+            if grade is not None
+        ),
+        tag("div", review.note, cls="jb-reason") if review.note else None,
+        tag("div", tag("b", "Corrected answer: "), review.corrected_answer, cls="jb-reason")
+        if review.corrected_answer
+        else None,
+        tag("div", " · ".join(part for part in (when(review.at), stage) if part), cls="jb-cap"),
+    ]
+    return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")
+
+
+def _field_words(value: Any) -> str:
+    """Return a value of a label schema in words: "yes", "model, retrieval"."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
 
 with page("Conflicts"):
-    follow("conflicts", own=FIELDS)
     conflicts()

@@ -12,16 +12,15 @@ from judgeboard.imports.fields import ColumnUse, nested_names
 from judgeboard.imports.importing import DEFAULT_SOURCE, ImportSummary
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.people.permissions import Action
-from judgeboard.reports.output import Column, Table
+from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, page, problem, store
+from judgeboard_dashboard.session import ask_reviewer, page, problem
 from judgeboard_dashboard.widgets.imports import (
     Choice,
-    Done,
+    Imported,
     RejectedRows,
-    Trial,
     columns_table,
     done_lead,
     dry_details,
@@ -43,7 +42,11 @@ _DONE = "import_done"
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _KEPT = "import_mapping"
 TEXTS = ("query", "answer", "reference")
-REJECTED_COLUMNS = (Column("Line", "integer", width=70), Column("Field", width=120), Column("Reason", width=560))
+REJECTED_COLUMNS: Columns[Rejected] = {
+    Column("Line", "integer", width=70): lambda row: row.line,
+    Column("Field", width=120): lambda row: field_words(row.field),
+    Column("Reason", width=560): lambda row: row.reason,
+}
 HINTS = (
     "Choose a file. Judgeboard checks it first. Nothing is stored until you press Import.",
     (
@@ -100,14 +103,14 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     return Choice(upload.file_id, upload.name, kind, source.strip(), mapping), cast("BinaryIO", upload)
 
 
-def _tried(choice: Choice, stream: BinaryIO) -> Trial | None:
+def _tried(choice: Choice, stream: BinaryIO) -> Imported | None:
     """Return the trial of this choice, read once and then kept for the session."""
-    kept: Trial | None = st.session_state.get(_TRIAL)
+    kept: Imported | None = st.session_state.get(_TRIAL)
     if kept is not None and kept.choice == choice:
         return kept
     progress = st.empty()
     try:
-        trial = try_file(store(), stream, choice, _progress(progress, "read"), kept)
+        trial = try_file(stream, choice, _progress(progress, "read"), kept)
     except BadInput as error:
         problem(str(error))
         return None
@@ -117,8 +120,8 @@ def _tried(choice: Choice, stream: BinaryIO) -> Trial | None:
     return trial
 
 
-def _card(trial: Trial, stream: BinaryIO) -> None:
-    done: Done | None = st.session_state.get(_DONE)
+def _card(trial: Imported, stream: BinaryIO) -> None:
+    done: Imported | None = st.session_state.get(_DONE)
     if done is not None and done.choice == trial.choice:
         _done_card(done)
         return
@@ -126,8 +129,7 @@ def _card(trial: Trial, stream: BinaryIO) -> None:
     if actor is None:
         return
     report = _progress(st.empty(), "imported")
-    summary, rejected = import_upload(store(), stream, trial.choice, report, actor=actor)
-    st.session_state[_DONE] = Done(trial.choice, summary, rejected)
+    st.session_state[_DONE] = import_upload(stream, trial.choice, report, actor=actor)
     st.rerun()
 
 
@@ -138,7 +140,7 @@ def _progress(place: DeltaGenerator, done: str) -> Callable[[int], None]:
     return report
 
 
-def _understood(trial: Trial) -> None:
+def _understood(trial: Imported) -> None:
     heading("Columns")
     columns = columns_table(trial.choice.kind, trial.summary.columns)
     table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
@@ -147,7 +149,7 @@ def _understood(trial: Trial) -> None:
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
 
 
-def _first_rows(trial: Trial) -> None:
+def _first_rows(trial: Imported) -> None:
     if not trial.summary.first_records:
         return
     heading(f"First {count(len(trial.summary.first_records), 'row')}, as they will be stored")
@@ -159,8 +161,7 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
     if not rejected:
         return
     heading(f"Rejected: {total:,}" if total <= len(rejected) else f"First {len(rejected)} of {total:,} rejected")
-    rows = tuple((row.line, field_words(row.field), row.reason) for row in rejected)
-    table(Table(REJECTED_COLUMNS, rows), key="import_rejected_rows", name="rejected", most=6)
+    table(Table.of(rejected, REJECTED_COLUMNS), key="import_rejected_rows", name="rejected", most=6)
 
 
 def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
@@ -241,7 +242,7 @@ def _answers(file_id: str, kind: str) -> dict[str, str]:
     return kept.setdefault((file_id, kind), {})
 
 
-def _trial_card(trial: Trial) -> Reviewer | None:
+def _trial_card(trial: Imported) -> Reviewer | None:
     """Show the trial; return the person who pressed Import, else None."""
     summary = trial.summary
     with st.container(border=True, key="import_card"):
@@ -264,8 +265,7 @@ def _trial_card(trial: Trial) -> Reviewer | None:
     return reviewer if pressed else None
 
 
-def _done_card(done: Done) -> None:
-    """Show the result of the import, and the next step."""
+def _done_card(done: Imported) -> None:
     summary = done.summary
     label, rows, hint = NEXT.get(summary.kind, (None, None, ""))
     with st.container(border=True, key="import_card"):

@@ -1,6 +1,6 @@
 """The page of one's own reviews."""
 
-from judgeboard_dashboard.review.own_reviews import FIELDS, own_reviews
+from judgeboard_dashboard.review.people import FIELDS, own_reviews
 from judgeboard_dashboard.session import page
 from judgeboard_dashboard.widgets.navigation import follow
 

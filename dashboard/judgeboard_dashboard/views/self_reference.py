@@ -1,23 +1,36 @@
 """The page Self-reference: the figures of a judge version at one gate, and its pairs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
 
+from judgeboard.domain import Estimate
 from judgeboard.methods.own_answers import TAU, samples_needed
 from judgeboard.methods.self_reference_report import (
+    CONDITION_WORDS,
     MEANINGS,
     ListedItem,
     SelfReferencePage,
     SelfReferenceReport,
-    item_details,
     noun,
     report_sentence,
     samples_used,
     tuned_sentence,
 )
-from judgeboard.store.comparisons import most_samples, pair_heads, sampling_versions
+from judgeboard.methods.self_reference_scores import CategoryScores, SliceScores
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.store.comparisons import (
+    PLAIN,
+    REFERENCE,
+    latest_comparisons,
+    most_samples,
+    pair_heads,
+    sampling_versions,
+    tries_at,
+)
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.pairs import load_pairs
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -26,21 +39,22 @@ from judgeboard_dashboard.widgets.self_reference import (
     FIELDS,
     LISTED,
     PAGE,
+    RIGHT_WHERE_ON,
     SelfReferenceFigures,
     cached_page,
-    categories_file,
-    categories_table,
     gate_words,
     item_panel,
-    items_table,
+    known,
     listed_words,
-    slices_table,
+    share_column,
     this_page,
 )
-from judgeboard_dashboard.widgets.tables import choose_row, table
+from judgeboard_dashboard.widgets.tables import choose_row, file_of, one_line, table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, sentence
 
 MOST_LINES = 500
+SCORES = {1.0: "right", 0.5: "split", 0.0: "wrong", None: None}
+CORRECT = {True: "yes", False: "no", None: None}
 PURPOSE = "Self-reference shows whether a judge compares two answers better after it has answered the question itself."
 JUDGE = "judgeboard ssr --pairs pairs.jsonl --model NAME"
 OTHERS = (
@@ -111,8 +125,14 @@ def _list_fields(figures: SelfReferencePage, version: StoredVersion, k: int) -> 
 
 def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     heading("Effect by gate and own answer")
+    columns: Columns[SliceScores] = {
+        Column("Slice", width=190): lambda part: listed_words(part.gate_on, part.majority_right),
+        Column(f"{capital(noun(report))}s", "count", width=70): lambda part: part.n,
+        share_column(CONDITION_WORDS["A"]): lambda part: known(part.without),
+        share_column(CONDITION_WORDS["B"]): lambda part: known(part.always),
+    }
     table(
-        slices_table(report),
+        Table.of(report.slices, columns).without_empty(CONDITION_WORDS.values()),
         [
             this_page(report, as_tables=filters.as_tables, listed=listed_words(part.gate_on, part.majority_right))
             for part in report.slices
@@ -125,8 +145,17 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
 def _categories(figures: SelfReferencePage, filters: Filters) -> None:
     report = figures.report
     heading("By category")
+    columns: Columns[CategoryScores] = {
+        Column("Category", width=130): lambda part: part.category,
+        Column(f"{capital(noun(report))}s", "count", width=70): lambda part: part.n,
+        share_column("Gate on"): lambda part: known(part.gate.on_rate),
+        RIGHT_WHERE_ON: lambda part: known(part.gate.precision),
+        share_column(CONDITION_WORDS["A"]): lambda part: known(part.without),
+        share_column(CONDITION_WORDS["B"]): lambda part: known(part.always),
+        share_column(CONDITION_WORDS["C"]): lambda part: known(part.selective),
+    }
     table(
-        categories_table(report),
+        Table.of(report.categories, columns).without_empty(CONDITION_WORDS.values()),
         [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
@@ -136,6 +165,16 @@ def _categories(figures: SelfReferencePage, filters: Filters) -> None:
         csv=categories_file(report),
         most=6,
     )
+
+
+def categories_file(report: SelfReferenceReport) -> Table:
+    """Return the same as plain numbers."""
+    rows: list[tuple[tuple[str, str], Estimate]] = []
+    for part in report.categories:
+        rows += [((part.category, "gate on"), part.gate.on_rate), ((part.category, "right if on"), part.gate.precision)]
+        conditions = zip(CONDITION_WORDS, (part.without, part.always, part.selective), strict=True)
+        rows += [((part.category, name), estimate) for name, estimate in conditions]
+    return file_of(("Category", "Figure"), rows)
 
 
 def _items(figures: SelfReferencePage, filters: Filters) -> None:
@@ -156,14 +195,41 @@ def _items(figures: SelfReferencePage, filters: Filters) -> None:
             "Click a row to see its samples.",
         )
     with right, reading() as connection:
-        item_panel(item_details(connection, filters.version.id, chosen.pair_id), filters.version.id, filters.k)
+        version_id = filters.version.id
+        [pair] = load_pairs(connection, [chosen.pair_id])
+        samples = tries_at(connection, version_id, chosen.pair_id)
+        orders = latest_comparisons(connection, version_id, chosen.pair_id, (PLAIN, REFERENCE))
+        item_panel(pair, samples, orders, version_id, filters.k)
 
 
 def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
+    """Show the items, without the conditions that were not asked, and return the selected one."""
     with reading() as connection:
         heads = pair_heads(connection, [item.pair_id for item in items])
-    key = f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}"
-    return items[choose_row(items_table(items, heads, filters.k), key=key, most=10)]
+
+    def score_in(condition: str) -> Callable[[ListedItem], str | None]:
+        field = {"A": "without", "B": "always", "C": "selective"}[condition]
+        return lambda item: SCORES[getattr(item, field)]
+
+    conditions = {
+        Column(f"Cond. {name}", width=62, help=f"Condition {words}: whether the judge prefers the better answer"): (
+            score_in(name)
+        )
+        for name, words in CONDITION_WORDS.items()
+    }
+    columns: Columns[ListedItem] = {
+        Column("Question", width=215): lambda item: (
+            one_line(heads[item.pair_id].question) if item.pair_id in heads else None
+        ),
+        Column("Category", width=90): lambda item: item.category,
+        Column("Agree", width=60): lambda item: gate_words(item.agree, filters.k),
+        Column("Own answer", width=90): lambda item: item.answer or "no answer",
+        Column("Own right", width=75, help="Whether the judge's own answer is correct"): (
+            lambda item: CORRECT[item.right]
+        ),
+    }
+    rows = Table.of(items, {**columns, **conditions}).without_empty([column.title for column in conditions])
+    return items[choose_row(rows, key=f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}", most=10)]
 
 
 with page("Self-reference"):

@@ -14,19 +14,18 @@ from judgeboard.methods.suite_results import (
     baseline_sentence,
     list_results,
     result_sentence,
-    score_words,
     suite_result,
 )
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen
-from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, RunPoint, suite_runs_chart
+from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, suite_runs_chart
 from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, day, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence, when
 
 
 def _interval(mean: Estimate) -> str | None:
@@ -146,10 +145,9 @@ def _case_rows(cases: Sequence[CaseResult]) -> list[Rows | None]:
 def _trend(filters: Filters) -> None:
     heading("Average score per run")
     drawn = list(reversed(filters.runs[:MOST_DRAWN]))
-    points = [RunPoint(run.run, day(run.at), _tip(run), run.average_score, run.threshold) for run in drawn]
     more = len(filters.runs) - len(drawn)
     figure(
-        lambda: suite_runs_chart(points, filters.run_id),
+        lambda: suite_runs_chart(drawn, filters.run_id),
         HEIGHT,
         Table.of(drawn, RUN_COLUMNS),
         _run_rows(drawn),
@@ -161,11 +159,6 @@ def _trend(filters: Filters) -> None:
             f"The newest {len(drawn)} of {len(filters.runs)} runs." if more else None,
         ),
     )
-
-
-def _tip(run: SuiteRun) -> str:
-    value = score_words(run.average_score.value)
-    return f"run {run.run}, {run.candidate}, {when(run.at)}: {value} on {run.measured} cases"
 
 
 def _dimensions(result: SuiteResult) -> None:

@@ -27,6 +27,7 @@ from judgeboard_dashboard.widgets.texts import count
 
 ASKED_FROM = 20  # an action on more answers than this needs a second click
 _SELECTING, _ASKED, _WORK, _DONE = "bulk_selecting", "bulk_asked", "bulk_work", "bulk_done"
+_KEPT = "bulk_kept"  # the list from which somebody selects
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,23 @@ def select_button(page: str) -> bool:
         args=(f"{page}_{_SELECTING}", not selecting),
         wrap=False,
     )
+    if not selecting:
+        _put(_KEPT, None)
     return selecting
 
 
 def selecting_rows(rows: Table, listed: Selectable) -> None:
-    """Show a table whose rows can be selected, and the actions on the selected answers."""
+    """Show a table whose rows can be selected, and the actions on the selected answers.
+
+    The rows stay until the action, another filter or another page: other people may decide some of them meanwhile.
+    """
+    address = {name: st.query_params.get_all(name) for name in st.query_params}
+    place = (current_reviewer(), listed.page, address, st.session_state.get(f"{listed.page}_page"))
+    kept = st.session_state.get(_KEPT)
+    if kept is None or kept[0] != place:
+        kept = (place, rows, listed)
+        _put(_KEPT, kept)
+    _, rows, listed = kept
     shown = hash(tuple(listed.response_ids))  # other rows have another selection: it consists of positions
     bar = st.container(key=f"{listed.page}_bulk", horizontal=True, vertical_alignment="center", gap="small")
     event = data_frame(rows, key=f"{listed.page}_select_{shown}", selection_mode="multi-row", on_select="rerun")
@@ -107,6 +120,7 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
             _put(f"{page}_{_ASKED}", offer.name if again else None)
             if offer.act is not None and not again:
                 ids = listed.all_ids() if everything else [listed.response_ids[place] for place in chosen]
+                _put(_KEPT, None)
                 _put(_WORK, BulkWork(secrets.token_urlsafe(9), tuple(ids), offer.act))
             st.rerun()
     if asked is not None:
@@ -133,7 +147,6 @@ class Offer(NamedTuple):
 
 
 def _offers(page: str) -> list[Offer]:
-    """Show the fields of the actions, and return the actions."""
     reviewer = current_reviewer() if permitted(Action.REVIEW) else None
     with reading() as connection:
         offered = [mode.name for mode in list_modes(connection).values() if not mode.retired]
@@ -209,6 +222,7 @@ def bulk_outcome() -> None:
             f"Undo {count(number, 'answer')}", key="bulk_undo", shortcut="U", type="tertiary", wrap=False
         ):
             if reviewer is not None:
+                _put(_KEPT, None)
                 undone = undo_many(store(), bulk_id, reviewer=reviewer)
                 _put(_DONE, (bulk_id, f"Undone: {count(undone, 'answer')}.", 0))
             st.rerun()

@@ -9,10 +9,10 @@ from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Prefere
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file, rejected_line
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.reports.output import Column, Format, Table
-from judgeboard.store.engine import Store
+from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.store.responses import feedback_words
 from judgeboard.text import shortened
+from judgeboard_dashboard.session import store
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, when
 
 MAX_REJECTED = 50_000_000  # bytes of rejected rows that can be downloaded
@@ -85,12 +85,6 @@ class Choice:
     source: str
     mapping: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The arguments of an import."""
-        mapping: Mapping[str, str] = dict(self.mapping)
-        return {"kind": self.kind, "mapping": mapping, "source": self.source or None, "name": self.name}
-
 
 @dataclass(slots=True)
 class RejectedRows:
@@ -115,42 +109,32 @@ class RejectedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A finished import."""
+class Imported:
+    """A finished import, or a dry run; for that, ``unmapped`` are the columns as recognised without a mapping."""
 
     choice: Choice
     summary: ImportSummary
     rejected: RejectedRows
+    unmapped: tuple[ColumnUse, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Trial(Done):
-    """A dry run of an import; ``unmapped`` are the columns as they are recognised without a mapping."""
-
-    unmapped: tuple[ColumnUse, ...]
-
-
-def try_file(
-    store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], before: Trial | None = None
-) -> Trial:
+def try_file(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], before: Imported | None) -> Imported:
     """Import a file in a dry run; ``before`` is the previous trial, perhaps of the same file.
 
     Raises BadInput if the file has no rows, or the mapping cannot be used.
     """
-    summary, rejected = import_upload(store, stream, choice, on_rows, dry_run=True)
+    trial = import_upload(stream, choice, on_rows, dry_run=True)
     plain = replace(choice, mapping=())
     if not choice.mapping:
-        unmapped = summary.columns
+        unmapped = trial.summary.columns
     elif before is not None and replace(before.choice, mapping=()) == plain:
         unmapped = before.unmapped
     else:
-        unmapped = import_upload(store, stream, plain, on_rows, dry_run=True)[0].columns
-    return Trial(choice, summary, rejected, unmapped)
+        unmapped = import_upload(stream, plain, on_rows, dry_run=True).summary.columns
+    return replace(trial, unmapped=unmapped)
 
 
-def import_upload(
-    store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], **more: Any
-) -> tuple[ImportSummary, RejectedRows]:
+def import_upload(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], **more: Any) -> Imported:
     """Import the file; ``more`` are further arguments of `import_file`.
 
     Raises BadInput if the file has no rows, or the mapping cannot be used.
@@ -158,14 +142,17 @@ def import_upload(
     stream.seek(0)
     rejected = RejectedRows()
     summary = import_file(
-        store,
+        store(),
         stream,
+        kind=choice.kind,
+        mapping=dict(choice.mapping),
+        source=choice.source or None,
+        name=choice.name,
         on_progress=lambda rows, _share: on_rows(rows),
         on_rejected=rejected.add,
-        **choice.options,
         **more,
     )
-    return summary, rejected
+    return Imported(choice, summary, rejected)
 
 
 def dry_lead(summary: ImportSummary) -> str:
@@ -236,22 +223,16 @@ def field_words(field: str | None) -> str | None:
     return None if field is None else WORDS.get(field, field.replace("_", " "))
 
 
-COLUMN_COLUMNS = (
-    Column("Judgeboard", width=130),
-    Column("In your file", width=150),
-    Column("How", width=370),
-    Column("First row", width=260),
-)
-
-
 def columns_table(kind: str, columns: Sequence[ColumnUse]) -> Table:
     """Return the recognised columns, the unknown ones, and the fields that the file lacks."""
     needed = required(kind, columns)
-    rows = (
-        (field_words(use.ours) or UNKNOWN, use.theirs or UNKNOWN, how_words(use, needed), shown(use.example))
-        for use in _worth_a_line(needed, columns)
-    )
-    return Table(COLUMN_COLUMNS, tuple(rows))
+    shown_columns: Columns[ColumnUse] = {
+        Column("Judgeboard", width=130): lambda use: field_words(use.ours) or UNKNOWN,
+        Column("In your file", width=150): lambda use: use.theirs or UNKNOWN,
+        Column("How", width=370): lambda use: _how_words(use, needed),
+        Column("First row", width=260): lambda use: shown(use.example),
+    }
+    return Table.of(_worth_a_line(needed, columns), shown_columns)
 
 
 def _worth_a_line(needed: Sequence[str], columns: Sequence[ColumnUse]) -> list[ColumnUse]:
@@ -266,7 +247,7 @@ def _worth_a_line(needed: Sequence[str], columns: Sequence[ColumnUse]) -> list[C
     return sorted(listed, key=rank)
 
 
-def how_words(use: ColumnUse, needed: Sequence[str] = ()) -> str:
+def _how_words(use: ColumnUse, needed: Sequence[str]) -> str:
     """Return how a column was recognised, or the effect of a missing field."""
     missed = MISSED.get(use.ours or "") if use.theirs is None and use.ours not in needed else None
     passages = f", a list of {len(use.example)}" if use.ours == "context" and isinstance(use.example, list) else ""
@@ -311,7 +292,7 @@ def _format(values: Sequence[object]) -> Format:
 
 
 _NOTHING: tuple[object, ...] = (None, (), [], {})
-_NOT_SHOWN = frozenset({"kind", "messages", "raws", "verdicts", "ask", "in_suite", "label_implied"})
+_NOT_SHOWN = frozenset({"kind", "messages", "raws", "verdicts", "comparisons", "ask", "in_suite", "label_implied"})
 _CELLS: Mapping[str, Callable[[Any], object]] = {
     "passages": len,
     "people": len,

@@ -6,22 +6,20 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.domain import Estimate, Preference
+from judgeboard.domain import Estimate, PairItem, Preference
 from judgeboard.judges.reply_forms import lettered
 from judgeboard.methods.self_reference_report import (
     CONDITION_WORDS,
-    ItemDetails,
-    ListedItem,
     SelfReferencePage,
     SelfReferenceReport,
     compare_command,
     noun,
     self_reference_page,
 )
-from judgeboard.methods.self_reference_scores import CategoryScores
-from judgeboard.reports.output import Column, Table
+from judgeboard.methods.self_reference_scores import AgreementLevel, ConditionScores, SweepPoint
+from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import percent, percent_words
-from judgeboard.store.comparisons import LatestComparison, PairHead, StoredTry
+from judgeboard.store.comparisons import LatestComparison, StoredTry
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import LastRows, last_rows
 from judgeboard.store.row_filter import hides_rows
@@ -29,9 +27,9 @@ from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import reading, store
 from judgeboard_dashboard.widgets.charts import intervals
-from judgeboard_dashboard.widgets.charts.intervals import Level, Part, conditions_chart, share_levels_chart
+from judgeboard_dashboard.widgets.charts.intervals import Level, conditions_chart, share_levels_chart
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
-from judgeboard_dashboard.widgets.tables import figure, file_of, one_line, table
+from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead
 
 PAGE = "self_reference"
@@ -99,131 +97,29 @@ def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRo
         return self_reference_page(connection, get_version(connection, version_id), k, needed)
 
 
-SCORES = {1.0: "right", 0.5: "split", 0.0: "wrong", None: None}
-CORRECT = {True: "yes", False: "no", None: None}
-RIGHT_WHERE_ON = Column(
-    "Right if on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
-)
-
-
-def _share(title: str, width: int = 105) -> Column:
+def share_column(title: str, width: int = 105) -> Column:
+    """Return a column of shares with their intervals."""
     return Column(title, "share estimate", width=width)
 
 
-def _count(title: str) -> Column:
-    return Column(title, "count", width=70)
-
-
-def _known(estimate: Estimate) -> Estimate | None:
+def known(estimate: Estimate) -> Estimate | None:
+    """Return an estimate with a value, else None."""
     return None if estimate.value is None else estimate
 
 
-def conditions_table(report: SelfReferenceReport) -> Table:
-    """Return the conditions, overall and with the gate on and off."""
-    width = 102  # all columns are visible at a width of 1440 px
-    columns = (
-        Column("Condition", width=width),
-        _share("All", width),
-        Column("Pairs", "count", width=55),
-        Column("Splits", "count", width=55, help="The two orders differ; each counts as half"),
-        _share("Gate on", width),
-        _share("Gate off", width),
-        Column("Unmeasured", "count"),
-    )
-    rows = (
-        (
-            *(CONDITION_WORDS[name], _known(scores.accuracy), scores.accuracy.n, scores.splits),
-            *(_known(scores.on), _known(scores.off), scores.unmeasured),
-        )
-        for name, scores in report.conditions.items()
-    )
-    return Table(columns, tuple(rows))
-
-
-def levels_table(report: SelfReferenceReport) -> Table:
-    """Return how often the majority is right per number of agreeing samples, fewest first."""
-    columns = (Column("Agree"), _count("Questions"), _count("Right"), _share("Share right"))
-    rows = (
-        (f"{level.agree} of {report.k}", level.n, level.right, _known(level.share))
-        for level in reversed(report.calibration)
-    )
-    return Table(columns, tuple(rows))
-
-
-def sweep_table(report: SelfReferenceReport) -> Table:
-    """Return condition C at every gate, the lowest first."""
-    columns = (Column("Gate threshold"), _share("C selective"), _share("Gate on"), RIGHT_WHERE_ON)
-    rows = (
-        (
-            f"{point.agree} of {report.k}",
-            *map(_known, (point.scores.accuracy, point.gate.on_rate, point.gate.precision)),
-        )
-        for point in report.sweep
-    )
-    return Table(columns, tuple(rows))
-
-
-def slices_table(report: SelfReferenceReport) -> Table:
-    """Return the four slices with both conditions."""
-    shares = tuple(_share(CONDITION_WORDS[name]) for name in ("A", "B"))
-    rows = (
-        (listed_words(each.gate_on, each.majority_right), each.n, _known(each.without), _known(each.always))
-        for each in report.slices
-    )
-    table = Table((Column("Slice", width=190), _count(f"{capital(noun(report))}s"), *shares), tuple(rows))
-    return table.without_empty(CONDITION_WORDS.values())
-
-
-def categories_table(report: SelfReferenceReport) -> Table:
-    """Return the figures of each category at this gate."""
-    columns = (Column("Category", width=130), _count(f"{capital(noun(report))}s"), _share("Gate on"), RIGHT_WHERE_ON)
-    rows = ((each.category, each.n, *map(_known, _category_figures(each).values())) for each in report.categories)
-    table = Table((*columns, *map(_share, CONDITION_WORDS.values())), tuple(rows))
-    return table.without_empty(CONDITION_WORDS.values())
-
-
-def categories_file(report: SelfReferenceReport) -> Table:
-    """Return the same as plain numbers."""
-    rows = (
-        ((each.category, name), estimate)
-        for each in report.categories
-        for name, estimate in _category_figures(each).items()
-    )
-    return file_of(("Category", "Figure"), rows)
-
-
-def _category_figures(category: CategoryScores) -> dict[str, Estimate]:
-    return {
-        "gate on": category.gate.on_rate,
-        "right if on": category.gate.precision,
-        "A": category.without,
-        "B": category.always,
-        "C": category.selective,
-    }
-
-
-def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: int) -> Table:
-    """Return the items; conditions that were not asked are left out."""
-    conditions = tuple(
-        Column(f"Cond. {name}", width=62, help=f"Condition {words}: whether the judge prefers the better answer")
-        for name, words in CONDITION_WORDS.items()
-    )
-    columns = (
-        Column("Question", width=215),
-        Column("Category", width=90),
-        Column("Agree", width=60),
-        Column("Own answer", width=90),
-        Column("Own right", width=75, help="Whether the judge's own answer is correct"),
-    )
-    rows = (
-        (
-            one_line(heads[item.pair_id].question) if item.pair_id in heads else None,
-            *(item.category, f"{item.agree} of {k}", item.answer or "no answer", CORRECT[item.right]),
-            *(SCORES[score] for score in (item.without, item.always, item.selective)),
-        )
-        for item in items
-    )
-    return Table((*columns, *conditions), tuple(rows)).without_empty([column.title for column in conditions])
+RIGHT_WHERE_ON = Column(
+    "Right if on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
+)
+WIDTH = 102  # px: all columns of the conditions are visible at a width of 1440 px
+CONDITION_COLUMNS: Columns[tuple[str, ConditionScores]] = {
+    Column("Condition", width=WIDTH): lambda line: CONDITION_WORDS[line[0]],
+    share_column("All", WIDTH): lambda line: known(line[1].accuracy),
+    Column("Pairs", "count", width=55): lambda line: line[1].accuracy.n,
+    Column("Splits", "count", width=55, help="The two orders differ; each counts as half"): lambda line: line[1].splits,
+    share_column("Gate on", WIDTH): lambda line: known(line[1].on),
+    share_column("Gate off", WIDTH): lambda line: known(line[1].off),
+    Column("Unmeasured", "count"): lambda line: line[1].unmeasured,
+}
 
 
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
@@ -233,10 +129,11 @@ SHOWN = {"ab": "Answer A first", "ba": "Answer B first"}
 PREFERS = {"a": "prefers answer A", "b": "prefers answer B", "tie": "calls it a tie"}
 
 
-def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
+def item_panel(
+    pair: PairItem, samples: Sequence[StoredTry], orders: Sequence[LatestComparison], version_id: int, k: int
+) -> None:
     """Show one item and the button that opens its pair; the first ``k`` samples count."""
-    pair = details.pair
-    more = details.tries[k:]
+    more = samples[k:]
     with st.container(border=True, key="one_item"):
         show(
             tag(
@@ -247,11 +144,11 @@ def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
                 _fact("Correct option" if pair.options else "Correct answer", pair.reference),
                 _fact("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
                 _label("Its own samples"),
-                *map(_sample, details.tries[:k]),
+                *map(_sample, samples[:k]),
                 _label(f"More samples (only the first {k} count)") if more else None,
                 *map(_sample, more),
-                *_verdicts(details.orders, "plain"),
-                *_verdicts(details.orders, "reference"),
+                *_verdicts(orders, "plain"),
+                *_verdicts(orders, "reference"),
                 cls="jb-one",
             )
         )
@@ -309,9 +206,6 @@ def _verdict(verdict: LatestComparison) -> Html:
     return _line(f"{SHOWN[verdict.shown]}: {prefers}.", shortened(verdict.reasoning or UNKNOWN, LONGEST_SAMPLE))
 
 
-PARTS = {"all pairs": None, "gate on": True, "gate off": False}
-
-
 @dataclass(frozen=True, slots=True)
 class SelfReferenceFigures:
     """The charts of one report."""
@@ -343,21 +237,16 @@ class SelfReferenceFigures:
             instead(f"{capital(scores['C'].accuracy.reason or 'Not measured')}.{command}")
             return
         under = _conditions_words(report)
-        rows = conditions_table(report)
+        rows = Table.of(scores.items(), CONDITION_COLUMNS)
         if self.as_tables:
             shown = rows.without({"Unmeasured"})  # no room: the text under the table has it
             table(shown, [None] * len(scores), key="conditions_table", under=under, csv=rows)
             return
-        marks = [
-            Part(CONDITION_WORDS[name], part, share, _tip(f"{CONDITION_WORDS[name]}, {part}", share, "pairs"))
-            for name, condition in scores.items()
-            for part, share in zip(PARTS, (condition.accuracy, condition.on, condition.off), strict=True)
-        ]
         figure(
-            lambda: conditions_chart(marks),
+            lambda: conditions_chart({CONDITION_WORDS[name]: condition for name, condition in scores.items()}),
             intervals.HEIGHT,
             rows,
-            [self._at(listed=listed_words(PARTS[mark.part])) for mark in marks],
+            [self._at(listed=listed) for _ in scores for listed in (ALL, "Gate on", "Gate off")],
             key="conditions",
             says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
             as_table=False,
@@ -374,15 +263,22 @@ class SelfReferenceFigures:
                 str(level.agree),
                 level.share,
                 f"{level.n:,}",
-                _tip(f"{level.agree} of {report.k} agree: own answer right", level.share, "questions"),
+                f"{level.agree} of {report.k} agree: own answer right {percent_words(level.share)} "
+                f"on {level.share.n:,} questions",
                 grounded=level.agree >= report.needed,
             )
             for level in reversed(report.calibration)
         ]
+        columns: Columns[AgreementLevel] = {
+            Column("Agree"): lambda level: gate_words(level.agree, report.k),
+            Column("Questions", "count", width=70): lambda level: level.n,
+            Column("Right", "count", width=70): lambda level: level.right,
+            share_column("Share right"): lambda level: known(level.share),
+        }
         figure(
             lambda: share_levels_chart(levels, f"Samples that agree, of {report.k}", "Own answer right"),
             intervals.HEIGHT,
-            levels_table(report),
+            Table.of(report.calibration[::-1], columns),
             [self._at(needed=level.agree) for level in reversed(report.calibration)],
             key="calibration_self_reference",
             says="Share of questions on which the judge's own answer is right, by the number of samples that agree",
@@ -410,10 +306,16 @@ class SelfReferenceFigures:
             )
             for point in report.sweep
         ]
+        columns: Columns[SweepPoint] = {
+            Column("Gate threshold"): lambda point: gate_words(point.agree, report.k),
+            share_column("C selective"): lambda point: known(point.scores.accuracy),
+            share_column("Gate on"): lambda point: known(point.gate.on_rate),
+            RIGHT_WHERE_ON: lambda point: known(point.gate.precision),
+        }
         figure(
             lambda: share_levels_chart(levels, f"Gate threshold, of {report.k}", "Accuracy of C", whole=False),
             intervals.HEIGHT,
-            sweep_table(report),
+            Table.of(report.sweep, columns),
             [self._at(needed=point.agree) for point in report.sweep],
             key="sweep",
             says="Accuracy of condition C at every gate, with 95 % interval",
@@ -437,7 +339,3 @@ def _conditions_words(report: SelfReferenceReport) -> tuple[str | None, ...]:
 
 def _by_name(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in numbers.items())
-
-
-def _tip(what: str, share: Estimate, unit: str) -> str:
-    return f"{what} {percent_words(share)} on {share.n:,} {unit}"

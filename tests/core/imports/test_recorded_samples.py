@@ -28,7 +28,7 @@ def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, cont
     assert bring(*rows, kind="samples").new == 2
     with store.reading() as connection:
         version = get_version(connection, "m")
-        one, two = load_samples(connection, [version.id])
+        one, two = load_samples(connection, version.id)
         said = [(row.condition, row.ab, row.ba) for row in load_comparisons(connection, [version.id])]
     assert (one.answers, one.query_type, one.gold) == (("A", None, "B"), "math", "b")
     assert two.answers == one.answers
@@ -43,7 +43,7 @@ def test_another_answer_in_the_same_try_is_rejected_and_a_further_try_is_not(sto
     summary = bring(sampled(samples=["A", "A"]), sampled(samples=["A", None, "B", "C"]), kind="samples")
     assert (summary.new, summary.differing, summary.first_rejected[0].line) == (1, 1, 1)
     with store.reading() as connection:
-        (one,) = load_samples(connection, [get_version(connection, "m").id])
+        (one,) = load_samples(connection, get_version(connection, "m").id)
     assert one.answers == ("A", None, "B", "C")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn, rejects_parameter
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions, fingerprint
@@ -16,16 +17,7 @@ from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.reply_forms import expected_scores
 from judgeboard.llm.chat import TokenChance
 from judgeboard.llm.openai_provider import read_token_chances
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    Script,
-    ScriptedReply,
-    always,
-    completion,
-    in_turn,
-    rejects_parameter,
-    verdict,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, completion, verdict
 from judgeboard.store.engine import Store
 from judging_log import address, judge_once, judgments, store_answers
 

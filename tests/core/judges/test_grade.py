@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn
 from judgeboard.domain import JudgeInput, Label, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
 from judging_log import judge_once
 
 ITEM = JudgeInput(1, "How high is the wall?", "The wall is 30 m high.", ("A wall of 30 m.", "Bolts."), external_id="r1")

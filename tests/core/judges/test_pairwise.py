@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn
 from judgeboard.domain import PairItem, Preference, Shown, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
 from judgeboard.llm.endpoint import model_endpoint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
 
 A, B, TIE = Preference
 PAIR = PairItem(

@@ -7,21 +7,12 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn, rate_limited, rejects_format
 from judgeboard.domain import ClaimStatus, JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    Script,
-    always,
-    completion,
-    failure,
-    in_turn,
-    rate_limited,
-    rejects_format,
-    verdict,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
 from judging_log import judge_once
 
 ITEM = JudgeInput(1, "How high is the wall?", "The wall is 30 m high.", ("A wall of 30 m.", "Bolts."), external_id="r1")

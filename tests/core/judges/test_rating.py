@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn
 from judgeboard.domain import JudgeInput, Status
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.rating import Rating, RatingJudge, rating_messages, rating_verdict, read_rating
 from judgeboard.llm.asking import Replied, UnusableReply
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.runs.judging import make_judge
 from refining_log import rated
 

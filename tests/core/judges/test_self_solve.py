@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn
 from judgeboard.domain import PairItem, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import SelfReferenceJudge, read_solution
 from judgeboard.llm.asking import Replied, UnusableReply
 from judgeboard.llm.endpoint import model_endpoint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
 
 PAIR = PairItem(
     1, "s", "p1", "QA", "How long is it?", ("60 m", "6 m"), "A", "It is 60 m.", "No idea.", None, None, 1, 2, None

@@ -8,21 +8,14 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn
 from judgeboard.domain import JudgeInput, Status
 from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.llm.anthropic_provider import ANTHROPIC, read
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider, price_of
 from judgeboard.llm.endpoint_chat import EndpointChat
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    Script,
-    ScriptedReply,
-    always,
-    completion,
-    in_turn,
-    verdict,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, completion, verdict
 from judgeboard.runs.judging import make_judge
 from judging_log import judge_once
 

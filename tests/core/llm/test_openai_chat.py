@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn, rate_limited, rejects_format, rejects_max_tokens, rejects_temperature
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint_chat import EndpointChat
@@ -18,11 +19,6 @@ from judgeboard.llm.recording_endpoint import (
     always,
     completion,
     failure,
-    in_turn,
-    rate_limited,
-    rejects_format,
-    rejects_max_tokens,
-    rejects_temperature,
     verdict,
 )
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 import judgeboard
+from endpoint_scripts import in_turn
 from judgeboard.domain import RunState
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, in_turn, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, verdict
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.methods.reflect import Outcome
 from judgeboard.store.engine import Store

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import judgeboard
+from endpoint_scripts import in_turn
 from judgeboard.domain import Status, StepRecord
 from judgeboard.llm.asking import Replied
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from refining_log import rated
 
 Messages = list[dict[str, Any]]

@@ -1,12 +1,9 @@
 """What the page lists: items that C gets wrong first, and one of them with everything that was tried and said."""
 
-import pytest
-
-from judgeboard.errors import NotFound
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.self_reference import self_refer
-from judgeboard.methods.self_reference_report import item_details, self_reference_page
-from judgeboard.store.comparisons import most_samples, sampling_versions
+from judgeboard.methods.self_reference_report import self_reference_page
+from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons, most_samples, sampling_versions, tries_at
 from judgeboard.store.engine import Store
 from solving_log import TORN, Solver, self_reference, store_questions
 
@@ -26,13 +23,12 @@ def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
         ]
         assert [item.pair_id for item in found.listed(gate_on=False)] == [ids[0]]
         assert found.listed(category="law") == []
-        one = item_details(connection, version.id, ids[0])
-        assert [(each.number, each.answer, each.status) for each in one.tries] == [
+        samples = tries_at(connection, version.id, ids[0])
+        assert [(each.number, each.answer, each.status) for each in samples] == [
             (number, answer, "ok") for number, answer in enumerate(TORN)
         ]
-        assert [(each.condition, each.shown, each.preference) for each in one.orders] == [
+        orders = latest_comparisons(connection, version.id, ids[0], (PLAIN, REFERENCE))
+        assert [(each.condition, each.shown, each.preference) for each in orders] == [
             ("plain", "ab", "a"),
             ("plain", "ba", "a"),
         ]
-        with pytest.raises(NotFound):
-            item_details(connection, version.id, 10**6)

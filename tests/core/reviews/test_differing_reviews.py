@@ -92,7 +92,7 @@ def test_why_is_said_later_in_place_of_ones_own_review(team: ReviewCase, judgmen
         request_key="why",
     )
     [row] = team.standing()
-    assert (row["id"], row["decision"], row["quality"], row["note"]) == (said.review_id, "dismiss", 4, "fine")
+    assert (row["id"], row["decision"], row["quality"], row["note"]) == (said, "dismiss", 4, "fine")
     assert (row["why_differs"], row["judgment_seen_id"], row["seconds"]) == ("refusal", judgments[1], 12.0)
     assert team.state(flag) == "dismissed"
     assert counts(team) == [("rag v2", 1, {"refusal": 1})]

@@ -65,7 +65,7 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> 
         now=modes.now,
     )
     assert counts(modes) == {("QA", ENTITY): (1, 1)}
-    modes.undo(changed.review_id, modes.mara)
+    modes.undo(changed, modes.mara)
     assert counts(modes) == {}
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import DecisionRefused
-from judgeboard.reviews.changes import Edited, comment, edit
+from judgeboard.reviews.changes import comment, edit
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.own_reviews import OwnReview, own_reviews_page
 from judgeboard.store.reviewers import Reviewer
@@ -12,7 +12,7 @@ from judgeboard.store.reviews import comments_on
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
 
-def change(case: QueueCase, review_id: int, who: Reviewer, decision: Decision) -> Edited:
+def change(case: QueueCase, review_id: int, who: Reviewer, decision: Decision) -> int:
     return edit(
         case.store,
         review_id=review_id,
@@ -37,7 +37,7 @@ def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
     assert (case.item_states(), case.flag_states()) == (["conflict"], ["open"])
     changed = change(case, first, case.mara, DISMISS)
     assert (case.item_states(), case.flag_states()) == (["agreed"], ["dismissed"])
-    case.undo(changed.review_id, case.mara)
+    case.undo(changed, case.mara)
     assert (case.item_states(), case.flag_states()) == (["open"], ["open"])
     own_leases = [lease for lease in case.leases() if lease["reviewer_id"] == case.mara.id]
     assert [lease["done"] for lease in own_leases] == [False], (

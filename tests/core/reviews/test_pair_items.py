@@ -47,9 +47,7 @@ class PairCase:
 
     def undo(self, decided: DecidedItem, who: Reviewer, key: str | None = None) -> str:
         key = key or f"pair key {next(KEYS)}"
-        return undo(
-            self.case.store, review_id=decided.review_id, reviewer=who, request_key=key, now=self.case.now
-        ).message
+        return undo(self.case.store, review_id=decided.review_id, reviewer=who, request_key=key, now=self.case.now)
 
     def adjudicate(self, item_id: int, preference: Preference, reason: str = "why") -> None:
         key = f"pair key {next(KEYS)}"

@@ -8,21 +8,11 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn, rate_limited, rejects_format, rejects_temperature
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.lexical import LexicalJudge
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    Script,
-    always,
-    completion,
-    failure,
-    in_turn,
-    rate_limited,
-    rejects_format,
-    rejects_temperature,
-    verdict,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
 from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from endpoint_scripts import in_turn
 from judgeboard.domain import Response
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, failure, in_turn, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, failure, verdict
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.raw_calls import NO_CALL, NOT_REBUILT, raw_calls, sent_messages
 from judgeboard.store.engine import Store

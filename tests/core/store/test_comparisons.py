@@ -107,10 +107,3 @@ def test_an_aspect_can_be_added_to_what_is_stored(case, pairs) -> None:
         assert (stored.status, stored.preferences) == ("ok", {"style": "a"})
         add_aspects(connection, {stored.id: {"depth": TIE}})
     assert [(row.aspect, row.ab) for row in loaded(case, version)] == [("depth", TIE), ("style", A)]
-
-
-def test_an_unusable_comparison_cannot_carry_a_preference() -> None:
-    with pytest.raises(ValueError, match="unparsable"):
-        NewComparison(1, AB, LOST, {"overall": A})
-    with pytest.raises(ValueError, match="0 preferences"):
-        NewComparison(1, AB, OK)

@@ -160,7 +160,7 @@ class Story:
 
     def figures(self) -> list[Any]:
         with self.case.store.reading() as connection:
-            tried = load_samples(connection, [self.version.id])
+            tried = load_samples(connection, self.version.id)
             return [
                 load_comparisons(connection, [self.version.id]),
                 [one.statuses for one in tried],

@@ -16,10 +16,10 @@ def test_tries_come_back_in_their_order_once(case) -> None:
         store_samples(connection, version, None, tries)
         store_samples(connection, version, None, [NewSample(pair_id, 0, "Z", OK)])
         store_samples(connection, other, None, tries[:1])
-        (one,) = load_samples(connection, [version.id])
+        (one,) = load_samples(connection, version.id)
         assert (one.query_type, one.reference, one.gold) == ("math", "B", Preference.TIE)
         assert (one.answers, one.statuses) == (("A", None, "C"), ("ok", "unparsable", "ok"))
-        assert len(load_samples(connection, [version.id, other.id])) == 2
+        assert load_samples(connection, other.id)[0].answers == ("C",)
         assert stored_samples(connection, version.id, [pair_id])[pair_id, 2][:2] == ("C", "ok")
 
 
@@ -30,7 +30,7 @@ def test_of_a_try_that_was_asked_for_again_the_latest_counts(case) -> None:
         down = StepRecord(Status.ERROR)
         store_samples(connection, version, None, [NewSample(pair_id, n, None, down) for n in (0, 1)])
         store_samples(connection, version, None, [NewSample(pair_id, 0, "B", OK, ask=1)])
-        (one,) = load_samples(connection, [version.id])
+        (one,) = load_samples(connection, version.id)
         assert (one.answers, one.statuses) == (("B", None), ("ok", "error"))
         assert stored_samples(connection, version.id, [pair_id])[pair_id, 0] == ("B", "ok", 1, None)
         tries = tries_at(connection, version.id, pair_id)

@@ -1,8 +1,13 @@
 """Judges: the checks of one judge version as a list, its scores, answers that show a fault."""
 
+from typing import Any
+
+import pytest
+
 from app_pages import OpenPage, charts, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
+from judgeboard.health import record
 from judgeboard.health.report import CHECKS
 from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
 from judgeboard.methods.jury import judge_by_jury
@@ -39,6 +44,22 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     assert sum("control-answers make" in command for command in commands) == 2, "the collapse check names one too"
     assert all(command.startswith("judgeboard ") for command in commands)
     assert any(HOSTILE in text for text in checks), "the name of a model is shown as it is"
+
+
+def test_every_run_of_the_page_uses_the_same_kept_records(
+    open_page: OpenPage, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flat_judge(sqlite_store)
+    reads: list[object] = []
+
+    def counted(*given: Any) -> record.JudgeRecord:
+        reads.append(given)
+        return read_record(*given)
+
+    read_record = record.read_record
+    monkeypatch.setattr(record, "read_record", counted)
+    open_page("judges").run().run()
+    assert len(reads) == 1
 
 
 def test_the_scores_are_drawn_by_level_and_open_their_answers(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -17,7 +17,7 @@ from judgeboard.reports.output import Table, to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judgeboard_dashboard.views.pairs import groups_file
-from judgeboard_dashboard.widgets.self_reference import categories_file
+from judgeboard_dashboard.views.self_reference import categories_file
 from judging_log import address
 from pair_log import add_pairs, people_say, record
 

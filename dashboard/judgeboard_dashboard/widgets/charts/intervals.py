@@ -1,17 +1,20 @@
 """Estimates as points with their intervals: by slice, by level, by condition, by suite run."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.estimates import number_words, percent, two_decimals
+from judgeboard.methods.self_reference_scores import ConditionScores
+from judgeboard.methods.suite_results import SuiteRun, score_words
+from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_rows, pick
+from judgeboard_dashboard.widgets.texts import day, when
 
 HEIGHT = 240
 _LONGEST = 18
@@ -159,43 +162,39 @@ def ends(shares: Sequence[Estimate]) -> tuple[float, float]:
     return low, min(1.0, max(high + 0.1, low + 0.2))
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One mark: its condition, its part of the pairs, its share, and a tip."""
-
-    condition: str
-    part: str
-    share: Estimate
-    tip: str
+PARTS = ("all pairs", "gate on", "gate off")
 
 
-def conditions_chart(marks: Sequence[Part]) -> Any:
-    """Return the chart: conditions from top to bottom, each with its parts (three at most)."""
+def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
+    """Return the chart: conditions (by name) from top to bottom, each with the `PARTS` of its pairs."""
     colours = palette()
     chosen = pick()
-    conditions = list(dict.fromkeys(mark.condition for mark in marks))
-    parts = list(dict.fromkeys(mark.part for mark in marks))
-    low_end, high_end = ends([mark.share for mark in marks])
+    marks = [(name, part) for name in conditions for part in PARTS]
+    shares = [share for scores in conditions.values() for share in (scores.accuracy, scores.on, scores.off)]
+    low_end, high_end = ends(shares)
     rows = estimate_rows(
-        [mark.share for mark in marks],
-        condition=[mark.condition for mark in marks],
-        part=[mark.part for mark in marks],
-        text=["" if mark.share.value is None else percent(mark.share.value) for mark in marks],
-        tip=[mark.tip for mark in marks],
+        shares,
+        condition=[name for name, _ in marks],
+        part=[part for _, part in marks],
+        text=["" if share.value is None else percent(share.value) for share in shares],
+        tip=[
+            f"{name}, {part} {percent_words(share)} on {share.n:,} pairs"
+            for (name, part), share in zip(marks, shares, strict=True)
+        ],
     )
     scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
     x = alt.X("value:Q", title="Prefers the better answer", scale=scale, axis=alt.Axis(format=".0%", tickCount=5))
     colour = alt.Color(
         "part:N",
-        sort=parts,
-        scale=alt.Scale(domain=parts, range=list(colours.series[: len(parts)])),
+        sort=PARTS,
+        scale=alt.Scale(domain=PARTS, range=colours.series),
         legend=alt.Legend(title=None, orient="top", labelFontSize=12, labelColor=colours.muted, symbolOpacity=1),
     )
     base = (
         alt.Chart(rows)
         .encode(
-            y=alt.Y("condition:N", title=None, sort=conditions, axis=alt.Axis(labelLimit=120, grid=False)),
-            yOffset=alt.YOffset("part:N", sort=parts),
+            y=alt.Y("condition:N", title=None, sort=list(conditions), axis=alt.Axis(labelLimit=120, grid=False)),
+            yOffset=alt.YOffset("part:N", sort=PARTS),
             color=colour,
         )
         .transform_filter("isValid(datum.value)")
@@ -213,29 +212,23 @@ def conditions_chart(marks: Sequence[Part]) -> Any:
 SCALE = (1, 5)
 
 
-@dataclass(frozen=True, slots=True)
-class RunPoint:
-    """One run: its number, the day it began, a tip, its average and its threshold from 1 to 5."""
-
-    run_id: int
-    day: str
-    words: str
-    average: Estimate
-    threshold: float
-
-
-def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
-    """Return the chart, runs from left to right; the chosen run is filled."""
+def suite_runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
+    """Return the chart, runs from left to right with their thresholds; the chosen run is filled."""
     colours = palette()
     chosen = pick()
-    labels = [f"{point.run_id}|{point.day}" for point in points]
+    averages = [run.average_score for run in runs]
+    labels = [f"{run.run}|{day(run.at)}" for run in runs]
     rows = estimate_rows(
-        [point.average for point in points],
+        averages,
         run=labels,
-        threshold=[point.threshold for point in points],
-        text=["" if point.average.value is None else two_decimals(point.average.value) for point in points],
-        ground=[colours.series[0] if point.run_id == chosen_run else colours.pane for point in points],
-        tip=[point.words for point in points],
+        threshold=[run.threshold for run in runs],
+        text=["" if average.value is None else two_decimals(average.value) for average in averages],
+        ground=[colours.series[0] if run.run == chosen_run else colours.pane for run in runs],
+        tip=[
+            f"run {run.run}, {run.candidate}, {when(run.at)}: {score_words(run.average_score.value)} "
+            f"on {run.measured} cases"
+            for run in runs
+        ],
     )
     # Two lines: the number of the run, under it its day.
     axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr="split(datum.value, '|')")
