@@ -87,7 +87,7 @@ class PairRatings:
         reviewed = {(each.pair_id, each.reviewer_id) for each in of_aspect if each.stage is not Stage.ADJUDICATION}
         self.revealed = len(reviewed - {(each.pair_id, each.reviewer_id) for each in self._blind})
         self._gold_counts = self.aspect == OVERALL or len(aspects) < 2
-        self._verdicts: dict[int, PairVerdicts] = {}
+        self._verdicts: dict[int, PairVerdicts | None] = {}
         self._compared: dict[int, RatingPairs] = {}
         preferences = [each for of_pair in counted_preferences(self._blind).values() for each in of_pair.values()]
         self._pair_ids = np.array([each.pair_id for each in preferences], dtype=np.int64)
@@ -131,7 +131,7 @@ class PairRatings:
     def versions(self) -> Sequence[StoredVersion]:
         """The judges that compared pairs of people's reviews, else those that scored both answers; most pairs first."""
         versions = versions_that_compared(self._connection) or list_versions(self._connection)
-        counts = {each.id: self.compared(each).pairs.n for each in versions if self._has_verdicts(each)}
+        counts = {each.id: self.compared(each).pairs.n for each in versions if self._found(each)}
         return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
 
     def compared(self, version: StoredVersion) -> RatingPairs:
@@ -192,8 +192,7 @@ class PairRatings:
         """Return the verdicts of judge versions on all pairs that any of them judged."""
         usable: list[IntArray] = [np.empty((3, 0), dtype=np.int64)]  # pair, judge version, side
         for each in versions:
-            if self._has_verdicts(each):
-                verdicts = self.verdicts(each)
+            if (verdicts := self._found(each)) is not None:
                 rows = verdicts.sides >= 0
                 ids = verdicts.ids[rows]
                 usable.append(np.stack((ids, np.full(len(ids), each.id), verdicts.sides[rows])))
@@ -202,6 +201,12 @@ class PairRatings:
 
     def verdicts(self, version: StoredVersion) -> PairVerdicts:
         """Return a version's comparisons on this aspect, else the differences of its scores; `NotFound` without any."""
+        verdicts = self._found(version)
+        if verdicts is None:
+            raise NotFound(f"{version.title} has no verdict on pairs for {self.aspect}")
+        return verdicts
+
+    def _found(self, version: StoredVersion) -> PairVerdicts | None:
         if version.id not in self._verdicts:
             self._verdicts[version.id] = self._asked(version) or self._scored(version)
         return self._verdicts[version.id]
@@ -241,13 +246,6 @@ class PairRatings:
     ) -> ItemRatings:
         return item_ratings(ids, rater_ids, values, scale, ids, names, unit="pairs")
 
-    def _has_verdicts(self, version: StoredVersion) -> bool:
-        try:
-            self.verdicts(version)
-        except NotFound:
-            return False
-        return True
-
     def _asked(self, version: StoredVersion) -> PairVerdicts | None:
         every = load_comparisons(self._connection, [version.id], condition=PLAIN)
         rows = [row for row in every if row.aspect == self.aspect]
@@ -257,7 +255,7 @@ class PairRatings:
         sides = order_verdicts(rows, one_order=is_one_order(version, every)).verdicts
         return PairVerdicts(ids, sides, np.full(len(ids), np.nan))
 
-    def _scored(self, version: StoredVersion) -> PairVerdicts:
+    def _scored(self, version: StoredVersion) -> PairVerdicts | None:
         scored = dimensions_of_version(self._connection, version.id)
         overall = self.aspect == OVERALL
         dimension = next((name for name in (self.aspect, *((SCORE,) if overall else ())) if name in scored), None)
@@ -265,7 +263,7 @@ class PairRatings:
         if dimension is not None or overall:
             ids, differences = score_differences(self._connection, version.id, dimension)
         if not len(ids):
-            raise NotFound(f"{version.title} has no verdict on pairs for {self.aspect}")
+            return None
         sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0))
         return PairVerdicts(ids, sides.astype(np.int64), differences)
 

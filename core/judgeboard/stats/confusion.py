@@ -42,11 +42,6 @@ class Confusion:
         shares = tuple(tuple(count / sum(row) if sum(row) else None for count in row) for row in self.counts)
         object.__setattr__(self, "row_shares", shares)
 
-    @property
-    def n(self) -> int:
-        """The number of pairs."""
-        return sum(map(sum, self.counts))
-
 
 def category_codes(values: AnyArray, categories: Sequence[Any]) -> IntArray:
     """Return the position of each value among the declared ``categories``; raise ValueError for another value."""

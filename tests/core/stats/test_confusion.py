@@ -13,7 +13,6 @@ def test_people_stand_in_the_rows_and_every_declared_category_is_there():
     table = confusion(["bad", "bad", "good"], ["bad", "good", "good"], Scale("mood", ("bad", "good", "unclear")))
     assert table.categories == ("bad", "good", "unclear")
     assert table.counts == ((1, 1, 0), (0, 1, 0), (0, 0, 0))
-    assert table.n == 3
     assert table.row_shares == ((0.5, 0.5, 0), (0, 1, 0), (None, None, None))
 
 
