@@ -1,4 +1,4 @@
-"""The command `judgeboard`: each command is a file in this folder and a line in COMMANDS."""
+"""The command `judgeboard`: each command is a function `NAME_command` in this folder and a line in COMMANDS."""
 
 import importlib
 import io
