@@ -18,7 +18,7 @@ from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import hidden_of
-from judgeboard.store.leases import JUDGE, PEOPLE, Lease, lease_by_token, lease_of, leases_at, note_reveal, use_lease
+from judgeboard.store.leases import JUDGE, PEOPLE, Lease, find_lease, leases_at, note_reveal, use_lease
 from judgeboard.store.preferences import saw_hidden_parts
 from judgeboard.store.queue_items import (
     QueueItem,
@@ -103,7 +103,7 @@ def decide_item(
         _check_decision(item, decision)
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = item_by_id(connection, item_id, lock=True)
-        lease = lease_by_token(connection, secret, lock=True)
+        lease = find_lease(connection, token=secret, lock=True)
         queue = queue_by_id(connection, item.queue_id)
         if queue.implied_labels:
             grade = with_implied(grade, decision)
@@ -178,7 +178,7 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
             raise DecisionRefused(
                 "You must also review this item blind in another queue. The judge is shown after that."
             )
-        lease = lease_of(connection, item.id, reviewer.id)
+        lease = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
         if lease is None or lease.review_id != review_id:
             raise DecisionRefused("This review was withdrawn.")
         if lease.revealed_at is None:
@@ -218,7 +218,7 @@ def answer_reveal(
         if stored is not None:
             check_same(stored, reviewer, same=(stored.stage, stored.queue_item_id) == (Stage.REVEALED, item.id))
             return stored.id
-        lease = lease_of(connection, item.id, reviewer.id)
+        lease = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
         if lease is None or lease.review_id != review_id or lease.revealed_at is None:
             raise DecisionRefused("The judge has not been shown on this answer.")
         earlier = revealed_review(connection, item.id, reviewer.id)
@@ -356,7 +356,7 @@ def _refusal(
         return "This item has left its queue since then."
     if lease is not None and lease.reviewer_id == reviewer.id:
         return DECIDED if lease.done else None
-    own = lease_of(connection, item.id, reviewer.id)
+    own = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
     if own is not None:
         return DECIDED if own.done else NEWER_LEASE
     leases = leases_at(connection, item.id)
