@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import QueueOrder, QueueState
-from judgeboard.errors import JudgeboardError, NotAllowed
-from judgeboard.people.permissions import SIGNED_IN, Action, may, role_of, why_not
+from judgeboard.errors import JudgeboardError
+from judgeboard.people.permissions import SIGNED_IN, Action, may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.presets import PRESETS
@@ -36,6 +36,7 @@ from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, saving, store
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
@@ -294,11 +295,10 @@ def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueuePr
 
 def new_queue() -> None:
     """Show the form that creates a queue, to leads."""
+    demand(Action.MAKE_QUEUES)
     reviewer = ask_reviewer()
     if reviewer is None:
         return
-    if not may(reviewer, Action.MAKE_QUEUES):
-        raise NotAllowed(why_not(Action.MAKE_QUEUES, role_of(reviewer)))
     where, _ = filter_in({name: st.query_params.get_all(name) for name in st.query_params})
     with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
         heading("New queue")
