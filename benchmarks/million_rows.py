@@ -22,6 +22,7 @@ from sqlalchemy import Connection, text
 
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.health.record import KeptRecords
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.store.engine import Store, open_store
@@ -131,7 +132,7 @@ def readings(connection: Connection) -> Iterator[Reading]:
     yield "trend, groundedness by week", 400, partial(trend, measure="groundedness", period="week")
     yield "trend, share flagged by day", 400, partial(trend, measure="flagged_share", period="day")
     yield "agreement, label", 400, label_agreement
-    yield "agreement page", None, agreement_page
+    yield "agreement page", None, lambda connection: agreement_page(PairSource(connection))
     yield "judges page, nothing kept of earlier looks", None, judges_page
 
 

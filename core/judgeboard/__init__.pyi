@@ -99,7 +99,7 @@ from .reviews.changes import (
     undo as undo,
     withdraw_comment as withdraw_comment,
 )
-from .reviews.conflicts import (
+from .reviews.outcome import (
     load_conflict as load_conflict,
     open_conflicts as open_conflicts,
     own_conflicts as own_conflicts,

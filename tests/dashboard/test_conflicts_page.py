@@ -1,7 +1,7 @@
 """The page of conflicts."""
 
 from app_pages import press, shown, texts
-from judgeboard.reviews import conflicts
+from judgeboard.reviews import outcome
 from judgeboard.store.tables import DRAFT
 from judgeboard_dashboard.review.drafts import draft_writer
 from queue_case import CONFIRM, DISMISS, queue_case
@@ -15,15 +15,14 @@ def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, sq
         case.review(case.mara, CONFIRM)
         case.review(case.jon, DISMISS)
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
-    every = conflicts.open_conflicts
-    monkeypatch.setattr(conflicts, "open_conflicts", lambda connection, queue, limit: every(connection, queue, limit=1))
-    words = texts(open_page("conflicts"))
-    assert "More than 1 open conflict." in words
-    assert "You and others also differ on these items." in words
-    monkeypatch.setattr(conflicts, "open_conflicts", every)
     words = texts(open_page("conflicts"))
     assert "2 open conflicts." in words
     assert not any("differ on" in each for each in words), "an item that the lead adjudicates is listed twice"
+    every = outcome.open_conflicts
+    monkeypatch.setattr(outcome, "open_conflicts", lambda connection, queue, limit: every(connection, queue, limit=1))
+    words = texts(open_page("conflicts"))
+    assert "More than 1 open conflict." in words
+    assert "You and others also differ on these items." in words
 
 
 def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_back(

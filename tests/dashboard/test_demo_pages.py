@@ -4,7 +4,7 @@ import pytest
 
 from app_pages import OpenPage, markup
 from judgeboard.cli.serve import QUEUE
-from judgeboard.reviews.conflicts import open_conflicts
+from judgeboard.reviews.outcome import open_conflicts
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES
 

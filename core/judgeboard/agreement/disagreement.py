@@ -71,8 +71,8 @@ class Scattered:
 class DisagreementPage:
     """The filtered answers, and one page of their rows.
 
-    ``pairs`` answers have both grades; ``too_kind`` and ``too_harsh`` count those that differ by ``gap`` or more
-    (labels: at all). ``total`` rows are listed: those that differ, or all of the chosen cell.
+    ``pairs`` answers have both grades. ``total`` rows are listed: those that differ by ``gap`` or more (labels: at
+    all), or all of the chosen cell.
     """
 
     sentence: str
@@ -80,8 +80,6 @@ class DisagreementPage:
     grade: GradeName
     gap: float
     pairs: int
-    too_kind: int
-    too_harsh: int
     picture: Picture
     points: tuple[Scattered, ...]
     rows: tuple[Disagreement, ...]
@@ -154,8 +152,6 @@ def disagreement_page(
         grade,
         gap,
         pairs.n,
-        kind,
-        harsh,
         _picture(grade, pairs, apart),
         tuple(map(Scattered, pairs.response_ids.tolist(), pairs.people.tolist(), pairs.judge.tolist())) if few else (),
         () if version is None else _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),

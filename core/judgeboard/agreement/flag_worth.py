@@ -18,12 +18,11 @@ UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
 
 @dataclass(frozen=True, slots=True)
 class FlagWorth:
-    """The decided flags of one rule: the share confirmed, and the median minutes of the ``timed`` reviews."""
+    """The decided flags of one rule: the share confirmed, and the median minutes of a review."""
 
     rule: str
     confirmed: Estimate
     minutes: float | None
-    timed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def _worth(rule: str, confirmed: int, decided: int, reviews: FlagReviews) -> Fla
     seconds = reviews.seconds[of_rule & reviews.decides & ~np.isnan(reviews.seconds)]
     # The median: a lunch break in front of an open item is not the cost of a decision.
     minutes = round(float(np.median(seconds)) / 60, 6) if seconds.size else None
-    return FlagWorth(rule, _share_confirmed(confirmed, decided), minutes, int(seconds.size))
+    return FlagWorth(rule, _share_confirmed(confirmed, decided), minutes)
 
 
 def _share_confirmed(confirmed: int, decided: int) -> Estimate:

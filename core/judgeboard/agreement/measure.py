@@ -352,9 +352,8 @@ def _correlated(
 def _judge_sentence(choice: AgreementChoice, statistics: PairStatistics) -> str:
     if statistics.n == 0 and choice.unit == "responses":
         return EMPTY
-    if choice.human == "each":
-        return judge_sentence(statistics, f"grades of {choice.things} by people")
-    return judge_sentence(statistics, f"{choice.things} that people graded")
+    each = f"grades of {choice.things} by people"
+    return judge_sentence(statistics, each if choice.human == "each" else f"{choice.things} that people graded")
 
 
 def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:

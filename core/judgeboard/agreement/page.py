@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 import numpy as np
-from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
@@ -102,21 +101,9 @@ class AgreementPage:
 
 
 def agreement_page(
-    connection: Connection,
-    *,
-    version_id: int | None = None,
-    grade: GradeName = "label",
-    reviewer_id: int | None = None,
-    human: Human = "gold",
-    by: By = "query_type",
-    source: PairSource | None = None,
+    source: PairSource, *, version_id: int | None = None, grade: GradeName = "label", by: By = "query_type"
 ) -> AgreementPage:
-    """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs).
-
-    With ``reviewer_id`` only this person's grades count. ``source`` is the `PairSource` for this reviewer and
-    ``human``, if loaded already.
-    """
-    source = source or PairSource(connection, reviewer_id, human)
+    """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs)."""
     ratings = AnswerRatings(source, grade)
     versions = ratings.versions
     chosen = next((version for version in versions if version_id in {None, version.id}), None)
@@ -132,7 +119,7 @@ def agreement_page(
         notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
         same = same_answers(ratings, versions)
         return AgreementPage(grade, None, choice, None, EMPTY, notes, same, ratings.flags)
-    result = agreement_of(connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
+    result = agreement_of(source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
     pairs = source.pairs(chosen.id, grade)
     timed = pairs.at(pairs.days >= 0)
     return AgreementPage(
@@ -146,7 +133,7 @@ def agreement_page(
         ratings.flags,
         over_time(timed, source.human),
         pairs.n - timed.n,
-        next((each for each in why_counts(connection) if each.version_id == chosen.id), None),
+        next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None),
     )
 
 

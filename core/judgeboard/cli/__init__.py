@@ -1,4 +1,4 @@
-"""The command line: one command per file, listed in ``app.COMMANDS``."""
+"""The command line: a file per noun, its commands listed in ``app.COMMANDS``."""
 
 import gc
 import sys

@@ -14,7 +14,7 @@ from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import two_decimals
 
 if TYPE_CHECKING:
-    from judgeboard.reviews.conflicts import Conflict, ConflictPage
+    from judgeboard.reviews.outcome import Conflict, ConflictPage
 
 
 PREFERENCES = ("a", "b", "tie")
@@ -48,8 +48,8 @@ def adjudicate_command(
     stores the adjudication. The label of the adjudication is the gold label. `judgeboard agreement` compares judges and
     people with gold labels.
     """
-    from judgeboard.reviews.conflicts import load_conflict, open_conflicts
     from judgeboard.reviews.label_schemas import schema_of_item
+    from judgeboard.reviews.outcome import load_conflict, open_conflicts
     from judgeboard.reviews.queue_decisions import adjudicate
 
     if decision is not None and item_id is None:

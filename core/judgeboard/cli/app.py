@@ -1,4 +1,4 @@
-"""The command `judgeboard`: each command is a file in this folder and a line in COMMANDS."""
+"""The command `judgeboard`: each command is a function `NAME_command` in this folder and a line in COMMANDS."""
 
 import importlib
 import io
@@ -120,11 +120,10 @@ def _words(error: Exception) -> str:
 
 
 def _failed(error: Exception, *, debug: bool) -> int:
-    expected = isinstance(error, JudgeboardError)
     if debug:
         traceback.print_exception(error)
     else:
         text = " ".join(_words(error).split()) or type(error).__name__
-        hint = "" if expected else f" ({type(error).__name__}; --debug shows where)"
+        hint = "" if isinstance(error, JudgeboardError) else f" ({type(error).__name__}; --debug shows where)"
         echo(f"judgeboard: {text}{hint}", err=True)
     return error.exit_code if isinstance(error, JudgeboardError) else 2

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from judgeboard.cli.options import (
-    CONTINUE,
-    FILE,
-    F,
-    FiniteRange,
-    actor,
-    decorator,
-    echo,
-    judge_name,
-    open_store,
-    progress,
-    with_default,
-)
+from judgeboard.cli import options
+from judgeboard.cli.options import FILE, F, FiniteRange, decorator
 from judgeboard.errors import BadInput
 from judgeboard.text import money
 
@@ -47,7 +36,7 @@ endpoint_options: Callable[[F], F] = decorator(
     click.option(
         "--replies", type=FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
     ),
-    with_default(
+    options.with_default(
         "--concurrency", type=click.IntRange(1, 1024), default=16, help="Maximum number of calls at the same time."
     ),
     click.option(
@@ -108,7 +97,7 @@ temperature_option: Callable[[F], F] = click.option(
     help="Sampling temperature of the judge, from 0 to 2 (default: 0). Part of the judge version.",
 )
 judge_options: Callable[[F], F] = decorator(
-    judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers."),
+    options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers."),
     model_options,
     click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."),
     click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages."),
@@ -130,7 +119,7 @@ stored_judge_options: Callable[[F], F] = decorator(
 generator_options: Callable[[F], F] = decorator(
     click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
     click.option("--generator-base-url", help="Address of its endpoint, with /v1 (default: --base-url)."),
-    with_default(
+    options.with_default(
         "--generator-max-output", type=click.IntRange(1), default=2048, help="Maximum number of tokens per answer."
     ),
     click.option(
@@ -154,7 +143,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             again = "; press Ctrl-C again to cancel them" if why == INTERRUPTED else ""
             click.echo(f"{why}; waiting for {in_flight:,} running calls{again}", err=True)
 
-    with progress("judging", "{task.fields[more]}", more="") as update:
+    with options.progress("judging", "{task.fields[more]}", more="") as update:
 
         def show(tally: "Tally", selected: int) -> None:
             more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
@@ -163,7 +152,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
         yield {
             "concurrency": concurrency,
             "max_cost": max_cost,
-            "actor": actor(),
+            "actor": options.actor(),
             "on_progress": show,
             "on_stop": stopping,
         }
@@ -173,7 +162,7 @@ def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
     """Print warnings to stderr, before the first call; return them for the JSON output."""
     known = [warning for warning in warnings if warning]
     for warning in known:
-        echo(f"warning: {warning}", err=True)
+        options.echo(f"warning: {warning}", err=True)
     return {"warnings": known}
 
 
@@ -189,7 +178,7 @@ def stopped_lines(account: "RunAccount") -> Iterator[str]:
     """Yield why a run stopped early, and how to continue it."""
     if account.why_stopped:
         yield f"stopped: {account.why_stopped}; {account.not_reached:,} not reached"
-        yield CONTINUE
+        yield options.CONTINUE
 
 
 def check_pairs(file: str | Path, source: str | None) -> None:
@@ -216,32 +205,32 @@ def nobody_asked(context: click.Context, *own: str) -> None:
         raise BadInput(f"--recorded makes no model calls: remove {', '.join(needless)}")
 
 
-def given_grade(options: Mapping[str, Any], schema: "LabelSchema | None" = None) -> "Grade":
+def given_grade(chosen: Mapping[str, Any], schema: "LabelSchema | None" = None) -> "Grade":
     """Return the grade that the options describe, with the fields of a label schema; raises BadInput."""
     from judgeboard.domain import DimensionScore, Grade, Label
     from judgeboard.judges.rubric_file import SCALE
 
     scores = []
-    for text in options["scores"]:
+    for text in chosen["scores"]:
         name, equals, value = text.rpartition("=")
         if not equals or not name.strip() or not value.strip().isdecimal():
             raise BadInput(f"--score {text!r} is not DIMENSION=N, for example relevance=4")
         scores.append(DimensionScore(name.strip(), int(value), SCALE))
-    label = options["label"]
+    label = chosen["label"]
     grade = Grade(
         label=None if label is None else Label(label),
-        groundedness=options["groundedness"],
-        quality=options["quality"],
-        note=options.get("note"),
+        groundedness=chosen["groundedness"],
+        quality=chosen["quality"],
+        note=chosen.get("note"),
         scores=tuple(scores),
     )
     if schema is None:
-        if options["fields"]:
+        if chosen["fields"]:
             raise BadInput("--field needs a queue with a label schema")
         return grade
     known = {field.name: field for field in schema.fields}
     values = schema.values(grade)
-    for text in options["fields"]:
+    for text in chosen["fields"]:
         name, equals, value = text.partition("=")
         if not equals or name not in known:
             raise BadInput(f"--field {text!r} is not NAME=VALUE; the names are {', '.join(known)}")
@@ -260,7 +249,7 @@ def read_few_shot(kind: str, chosen: dict[str, Any]) -> None:
         raise BadInput("--schema and --rubric both name what to score: remove one")
     if schema is None and not count:
         return
-    with open_store().reading() as connection:
+    with options.open_store().reading() as connection:
         if schema is not None:
             chosen["rubric"] = rubric_of(schema_named(connection, schema).schema)
         elif kind == "rubric":

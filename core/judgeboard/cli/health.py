@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeboard.cli import options
-from judgeboard.cli.asking import (
-    account_lines,
-    endpoint_options,
-    nobody_asked,
-    read_few_shot,
-    run_options,
-    stored_judge_options,
-)
+from judgeboard.cli import asking, options
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.filters import RowFilter
@@ -108,7 +100,7 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
 @options.command("judgeboard control-answers judge --judge rag --model gpt-4o-mini", group=control_answers_command)
 @_kinds
 @click.option("--judge", "kind", required=True, metavar="KIND", help="Kind of judge: rag, lexical, …")
-@stored_judge_options
+@asking.stored_judge_options
 def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -> int:
     """Judge the control answers, and their originals if this judge has not judged them yet.
 
@@ -119,10 +111,10 @@ def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -
     from judgeboard.methods.control_answers import judge_control_answers
     from judgeboard.runs.judging import make_judge
 
-    read_few_shot(kind, chosen)
+    asking.read_few_shot(kind, chosen)
     asked_judge = make_judge(kind, **chosen)
     store = options.open_store()
-    with run_options(chosen["concurrency"], max_cost) as how:
+    with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_control_answers(store, asked_judge, kinds=options.listed(kinds or ""), **how)
     options.show(summary, summary_lines(summary))
     return summary.exit_code
@@ -166,7 +158,7 @@ SHOWN = 5  # answers of each list
 )
 @options.with_default("--seed", type=int, default=0, help="The same seed selects the same answers.")
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable.")
-@endpoint_options
+@asking.endpoint_options
 @options.where
 @click.pass_context
 def audit_command(
@@ -188,7 +180,7 @@ def audit_command(
 
     _check(recorded=recorded, chosen=chosen)
     if recorded:
-        nobody_asked(context, "kind")
+        asking.nobody_asked(context, "kind")
     default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
     sample = AuditSample(default if share is None else share, seed, where)
     store = options.open_store()
@@ -206,7 +198,7 @@ def audit_command(
         with store.reading() as connection:
             audited_version(connection, audited)
         supreme = make_independent(store, audited, **chosen) if by_scores else make_supreme(**chosen)
-        with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
+        with asking.run_options(chosen["concurrency"], chosen["max_cost"]) as how:
             report = audit(store, supreme, audited, sample=sample, again=rejudge, **how)
     options.show(report, report_lines(report))
     return report.account.exit_code
@@ -230,7 +222,7 @@ def report_lines(report: "AuditReport") -> Iterator[str]:
     from judgeboard.methods.audit_report import rates
 
     head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"
-    yield from account_lines(head, report.account)
+    yield from asking.account_lines(head, report.account)
     audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"
     yield f"{audited}; {report.flags_raised:,} flags"
     right = f"accused {report.fp:,} (right and marked), right and not marked {report.tn:,}"

@@ -229,10 +229,9 @@ def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None
 
 @contextmanager
 def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[..., None]]:
-    """Yield a function that updates a progress bar on stderr: completed, total and ``fields``.
+    """Yield a function that updates a progress bar (completed, total, ``fields``) if stderr is a terminal.
 
-    Without a terminal the function does nothing. ``columns`` are further columns, as rich format strings over
-    ``task.fields``.
+    ``columns`` are further columns, as rich format strings over ``task.fields``.
     """
     if not sys.stderr.isatty():
         yield lambda **_fields: None

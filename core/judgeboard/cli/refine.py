@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeboard.cli import options
-from judgeboard.cli.asking import (
-    chosen_generator,
-    endpoint_options,
-    generator_options,
-    judge_options,
-    run_options,
-    stopped_lines,
-    temperature_option,
-    warned,
-)
+from judgeboard.cli import asking, options
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
@@ -30,15 +20,15 @@ if TYPE_CHECKING:
     "judgeboard refine --prompts prompts.jsonl --generator gpt-4o-mini --judge-model gpt-4o --json",
     "judgeboard refine --where query_type=complex --where judge_side=low --generator gpt-4o --judge-model o4-mini",
 )
-@generator_options
+@asking.generator_options
 @click.option(
     "--judge-model",
     metavar="MODEL",
     help="Chat model that rates, different from the generator (default: JUDGEBOARD_MODEL).",
 )
 @options.judge_name("Name of the judge (default: refine).")
-@endpoint_options
-@temperature_option
+@asking.endpoint_options
+@asking.temperature_option
 @click.option(
     "--prompts",
     type=options.FILE,
@@ -81,16 +71,16 @@ def refine_command(
         raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
     origins = None if prompts is None else read_prompts(prompts)
     chosen["model"] = judge_model
-    generator = chosen_generator(chosen)
+    generator = asking.chosen_generator(chosen)
     judge = make_judge(KIND, **chosen)
     if not isinstance(judge, RatingJudge):
         raise BadInput(f"the judge of kind {KIND} gives no feedback")
     if chosen["replies"] is not None:
         judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
-    warnings = warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
+    warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     store = options.open_store(create=prompts is not None)
-    with run_options(chosen["concurrency"], max_cost) as how:
+    with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
     options.show(summary, refine_lines(summary), warnings)
     return summary.account.exit_code
@@ -112,7 +102,7 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
         yield f"  {item.id}: {ratings}{'' if item.passed else f'  not passed{why}'}"
     if len(summary.items) > 20:
         yield f"  and {len(summary.items) - 20:,} more (--json lists all)"
-    yield from stopped_lines(account)
+    yield from asking.stopped_lines(account)
 
 
 @options.command(
@@ -120,9 +110,9 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
     "judgeboard reflect --generator my-model --generator-base-url http://localhost:8000/v1 --judge lexical",
     "judgeboard reflect --generator gpt-4o --model gpt-4o-mini --query-type complex --query-type QA --rebuild-messages",
 )
-@generator_options
+@asking.generator_options
 @options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
-@judge_options
+@asking.judge_options
 @options.with_default("--max-quality", type=click.IntRange(1, 4), default=2, help="Highest quality to improve.")
 @options.with_default(
     "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."
@@ -156,14 +146,14 @@ def reflect_command(
     from judgeboard.methods.reflect import ReflectRule, reflect_pending
     from judgeboard.runs.judging import make_judge
 
-    generator = chosen_generator(chosen)
+    generator = asking.chosen_generator(chosen)
     if kind in OFFLINE:  # then these are options of the generator only
         chosen |= {"prices": None, "timeout_s": None}
     judge = make_judge(kind, **chosen)
-    warnings = warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
+    warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     store = options.open_store()
     rule = ReflectRule(max_quality, min_chars, query_types)
-    with run_options(chosen["concurrency"], max_cost) as how:
+    with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(
             store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
         )
@@ -191,4 +181,4 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
             f"{summary.no_messages:,} eligible answers have no logged messages. To use query and passages instead, add "
             "--rebuild-messages."
         )
-    yield from stopped_lines(account)
+    yield from asking.stopped_lines(account)

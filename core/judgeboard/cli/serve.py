@@ -290,14 +290,11 @@ def _imported(new: int, stored: int, what: str) -> str:
     return f"{new:,} {what} imported, {stored:,} already stored"
 
 
-DEFAULT = "data/demo.db"
-
-
 @click.command(epilog=options.example("judgeboard demo", "judgeboard demo --no-serve --db /tmp/demo.db"))
 @click.option("--no-serve", is_flag=True, help="Fill the database, but do not serve it.")
 @options.host
 @options.port
-@options.with_default("--db", default=DEFAULT, metavar="PATH|URL", help="Database of the demo.")
+@options.with_default("--db", default="data/demo.db", metavar="PATH|URL", help="Database of the demo.")
 def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
     """Fill a database with sample data and serve it.
 

@@ -146,7 +146,7 @@ def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -> list[tuple[float, dict[str, Any]]]:
     """Return on what two judges are far apart (groundedness, quality, label), as (severity, what a flag stores)."""
-    differences = []
+    differences: list[tuple[float, str, list[Any], float | None]] = []
     for measure, threshold, scale in (
         ("groundedness", thresholds.disagree_groundedness, 1),
         ("quality", thresholds.disagree_quality, 3),
@@ -155,16 +155,13 @@ def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -
         if first is not None and second is not None:
             delta = rounded(abs(first - second))
             if delta >= rounded(threshold):
-                differences.append((delta / scale, _details(one, two, measure, (first, second), delta)))
+                differences.append((delta / scale, measure, [first, second], delta))
     if one.label is not None and two.label is not None and one.label is not two.label:
-        differences.append((1.0, _details(one, two, "label", (one.label.value, two.label.value), None)))
-    return differences
-
-
-def _details(
-    one: JudgeSignal, two: JudgeSignal, measure: str, values: tuple[Any, Any], delta: float | None
-) -> dict[str, Any]:
-    return {"judges": [one.title, two.title], "measure": measure, "values": list(values), "delta": delta}
+        differences.append((1.0, "label", [one.label.value, two.label.value], None))
+    return [
+        (severity, {"judges": [one.title, two.title], "measure": measure, "values": values, "delta": delta})
+        for severity, measure, values, delta in differences
+    ]
 
 
 def _judges_disagree_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:

@@ -203,8 +203,7 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def byte_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield lines with their line feed; the last may lack one.
 
-    A line above `MAX_ROW_BYTES` comes cut to one byte more than that. A line that the chunks break off in the middle
-    of, by raising, is not yielded.
+    A line above `MAX_ROW_BYTES` is cut to one byte more than that. A line in which the chunks raise is not yielded.
     """
     line = bytearray()
     for chunk in chunks:
@@ -387,8 +386,7 @@ def write_rows(
 ) -> int:
     """Write ``columns`` of rows, as the rows come, and return how many; a missing key is None.
 
-    ``target`` is a path, see `write_whole`, or a stream opened for bytes, which stays open; ``format`` a key of
-    `FORMATS`.
+    ``target`` is a path (`write_whole`) or a stream for bytes, which stays open; ``format`` is a key of `FORMATS`.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")

@@ -5,12 +5,13 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from judgeboard.domain import DimensionScore, Grade, Label
 from judgeboard.errors import BadInput
@@ -482,17 +483,13 @@ def _as_file(field: SchemaField) -> dict[str, Any]:
     return content
 
 
+_adapter = cache(TypeAdapter[Any])
+
+
 def _as_json(value: Any) -> Any:
     """Return a value as JSON has it, without the fields that are default."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            each.name: _as_json(getattr(value, each.name))
-            for each in fields(value)
-            if each.default is MISSING or getattr(value, each.name) != each.default
-        }
-    if isinstance(value, StrEnum):
-        return value.value
-    return [_as_json(each) for each in value] if isinstance(value, list | tuple) else value
+    kind: Any = type(value)
+    return _adapter(kind).dump_python(value, mode="json", exclude_defaults=True)
 
 
 def _shown(value: Any) -> str:

@@ -60,12 +60,11 @@ def _batch_rows(batch: Any) -> Iterator[dict[str, Any] | str]:
 
 def _single_row(batch: Any) -> dict[str, Any] | str:
     try:
-        row: dict[str, Any] = batch.to_pylist()[0]
+        return dict(batch.to_pylist()[0])
     except UnicodeDecodeError:
         return "not UTF-8"
     except (ValueError, OverflowError) as error:
         return f"contains a value that cannot be read: {_first_line(error)}"
-    return row
 
 
 def _json_value(value: Any) -> Any:

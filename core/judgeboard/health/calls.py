@@ -47,14 +47,12 @@ def import_log(column: str) -> str:
 
 
 def _combine(version: StoredVersion) -> str:
-    """A jury makes no calls: the stored verdicts of its members are combined."""
     named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
     members = ",".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A,B,C"
     return f"judgeboard jury --recorded --members {members}{named}"
 
 
 def _of_member(version: StoredVersion) -> str:
-    """Combined repeats make no calls: check the repeated judge instead."""
     members = version.params.get("members") or ("NAME",)
     return f"judgeboard health --judge-version {shlex.quote(str(members[0]))}"
 

@@ -150,7 +150,6 @@ def _direction(within: Estimate) -> str:
 
 
 def _within(record: JudgeRecord) -> dict[str, Estimate]:
-    """The correlation with length at equal grades, for each score with enough graded answers."""
     correlations: dict[str, Estimate] = {}
     for measure, graded in record.graded.items():
         rows = ~np.isnan(graded.lengths)

@@ -110,8 +110,7 @@ class Columns:
 
     ``fields`` are the fields of this kind of file and their other names. ``mapping``, ``{theirs: ours}``, comes before
     all names; a name with dots that is no column names a value inside one. ``left_over`` says how a column that is no
-    field is handled. ``reads_left_over`` says whether such a column is read all the same, given the fields with a
-    column.
+    field is handled, ``reads_left_over`` whether it is read all the same, given the fields with a column.
     """
 
     def __init__(

@@ -179,8 +179,7 @@ class RowOutcomes:
     ) -> dict[int, "Named"]:
         """Return the stored response or pair of each row; refuse a row with none or with several.
 
-        ``what`` is "response" or "pair", ``field_`` the field with the external id. ``names`` has external id and
-        source (None: any) by the row's index.
+        ``what`` is "response" or "pair"; ``names`` has external id (of ``field_``) and source (None: any) by row.
         """
         matches: dict[int, Named] = {}
         for index, (external_id, source) in names.items():

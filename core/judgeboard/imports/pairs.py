@@ -169,10 +169,8 @@ class PairImport(RecordedImport[ImportedPair]):
     """Pairs, comparisons of replay judge versions, and preferences; a pair has a row for every judge.
 
     ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B shown first; both are
-    about the stored answers A and B. Comparisons without a usable verdict are stored at the end: only the whole file
-    tells whether an order without a verdict was asked. A judge with verdicts in one order only was asked in that
-    order. A judge with both was asked in both for each of its pairs. A judge without any verdict was asked with A
-    first.
+    about the stored answers A and B. Comparisons without a usable verdict are stored at the end, because only the whole
+    file tells which orders a judge was asked in: those in which it has a verdict on any pair, else with A first.
     """
 
     columns: ClassVar[ColumnNames] = {

@@ -51,7 +51,7 @@ class ImportedSamples:
 
     pair: Pair
     judge: RecordedJudge
-    samples: tuple[NewSample, ...]
+    tries: tuple[NewSample, ...]
     comparisons: tuple[NewComparison, ...] = ()
 
 
@@ -97,7 +97,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
             known = stored_samples(connection, version.id, pair_ids.values())
             new: list[NewSample] = []
             for index, pair_id in pair_ids.items():
-                for sample in records[index].samples:
+                for sample in records[index].tries:
                     key = SampleKey(pair_id, sample.number)
                     if key not in known:
                         known[key] = StoredSample(sample.answer, sample.record.status.value)

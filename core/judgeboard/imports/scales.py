@@ -73,8 +73,7 @@ def own_scale(cells: Cells) -> NumberScale | None:
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:
     """Return the row's quality as a score on a scale of its own, and the numbers by name in ``field``.
 
-    Without ``field``, the judge's reply (``raw``) is read where it is nothing but numbers by name on the
-    row's scale.
+    Without ``field``, the judge's reply (``raw``) is read if it is nothing but numbers by name on the row's scale.
     """
     values = cells.object(field)
     if values is None and scale is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from judgeboard.domain import Claim, checked_groundedness
 from judgeboard.judges.words import content_words, only_declines, sentence_spans, without_citations, word_keys
@@ -31,10 +31,9 @@ _BREAK = re.compile(r"\s+")
 class AlignedSentence:
     """A sentence of the answer and its evidence; all offsets are in characters of the texts as stored.
 
-    ``passage`` is the passage with the best place, from 1; it, its offsets, ``by`` and ``share`` are None without a
-    place. ``by`` is ``quote`` if a judge quoted the place for a claim of this sentence, ``words`` if it was found by
-    its words. ``share`` is the share of the sentence's content words in the place, weighted by rarity, 0..1; None for a
-    quote.
+    ``passage`` has the best place, from 1; it, its offsets, ``by`` and ``share`` are None without a place. ``by`` is
+    ``quote`` if a judge quoted the place for a claim of this sentence, else ``words``. Then ``share`` is the share of
+    the content words of the sentence in the place, weighted by rarity, 0..1.
     """
 
     start: int
@@ -46,16 +45,14 @@ class AlignedSentence:
     share: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     passage: int
     start: int
     end: int
     keys: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Index:
+class _Index(NamedTuple):
     places: tuple[_Place, ...]
     holding: dict[str, list[int]]  # key -> places, in order
 

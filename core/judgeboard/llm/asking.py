@@ -107,10 +107,9 @@ async def ask(
 ) -> Replied[T]:
     """Ask, and where the reply cannot be used ask once more, showing what was wrong.
 
-    A truncated reply is not repaired (it would be cut off again), a refusal neither. ``parse`` raises UnusableReply
-    with the reason, and ``repair`` makes the text of the second request from it; None asks once only. The record has
-    the attempts of both requests, and the totals of their tokens and milliseconds, None where no call reported any.
-    Its cost is None if one of the calls that the model answered cannot be priced.
+    A truncated reply and a refusal are not repaired. ``parse`` raises UnusableReply with the reason, ``repair`` makes
+    the text of the second request from it; None asks once only. The record has the attempts of both requests and their
+    totals, None where no call reported any. The cost is None if an answered call cannot be priced.
     """
     _keep(request)
     replied = _heard(await endpoint.chat.complete(request), request, parse)

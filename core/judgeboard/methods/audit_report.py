@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.runs.method import RunAccount
-from judgeboard.stats.arrays import AnyArray, BoolArray
+from judgeboard.stats.arrays import AnyArray
 from judgeboard.stats.estimates import percent, unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store import audits
@@ -82,10 +83,10 @@ class AuditReport:
     account: RunAccount
     audited: int
     marked: int
-    graded: int = field(init=False)
-    tp: int = field(init=False)
-    fp: int = field(init=False)
-    fn: int = field(init=False)
+    graded: int
+    tp: int
+    fp: int
+    fn: int
     tn: int
     precision: Estimate
     recall: Estimate
@@ -96,11 +97,6 @@ class AuditReport:
     accused: tuple[AuditedAnswer, ...]
     draws: tuple[tuple[float, int], ...] = ()
     notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        counts = {"tp": len(self.caught), "fp": len(self.accused), "fn": len(self.missed)}
-        for name, count in (counts | {"graded": sum(counts.values()) + self.tn}).items():
-            object.__setattr__(self, name, count)
 
 
 def audit_report(
@@ -139,9 +135,9 @@ def audit_report(
         for id_, judge, people in zip(pairs.response_ids.tolist(), pairs.judge, pairs.people, strict=True)
     ]
 
-    def listed(rows: BoolArray) -> tuple[AuditedAnswer, ...]:
-        return tuple(answer for answer, is_listed in zip(answers, rows, strict=True) if is_listed)
-
+    caught, missed, accused = (
+        tuple(compress(answers, rows)) for rows in (wrong & marked, wrong & ~marked, ~wrong & marked)
+    )
     flags = audits.count_flagged(connection, audited.fingerprint, wrong_by_mark)
     reason = None if pairs.n else "people graded none of the audited answers"
     if not reviewed:
@@ -156,10 +152,14 @@ def audit_report(
         account=account or account_of_audit(drawn, {id_: review.status for id_, review in reviews.items()}),
         audited=len(reviewed),
         marked=len(wrong_by_mark),
+        graded=pairs.n,
+        tp=len(caught),
+        fp=len(accused),
+        fn=len(missed),
         tn=int((~wrong & ~marked).sum()),
-        caught=listed(wrong & marked),
-        missed=listed(wrong & ~marked),
-        accused=listed(~wrong & marked),
+        caught=caught,
+        missed=missed,
+        accused=accused,
         precision=_share(wrong, marked, pairs.groups, reason or "no verdict that people graded is marked"),
         recall=_share(marked, wrong, pairs.groups, reason or "no audited verdict is wrong according to people"),
         false_alarm_rate=_share(

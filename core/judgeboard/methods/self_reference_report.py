@@ -50,44 +50,42 @@ def load_items(
     orders = _both_orders(load_comparisons(connection, [version_id]))
     compared = comparisons.compared_pairs(connection, version_id)
     for question in comparisons.load_samples(connection, version_id):
-        if (source is not None and question.source != source) or (
-            wanted is not None and question.pair_id not in wanted
-        ):
+        if source not in {None, question.source} or (wanted is not None and question.pair_id not in wanted):
             continue
+        asked = compared.get(question.pair_id, ())
         loaded.steps.update(Status(status) for status in question.statuses)
-        loaded.steps.update(status for status, _ in compared.get(question.pair_id, ()))
+        loaded.steps.update(status for status, _ in asked)
         loaded.most_samples = max(loaded.most_samples, len(question.answers))
+        samples = zip(question.answers, question.statuses, strict=True)
         if len(question.answers) < k:
             loaded.fewer_samples += 1
-            continue
-        if comparisons.FAILED & set(question.statuses[:k]):
+        elif comparisons.FAILED & set(question.statuses[:k]):
             loaded.failed_samples += 1
-            continue
         # A usable sample that lost its text; that differs from a sample without an answer.
-        if any(
-            None is answer and ok == Status.OK for answer, ok in zip(question.answers, question.statuses, strict=True)
-        ):
+        elif any(answer is None and status == Status.OK for answer, status in samples):
             loaded.forgotten += 1
-            continue
-        own = own_answers.majority(question.answers[:k], question.options)
-        plain, reference = (
-            orders.get((condition, question.pair_id), figures.NOT_ASKED) for condition in (PLAIN, REFERENCE)
-        )
-        shown = {reference for _, reference in compared.get(question.pair_id, ()) if reference is not None}
-        if any(not _same_answer(each, own, question.options) for each in shown):
-            loaded.other_reference += 1
-            reference = figures.NOT_ASKED
-        correct = own_answers.reference_key(question.reference, question.options)
-        right = None if correct is None or own.key is None else own.key == correct
-        item = figures.Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
-        loaded.items.append(item)
+        else:
+            majority = own_answers.majority(question.answers[:k], question.options)
+            plain, reference = (
+                orders.get((condition, question.pair_id), figures.NOT_ASKED) for condition in (PLAIN, REFERENCE)
+            )
+            references = {reference for _, reference in asked if reference is not None}
+            if any(not _same_answer(each, majority, question.options) for each in references):
+                loaded.other_reference += 1
+                reference = figures.NOT_ASKED
+            correct = own_answers.reference_key(question.reference, question.options)
+            right = None if correct is None or majority.key is None else majority.key == correct
+            loaded.items.append(
+                figures.Item(question.pair_id, question.query_type, question.gold, majority, right, plain, reference)
+            )
     return loaded
 
 
-def _same_answer(shown: str, own: own_answers.Majority, options: tuple[str, ...] | None) -> bool:
-    if own.answer is None:
+def _same_answer(reference: str, majority: own_answers.Majority, options: tuple[str, ...] | None) -> bool:
+    if majority.answer is None:
         return False
-    return shown == own_answers.as_reference(own.answer, options) or own_answers.answer_key(shown, options) == own.key
+    same_words = reference == own_answers.as_reference(majority.answer, options)
+    return same_words or own_answers.answer_key(reference, options) == majority.key
 
 
 def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], figures.TwoOrders]:
@@ -199,20 +197,20 @@ def measure_self_reference(
     also tunes the threshold of each category. ``account`` is that of a run (default: the stored steps).
     Raises NotFound, or BadInput if ``tau`` or a condition is invalid, or no question has ``k`` samples.
     """
-    named = checked_conditions(conditions)
+    chosen = checked_conditions(conditions)
     with store.reading() as connection:
         version = chosen_version(connection, judge_version)
-        used = samples_used(version, k)
-        needed = own_answers.samples_needed(tau, used)
-        loaded = load_items(connection, version.id, used, source=source, pair_ids=pair_ids)
+        sample_count = samples_used(version, k)
+        needed = own_answers.samples_needed(tau, sample_count)
+        loaded = load_items(connection, version.id, sample_count, source=source, pair_ids=pair_ids)
     if not loaded.items and account is None and not calls_planned:
-        raise BadInput(_nothing(version, loaded, used))
-    report = report_of(version, loaded, used, needed, account or RunAccount.of(loaded.steps))
+        raise BadInput(_nothing(version, loaded, sample_count))
+    report = report_of(version, loaded, sample_count, needed, account or RunAccount.of(loaded.steps))
     return replace(
         report,
         tau=tau,
-        conditions={name: report.conditions[name] for name in named},
-        tuned=figures.tuned_by_category(figures.items_of(loaded.items, used)) if tau_by_category else None,
+        conditions={name: report.conditions[name] for name in chosen},
+        tuned=figures.tuned_by_category(figures.items_of(loaded.items, sample_count)) if tau_by_category else None,
         calls_planned=calls_planned,
     )
 

@@ -64,7 +64,7 @@ def add_person(store: Store, address: str, role: Role, actor: Actor) -> Reviewer
     """
     name, new_role = checked_address(address), _checked_role(role)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        _all_locked(connection)
+        reviewers_of(connection, SIGNED_IN, lock=True)
         known = find_reviewer(connection, SIGNED_IN, name)
         if known is not None and role_of(known) is not Role.NONE:
             raise BadInput(f"{name} was added already, as {role_of(known)}: change the role instead")
@@ -120,7 +120,7 @@ def checked_address(address: str) -> str:
 def _set(store: Store, address: str, role: Role, actor: Actor, kind: str) -> Reviewer:
     name = checked_address(address)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        everybody = _all_locked(connection)
+        everybody = reviewers_of(connection, SIGNED_IN, lock=True)  # two admins cannot remove each other
         person = next((each for each in everybody if each.name == name), None)
         if person is None or role_of(person) is Role.NONE:
             raise NotFound(f"no person was added with the address {name}")
@@ -137,11 +137,6 @@ def _keep_an_admin(everybody: list[Reviewer], person: Reviewer, role: Role) -> N
     others = any(role_of(each) is Role.ADMIN for each in everybody if each.id != person.id)
     if person.role is Role.ADMIN and role is not Role.ADMIN and not others and load_settings().admin is None:
         raise BadInput(f"{person.name} is the only admin: make another person admin first")
-
-
-def _all_locked(connection: Connection) -> list[Reviewer]:
-    """Return the people who sign in, locked: two admins cannot remove each other at the same time."""
-    return reviewers_of(connection, SIGNED_IN, lock=True)
 
 
 def _record(connection: Connection, kind: str, actor: Actor, person: Reviewer, *, role: Role) -> None:

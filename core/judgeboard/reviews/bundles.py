@@ -18,7 +18,7 @@ from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.leases import OFFLINE, lease_of
+from judgeboard.store.leases import OFFLINE, find_lease
 from judgeboard.store.next_items import take_lease
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
 from judgeboard.store.queues import Queue, queue_named
@@ -183,8 +183,6 @@ def _take(
 
 
 def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer, now: datetime) -> RefusedLine | bool:
-    """Store one line; return whether it was stored before, or why it is refused."""
-
     def refused(reason: str, *, kept: bool = False) -> RefusedLine:
         return RefusedLine(line.line, line.item_id, reason, kept)
 
@@ -222,7 +220,7 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
         given = line.grade != Grade() if line.side is None else line.grade.note is not None
         kept = given and isinstance(error, DecisionRefused)
         with store.reading() as connection:
-            own = lease_of(connection, line.item_id, reviewer.id)
+            own = find_lease(connection, queue_item_id=line.item_id, reviewer_id=reviewer.id)
         reason = str(error)
         if own is not None and own.token not in {None, split_token(line.token)[1]}:
             reason = ELSEWHERE if own.done else TAKEN

@@ -25,7 +25,7 @@ from judgeboard.reviews.queues import check_required
 from judgeboard.store.engine import Store
 from judgeboard.store.events import MENTION, mentioned, record_event
 from judgeboard.store.items import ItemJudgment
-from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
+from judgeboard.store.leases import find_lease, reopen_lease, seen_since, use_lease
 from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
@@ -131,7 +131,7 @@ def edit(
         details = {"edited": review_id, "flags": review.flag_ids, "decision": decision}
         new_id = store_review(connection, "edit", new, reviewer, **details)
         if item_id is not None:
-            lease = lease_of(connection, item_id, reviewer.id)
+            lease = find_lease(connection, queue_item_id=item_id, reviewer_id=reviewer.id)
             if lease is not None and lease.review_id == review_id:
                 use_lease(connection, lease.id, new_id)
         update_states(connection, item_id, flags, request.at)

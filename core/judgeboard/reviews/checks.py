@@ -28,13 +28,6 @@ def checked_key(request_key: str) -> str:
     return request_key
 
 
-def checked_seconds(seconds: float | None) -> float | None:
-    """Return how long a person looked, in seconds from 0 to 30 days; None is unknown."""
-    if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
-        raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
-    return seconds
-
-
 class Request(NamedTuple):
     """The columns of a review that its request gives, checked."""
 
@@ -45,8 +38,10 @@ class Request(NamedTuple):
 
 
 def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> Request:
-    """Return the columns of a review that ``reviewer`` makes now, or at ``now``."""
-    return Request(checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC), reviewer.id)
+    """Return the columns of a review that ``reviewer`` makes now, or at ``now``; it took 0 seconds to 30 days."""
+    if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
+        raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
+    return Request(checked_key(request_key), seconds, now or datetime.now(UTC), reviewer.id)
 
 
 def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:

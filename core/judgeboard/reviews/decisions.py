@@ -75,16 +75,10 @@ def with_implied(grade: Grade, decision: Decision | Preference | None) -> Grade:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A stored decision; ``state`` is that of the flag that was named, ``flag_ids`` are all that it decides.
-
-    ``held`` says why flags stay open (`held_words`). ``repeated``: the same request had stored the decision before.
-    """
+    """A stored decision; ``held`` says why its flags stay open (`held_words`)."""
 
     review_id: int
-    flag_ids: tuple[int, ...]
-    state: FlagState
-    repeated: bool
-    held: str | None = None
+    held: str | None
 
 
 def decide(
@@ -120,7 +114,7 @@ def decide(
         if stored is not None:
             check_same(stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision)
             held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
-            return Decided(stored.id, stored.flag_ids, flag.state, repeated=True, held=held)
+            return Decided(stored.id, held)
         check_not_blind(connection, reviewer, flag.response.id, None, flag.response.external_id)
         review = new_review(
             connection,
@@ -138,7 +132,7 @@ def decide(
             flags = [lock_flag(connection, id_) for id_ in review.flag_ids]
             states, _ = update_states(connection, None, flags, request.at)
             held = held_words(connection, states) if decision in STATE_AFTER else None
-            return Decided(review_id, review.flag_ids, states[flag.id], repeated=False, held=held)
+            return Decided(review_id, held)
         if flag.state is FlagState.OPEN:
             refusal = f"Your review in the queue “{in_queue}” counts: undo it there to decide again."
         else:

@@ -121,7 +121,6 @@ def failure_mode_counts(connection: Connection, by: Group = "query_type") -> tup
 
 
 def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
-    """The name of a group, and the filter of its answers."""
     if by == "query_type":
         return group, RowFilter(query_types=(group,))
     if by == "judge_version":

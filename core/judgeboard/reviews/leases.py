@@ -19,8 +19,8 @@ from judgeboard.store.leases import (
     OFFLINE,
     Lease,
     active_leases,
+    find_lease,
     insert_skip,
-    lease_by_token,
     release_lease,
     renew_lease,
 )
@@ -44,7 +44,6 @@ class LeasedItem:
 
     token: str
     until: datetime
-    lease_id: int
     item_id: int
     response_id: int | None
     pair_id: int | None
@@ -102,7 +101,7 @@ def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None 
     at = now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         secret = split_token(token)[1]
-        lease = lease_by_token(connection, secret)
+        lease = find_lease(connection, token=secret)
         if lease is None:
             return None
         queue = queue_by_id(connection, lease.queue_id)
@@ -113,7 +112,7 @@ def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None 
 
 def is_leased(connection: Connection, token: str, reviewer: Reviewer) -> bool:
     """Whether the item of a token is still leased to the reviewer and not decided."""
-    lease = lease_by_token(connection, split_token(token)[1])
+    lease = find_lease(connection, token=split_token(token)[1])
     return lease is not None and lease.reviewer_id == reviewer.id and not lease.done
 
 
@@ -176,7 +175,6 @@ def leased_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | N
     return LeasedItem(
         token=_token_of(lease),
         until=until or lease.until or datetime.min.replace(tzinfo=UTC),
-        lease_id=lease.id,
         item_id=item.id,
         response_id=item.response_id,
         pair_id=item.pair_id,
@@ -217,13 +215,13 @@ def _leased_before(
 
 def _release(connection: Connection, token: str, reviewer: Reviewer, now: datetime) -> QueueItem | None:
     secret = split_token(token)[1]
-    unlocked = lease_by_token(connection, secret)
+    unlocked = find_lease(connection, token=secret)
     if unlocked is None:
         return None
     item = item_by_id(connection, unlocked.queue_item_id)
     if item.response_id is not None:
         lock_response(connection, item.response_id)  # before the lease, as where an item is decided
-    lease = lease_by_token(connection, secret, lock=True)
+    lease = find_lease(connection, token=secret, lock=True)
     if lease is None or lease.done or lease.reviewer_id != reviewer.id:
         return None
     release_lease(connection, lease.id)

@@ -155,7 +155,6 @@ def agrees(review: QueueReview, other: QueueReview) -> bool | None:
 
 
 def _parts(review: QueueReview) -> set[str]:
-    """The names of the decision and grades that a review has."""
     single = ("decision", "label", "groundedness", "quality")
     return {name for name in single if getattr(review, name) is not None} | {*review.scores, *review.choices}
 
@@ -226,7 +225,6 @@ _With = Callable[[ComparedReviews], Sequence[QueueReview | None]]
 
 
 def _matches(compared: Sequence[ComparedReviews], others: _With) -> list[tuple[bool, ComparedReviews]]:
-    """Return for each two reviews to compare whether they agree."""
     matches = []
     for each in compared:
         for other in others(each):

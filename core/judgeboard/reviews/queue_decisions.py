@@ -18,7 +18,7 @@ from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import hidden_of
-from judgeboard.store.leases import JUDGE, PEOPLE, Lease, lease_by_token, lease_of, leases_at, note_reveal, use_lease
+from judgeboard.store.leases import JUDGE, PEOPLE, Lease, find_lease, leases_at, note_reveal, use_lease
 from judgeboard.store.preferences import saw_hidden_parts
 from judgeboard.store.queue_items import (
     QueueItem,
@@ -61,7 +61,6 @@ class DecidedItem:
 
     review_id: int
     item_id: int
-    lease_id: int
     state: ItemState
     reveal: bool
     repeated: bool
@@ -104,7 +103,7 @@ def decide_item(
         _check_decision(item, decision)
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = item_by_id(connection, item_id, lock=True)
-        lease = lease_by_token(connection, secret, lock=True)
+        lease = find_lease(connection, token=secret, lock=True)
         queue = queue_by_id(connection, item.queue_id)
         if queue.implied_labels:
             grade = with_implied(grade, decision)
@@ -114,9 +113,8 @@ def decide_item(
         if stored is not None:
             before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
             check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
-            lease_id = 0 if lease is None else lease.id
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
-            return DecidedItem(stored.id, item_id, lease_id, item.state, reveals, repeated=True)
+            return DecidedItem(stored.id, item_id, item.state, reveals, repeated=True)
         seen = _seen(connection, queue, item, reviewer, request.at if lease is None else lease.taken_at or request.at)
         blind = queue.blind_judge and JUDGE not in seen
         review = _item_review(
@@ -140,7 +138,7 @@ def decide_item(
             use_lease(connection, lease.id, review_id)
             state = update_item_state(connection, item.id, request.at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
-            return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
+            return DecidedItem(review_id, item.id, state, reveals, repeated=False)
         draft = replace(review, queue_item_id=None, flag_ids=())
         refusal = f"{refusal}{keep_draft(connection, draft, reviewer, **details | {'decision': None})}"
     raise DecisionRefused(refusal)  # after the commit: the draft stays
@@ -180,7 +178,7 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
             raise DecisionRefused(
                 "You must also review this item blind in another queue. The judge is shown after that."
             )
-        lease = lease_of(connection, item.id, reviewer.id)
+        lease = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
         if lease is None or lease.review_id != review_id:
             raise DecisionRefused("This review was withdrawn.")
         if lease.revealed_at is None:
@@ -220,7 +218,7 @@ def answer_reveal(
         if stored is not None:
             check_same(stored, reviewer, same=(stored.stage, stored.queue_item_id) == (Stage.REVEALED, item.id))
             return stored.id
-        lease = lease_of(connection, item.id, reviewer.id)
+        lease = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
         if lease is None or lease.review_id != review_id or lease.revealed_at is None:
             raise DecisionRefused("The judge has not been shown on this answer.")
         earlier = revealed_review(connection, item.id, reviewer.id)
@@ -358,7 +356,7 @@ def _refusal(
         return "This item has left its queue since then."
     if lease is not None and lease.reviewer_id == reviewer.id:
         return DECIDED if lease.done else None
-    own = lease_of(connection, item.id, reviewer.id)
+    own = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
     if own is not None:
         return DECIDED if own.done else NEWER_LEASE
     leases = leases_at(connection, item.id)
@@ -367,6 +365,5 @@ def _refusal(
 
 
 def _details(item: QueueItem, queue: Queue, review: NewReview) -> dict[str, Any]:
-    """What the event of a review says about its item."""
     what = {"decision": review.decision} if item.pair_id is None else {"pair": item.pair_id}
     return {"queue": queue.name, "item": item.id, **what}

@@ -128,17 +128,17 @@ def estimate_calls(
             calls = count_unasked(connection, version_id, unfinished.selection, unfinished.id)
         else:
             calls = count_unasked(connection, version_id, selection)
-        history = call_history(connection, version.kind, version.model)
+        prompt_tokens, completion_tokens, latency_ms = call_history(connection, version.kind, version.model)
     continues = None if unfinished is None else unfinished.id
-    seconds = None if history.latency_ms is None else calls * history.latency_ms / 1000 / concurrency
+    seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
     if version.model is None:  # offline: nothing is paid, and a call takes less than a millisecond
         return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
     price = price_of(version.model, load_settings().prices)
     tokens = cost = None
-    if history.prompt_tokens is not None and history.completion_tokens is not None:
-        tokens = history.prompt_tokens + history.completion_tokens
+    if prompt_tokens is not None and completion_tokens is not None:
+        tokens = prompt_tokens + completion_tokens
         if price is not None:
-            cost = calls * price.cost_micro(round(history.prompt_tokens), round(history.completion_tokens))
+            cost = calls * price.cost_micro(round(prompt_tokens), round(completion_tokens))
     return CallEstimate(calls, cost, seconds, tokens, version.model, price is not None, continues, title)
 
 
@@ -270,10 +270,7 @@ def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[st
 
 
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
-    """Ask a job to stop; its calls in flight are finished and stored.
-
-    Raises NotFound, or NotAllowed if it is somebody else's and the actor is neither lead nor admin.
-    """
+    """Ask a job to stop; its calls in flight are finished and stored. Only leads and admins may stop others' jobs."""
     now = datetime.now(UTC)
     with allowed(store, actor) as connection:
         own = get_job(connection, job_id).actor == actor_name(actor)
@@ -334,10 +331,7 @@ def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> N
 
 
 def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
-    """Return the job of a reviewer: for one answer, with a stored judge version at its usual address.
-
-    At an address of their own, a person could write the verdict themselves.
-    """
+    # For one answer, with a stored judge version: at an address of their own, a person could write the verdict.
     where = from_dict(job.filter["where"])
     response_ids = matching(connection, where, limit=2)
     if len(response_ids) > 1:

@@ -75,8 +75,7 @@ class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
 class JudgingSummary(RunAccount):
     """The account of a run that asks a judge once about each answer, or once for each repeat of an answer.
 
-    ``not_reached`` is ``selected`` minus the asks made. ``judge`` is the title of the judge version. ``run_id`` is None
-    if there was nothing to ask.
+    ``not_reached`` is ``selected`` minus the asks made. ``judge`` is the title of the judge version.
     """
 
     judge: str

@@ -4,7 +4,6 @@ Values may also be sets, spans of a text and rankings.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -118,18 +117,18 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     apart = agreement_weights(k, weights)
     alike = np.where(usable, agreement_by_item(votes, apart), 0.0)
     sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
-    of_sums = partial(_gwet_of_sums, chance=_chance(apart))
+    chance = _chance(apart)
+
+    def of_sums(summed: FloatArray) -> FloatArray:
+        observed, used = ratio(summed[..., 1], summed[..., 0]), ratio(summed[..., 3:], summed[..., 2, None])
+        return _corrected(observed, chance * (used * (1 - used)).sum(axis=-1))
+
     estimate = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike=_RATERS_AGREE)
     return leaving_out(
         estimate,
         (f"{FEW_RATINGS}: used only for the agreement by chance", items - n),
         (NO_RATING, len(ratings.values) - items),
     )
-
-
-def _gwet_of_sums(sums: FloatArray, chance: float) -> FloatArray:
-    observed, used = ratio(sums[..., 1], sums[..., 0]), ratio(sums[..., 3:], sums[..., 2, None])
-    return _corrected(observed, chance * (used * (1 - used)).sum(axis=-1))
 
 
 def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
@@ -200,12 +199,12 @@ def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
         return unmeasured(n, EVERY_VALUE_THE_SAME)
     total, squares = x.sum(axis=1) / spread, np.square(x).sum(axis=1) / spread**2
     sums = np.stack((m, total, squares, 2 * (m * squares - total**2) / (m - 1)), axis=1)
-    return jackknifed(sums, _interval_alpha_of_sums, groups.at(usable), n, alike=_NEVER_DIFFER)
 
+    def of_sums(summed: FloatArray) -> FloatArray:
+        n_values, total, squares, within = np.moveaxis(summed, -1, 0)
+        return _alpha(n_values, within, 2 * (n_values * squares - total**2))
 
-def _interval_alpha_of_sums(sums: FloatArray) -> FloatArray:
-    n_values, total, squares, within = np.moveaxis(sums, -1, 0)
-    return _alpha(n_values, within, 2 * (n_values * squares - total**2))
+    return jackknifed(sums, of_sums, groups.at(usable), n, alike=_NEVER_DIFFER)
 
 
 def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
@@ -219,12 +218,11 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
     pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)
     # Half of each: a table of two raters has every pair of values once, coincidences have it twice.
     coincidences = pairs.reshape(n, -1) / (2 * (ratings.per_item[usable] - 1)[:, None])
-    of_tables = partial(_of_flat_tables, k=k, metric=metric)
-    return jackknifed(coincidences, of_tables, ratings.groups.at(usable), n, alike=_NEVER_DIFFER)
 
+    def of_sums(summed: FloatArray) -> FloatArray:
+        return alpha_of_tables(summed.reshape(*summed.shape[:-1], k, k), metric)
 
-def _of_flat_tables(tables: FloatArray, k: int, metric: Metric) -> FloatArray:
-    return alpha_of_tables(tables.reshape(*tables.shape[:-1], k, k), metric)
+    return jackknifed(coincidences, of_sums, ratings.groups.at(usable), n, alike=_NEVER_DIFFER)
 
 
 def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:

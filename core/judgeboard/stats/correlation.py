@@ -5,7 +5,7 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, Grouping, IntArray, MidRanks, grouping, mid_ranks
 from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
-from judgeboard.stats.intervals import METHOD, correlation_estimate, influence_estimate, mean_estimate, standard_error
+from judgeboard.stats.intervals import METHOD, correlation_estimate, influence_estimate, standard_error
 
 
 def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
@@ -34,16 +34,6 @@ def rank_correlation(judge: FloatArray, people: FloatArray) -> tuple[float, Floa
     moves_covariance = u * v + x.mean_above(v) + y.mean_above(u)
     moves_spreads = (u * u + 2 * x.mean_above(u)) / spread_u + (v * v + 2 * y.mean_above(v)) / spread_v
     return float(value), moves_covariance / np.sqrt(spread_u * spread_v) - value / 2 * moves_spreads
-
-
-def mean_absolute_difference(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return the mean distance of judge and people, in units of the score."""
-    return mean_estimate(np.abs(judge - people), groups) if judge.size else unmeasured(0, "no pairs")
-
-
-def bias(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return the mean of judge - people, in units of the score; below 0 the judge is stricter."""
-    return mean_estimate(judge - people, groups) if judge.size else unmeasured(0, "no pairs")
 
 
 def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
@@ -105,21 +95,16 @@ def _before_and_below(levels: IntArray) -> IntArray:
     return lower[:n]
 
 
-def limits_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping) -> tuple[Estimate, Estimate]:
-    """Return the lower and the upper limit of judge - people, each with its own interval, in units of the score."""
-    n = len(judge)
+def limit_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping, *, upper: bool) -> Estimate:
+    """Return the lower or the upper limit of judge - people, in units of the score."""
+    n, side = len(judge), Z if upper else -Z
     if n < 2:
-        nothing = unmeasured(n, "a single difference has no spread" if n else "no pairs")
-        return nothing, nothing
+        return unmeasured(n, "a single difference has no spread" if n else "no pairs")
     apart = judge - people
     centred = apart - apart.mean()
     spread = float(np.sqrt(np.square(centred).sum() / (n - 1)))
     moves_spread = np.square(centred) / (2 * spread) if spread > TIE else np.zeros(n)
-    lower, upper = (
-        influence_estimate(float(apart.mean()) + side * spread, centred + side * moves_spread, groups)
-        for side in (-Z, Z)
-    )
-    return lower, upper
+    return influence_estimate(float(apart.mean()) + side * spread, centred + side * moves_spread, groups)
 
 
 def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:

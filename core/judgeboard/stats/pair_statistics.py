@@ -30,17 +30,18 @@ from judgeboard.stats.confusion import (
     macro_recall,
     matthews,
 )
-from judgeboard.stats.correlation import bias, kendall, limits_of_agreement, mean_absolute_difference, pearson, spearman
+from judgeboard.stats.correlation import kendall, limit_of_agreement, pearson, spearman
 from judgeboard.stats.detection import auprc, auroc, expected_calibration_error
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
-from judgeboard.stats.intervals import RESAMPLES
+from judgeboard.stats.intervals import RESAMPLES, mean_estimate
 from judgeboard.stats.ratings import Ratings, Scale, positions
 
 
 class Pairs:
     """Rating pairs with the resampled table that several statistics share.
 
-    ``judge`` and ``people`` hold positions among the declared categories, or continuous scores (`positions`).
+    ``judge`` and ``people`` hold positions among the declared categories, or continuous scores (`positions`);
+    ``scores`` the judge's groundedness beside its labels, NaN without one.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Pairs:
         self.scale = scale
         self.groups = groups if isinstance(groups, Grouping) else grouping(groups, self.n)
         self.judge, self.people = judge, people
-        self._scores = scores
+        self.scores = np.full(self.n, np.nan) if scores is None else np.asarray(scores, dtype=np.float64)
         self._resamples = resamples
 
     @property
@@ -74,18 +75,6 @@ class Pairs:
     def table(self) -> TableEstimates:
         """The confusion table with its resamples, drawn on first use."""
         return TableEstimates(self.cells, self.k, self.groups, resamples=self._resamples)
-
-    @property
-    def as_ratings(self) -> Ratings:
-        """Both sides as two raters of the same items."""
-        return Ratings(np.stack((self.people, self.judge), axis=1), ("people", "judge"), self.scale, self.groups)
-
-    @property
-    def scored(self) -> tuple[FloatArray, BoolArray, Grouping]:
-        """The judge's scores that exist, which of those answers people call bad, and their groups."""
-        scores = np.full(self.n, np.nan) if self._scores is None else np.asarray(self._scores, dtype=np.float64)
-        rows = ~np.isnan(scores)
-        return scores[rows], self.people[rows] == self.scale.bad, self.groups.at(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +182,15 @@ def _detection(name: str) -> Callable[[Pairs], Estimate]:
 
 
 def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping], Estimate]) -> Estimate:
-    score, bad, groups = pairs.scored
-    if score.size == 0:
+    rows = ~np.isnan(pairs.scores)
+    n = int(rows.sum())
+    if n == 0:
         return unmeasured(0, "the judge gives no score")
-    few = score.size < MIN_PAIRS
-    estimate = unmeasured(score.size, too_few(score.size)) if few else compute(score, bad, groups)
-    return leaving_out(estimate, ("answers without a score of the judge", pairs.n - score.size))
+    if n < MIN_PAIRS:
+        estimate = unmeasured(n, too_few(n))
+    else:
+        estimate = compute(pairs.scores[rows], pairs.people[rows] == pairs.scale.bad, pairs.groups.at(rows))
+    return leaving_out(estimate, ("answers without a score of the judge", pairs.n - n))
 
 
 def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
@@ -215,13 +207,14 @@ def _coefficient(compute: Callable[[FloatArray], FloatArray], undefined: str) ->
 
 def _alpha(name: str, applies: Callable[[Scale], bool], metric: Metric) -> Statistic:
     of_tables = _coefficient(partial(alpha_of_tables, metric=metric), EVERY_VALUE_THE_SAME)
-    return Statistic(
-        name,
-        applies,
-        lambda pairs: of_tables(pairs) if pairs.k else alpha(pairs.as_ratings, metric),
-        partial(alpha, metric=metric),
-        symmetric=True,
-    )
+
+    def of_pairs(pairs: Pairs) -> Estimate:
+        if pairs.k:
+            return of_tables(pairs)
+        sides = np.stack((pairs.people, pairs.judge), axis=1)
+        return alpha(Ratings(sides, ("people", "judge"), pairs.scale, pairs.groups), metric)
+
+    return Statistic(name, applies, of_pairs, partial(alpha, metric=metric), symmetric=True)
 
 
 def _ac2(pairs: Pairs) -> Estimate:
@@ -232,10 +225,6 @@ def _ac2(pairs: Pairs) -> Estimate:
 
 def _of_values(compute: Callable[[FloatArray, FloatArray, Grouping], Estimate]) -> Callable[[Pairs], Estimate]:
     return lambda pairs: compute(pairs.judge, pairs.people, pairs.groups)
-
-
-def _limit(upper: bool) -> Callable[[Pairs], Estimate]:
-    return _of_values(lambda judge, people, groups: limits_of_agreement(judge, people, groups)[upper])
 
 
 _NEVER_GAVE = "never gave a category that the other side gave"
@@ -307,11 +296,16 @@ STATISTICS: Mapping[str, Statistic] = {
     "spearman": Statistic("Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True),
     "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True),
     "mean_absolute_difference": Statistic(
-        "Mean absolute difference", _ranked, _of_values(mean_absolute_difference), symmetric=True
+        "Mean absolute difference",
+        _ranked,
+        lambda pairs: mean_estimate(np.abs(pairs.judge - pairs.people), pairs.groups),
+        symmetric=True,
     ),
-    "bias": Statistic("Mean of judge minus people", _ranked, _of_values(bias)),
-    "lower_limit": Statistic("Lower limit of agreement", _ranked, _limit(upper=False)),
-    "upper_limit": Statistic("Upper limit of agreement", _ranked, _limit(upper=True)),
+    "bias": Statistic(
+        "Mean of judge minus people", _ranked, lambda pairs: mean_estimate(pairs.judge - pairs.people, pairs.groups)
+    ),
+    "lower_limit": Statistic("Lower limit of agreement", _ranked, _of_values(partial(limit_of_agreement, upper=False))),
+    "upper_limit": Statistic("Upper limit of agreement", _ranked, _of_values(partial(limit_of_agreement, upper=True))),
     "first_position": Statistic("Prefers the answer shown first", share=True),
     "spread": Statistic("Spread of repeats"),
     "set_alpha": Statistic("Alpha of sets (MASI)", leads=True),

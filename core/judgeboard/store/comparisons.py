@@ -468,6 +468,5 @@ def sampling_versions(connection: Connection) -> list[StoredVersion]:
 
 def most_samples(connection: Connection, version_id: int) -> int:
     """Return the highest number of samples that a version has for one question."""
-    highest = select(func.max(SAMPLE.c.number)).where(SAMPLE.c.judge_version_id == version_id)
-    number = connection.execute(highest).scalar()
-    return 0 if number is None else int(number) + 1
+    samples = select(func.coalesce(func.max(SAMPLE.c.number) + 1, 0)).where(SAMPLE.c.judge_version_id == version_id)
+    return int(connection.execute(samples).scalar_one())

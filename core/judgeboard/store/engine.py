@@ -168,10 +168,7 @@ def database_url(database: str | Path | None = None) -> URL:
 def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
     """Open the database; with ``create``, create a missing one.
 
-    Raises:
-        MissingDatabase: There is no database and ``create`` is not set.
-        SchemaMismatch: Another revision created it.
-        BadInput: It cannot be opened or is not a database.
+    Raises MissingDatabase, SchemaMismatch if another revision created it, or BadInput if it cannot be opened.
     """
     url = database_url(database)
     store = Store(connect(url, create=create))

@@ -1,6 +1,6 @@
 """The filter as SQL conditions on responses, open flags and current judgments, with text search."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
 
@@ -168,7 +168,6 @@ def subquery_conditions(
 
 
 def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """By the latest feedback, with or without a verdict."""
     if side == "none":
         return response_id.not_in(select(FEEDBACK.c.response_id))
     return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback()))
@@ -196,7 +195,6 @@ def _flagged(where: RowFilter) -> Select[tuple[int]]:
 
 
 def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
-    """Responses on which the latest judgment of a version has one of the statuses."""
     later = JUDGMENT.alias()
     newer = exists().where(
         later.c.response_id == JUDGMENT.c.response_id,
@@ -215,13 +213,6 @@ def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
     return query
 
 
-class Narrowing(NamedTuple):
-    """Conditions on the columns of the row itself, and conditions that other tables decide."""
-
-    own: list[ColumnElement[bool]]
-    elsewhere: list[ColumnElement[bool]]
-
-
 def response_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
     """Return the conditions on a response; a status with a judge selects by that judge's latest judgment."""
     own = value_conditions(
@@ -235,8 +226,10 @@ def response_conditions(connection: Connection, where: RowFilter) -> list[Column
     return [kind, *own, *subquery_conditions(connection, where, RESPONSE.c.id)]
 
 
-def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
-    """Return the conditions of the filter on an open flag, without ``states``.
+def flag_conditions(
+    connection: Connection, where: RowFilter
+) -> tuple[list[ColumnElement[bool]], list[ColumnElement[bool]]]:
+    """Return the conditions of the filter on an open flag, without ``states``: its own, and those of other tables.
 
     Rule, judge, scores, day, source and query type are the flag's own columns, which the indexes of the queue have. A
     judge's side, a missing score and a judge version need other tables.
@@ -256,4 +249,4 @@ def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
     named = value_conditions((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
     if named:
         elsewhere.append(FLAG.c.response_id.in_(select(RESPONSE.c.id).where(*named)))
-    return Narrowing(own, elsewhere)
+    return own, elsewhere

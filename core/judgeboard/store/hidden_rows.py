@@ -225,11 +225,11 @@ def _hidden_ids(viewer: int) -> dict[str, FromClause]:
     side = worked_out(
         union(*(select(each.label("id")).where(of_item, each.is_not(None)) for each in sides)), "hidden_side"
     )
-    in_item = select(blind.response_id).where(blind.response_id.is_not(None))
+    in_item = select(blind.response_id.label("id")).where(blind.response_id.is_not(None))
     in_side = select(side.c.id)
     answer = worked_out(
         union(
-            select(blind.response_id.label("id")).where(blind.response_id.is_not(None)),
+            in_item,
             in_side,
             select(response.derived_from).where(response.id.in_(in_side), response.derived_from.is_not(None)),
             select(response.id).where(response.derived_from.in_(in_item)),

@@ -169,7 +169,7 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
         "repeat": item.repeat,
         **{name: getattr(verdict, name) for name in ("groundedness", "quality", "label")},
         "reasoning": storable_or_none(verdict.reasoning),
-        "claims": None if verdict.claims is None else [_json(claim, _CLAIM) for claim in verdict.claims],
+        "claims": None if verdict.claims is None else [_json(claim) for claim in verdict.claims],
         **step_values(verdict, run_id, now),
     }
 
@@ -182,18 +182,14 @@ def step_values(record: StepRecord, run_id: int | None, now: datetime) -> dict[s
         "run_id": run_id,
         **{name: getattr(record, name) for name in values},
         **{name: storable_or_none(getattr(record, name)) for name in texts},
-        "attempts": [_json(attempt, _ATTEMPT) for attempt in record.attempts],
+        "attempts": [_json(attempt) for attempt in record.attempts],
         "dropped_parameters": record.dropped_parameters,
         "created_at": now,
     }
 
 
-_CLAIM = tuple(Claim.__dataclass_fields__)
-_ATTEMPT = tuple(Attempt.__dataclass_fields__)
-
-
-def _json(value: Claim | Attempt, names: tuple[str, ...]) -> dict[str, Any]:
-    fields = {name: getattr(value, name) for name in names}
+def _json(value: Claim | Attempt) -> dict[str, Any]:
+    fields = {name: getattr(value, name) for name in value.__dataclass_fields__}
     return {
         name: storable_or_none(str(field)) if isinstance(field, str) else field
         for name, field in fields.items()

@@ -13,7 +13,7 @@ from judgeboard.domain import DimensionScore, Grade
 from judgeboard.errors import NotFound
 from judgeboard.formats.label_schema import LabelSchema, stored_schema
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import insert_or_skip, rows_with
+from judgeboard.store.statements import insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
 
 LABEL_SCHEMA_TITLE = (LABEL_SCHEMA.c.name + " v" + cast(LABEL_SCHEMA.c.number, String)).label("label_schema")
@@ -111,7 +111,7 @@ def field_reviews(connection: Connection, schema: LabelSchema) -> list[FieldRevi
     Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out.
     """
     versions = select(LABEL_SCHEMA.c.id).where(LABEL_SCHEMA.c.name == schema.name)
-    columns = ("id", "response_id", "reviewer_id", "label", "groundedness", "quality", "spans", "choices", "texts")
+    columns = ("id", "response_id", "reviewer_id", "label", "groundedness", "quality", "spans", "choices")
     query = (
         select(*(REVIEW.c[name] for name in columns), RESPONSE.c.evidence_group)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
@@ -127,15 +127,13 @@ def field_reviews(connection: Connection, schema: LabelSchema) -> list[FieldRevi
     )
     rows = connection.execute(query).all()
     scores: dict[int, list[DimensionScore]] = {}
-    scored = select(REVIEW_SCORE)
-    for score in rows_with(connection, scored, REVIEW_SCORE.c.review_id, [row.id for row in rows]):
-        scores.setdefault(score.review_id, []).append(DimensionScore(score.dimension, score.value, score.scale))
+    for score in rows_with(connection, select(REVIEW_SCORE), REVIEW_SCORE.c.review_id, [row.id for row in rows]):
+        scores.setdefault(score.review_id, []).append(record_of(DimensionScore, score))
     latest: dict[tuple[int, int], FieldReview] = {}
     for row in rows:
-        grade = Grade(
-            label=row.label,
-            groundedness=row.groundedness,
-            quality=row.quality,
+        grade = record_of(
+            Grade,
+            row,
             spans=tuple(row.spans or ()),
             choices=row.choices or {},
             scores=tuple(scores.get(row.id, ())),

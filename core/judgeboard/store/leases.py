@@ -68,17 +68,14 @@ def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue
     return [Lease(*row) for row in connection.execute(query.order_by(LEASE.c.taken_at, LEASE.c.id))]
 
 
-def lease_by_token(connection: Connection, token: str, *, lock: bool = False) -> Lease | None:
-    """Return the lease of a token, None if another token replaced it or the lease is gone."""
-    query = select(*_COLUMNS).where(LEASE.c.token == token)
+def find_lease(connection: Connection, *, lock: bool = False, **columns: Any) -> Lease | None:
+    """Return the lease with this ``token``, or of this ``queue_item_id`` and ``reviewer_id``; None without one.
+
+    Of an item it is the one that the reviewer took last, whether it ended or was used. A lease taken again has another
+    token.
+    """
+    query = select(*_COLUMNS).where(*(LEASE.c[name] == columns[name] for name in columns))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-    return None if row is None else Lease(*row)
-
-
-def lease_of(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
-    """Return the lease of an item that a reviewer took last, whether it ended or was used."""
-    query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id)
-    row = connection.execute(query).one_or_none()
     return None if row is None else Lease(*row)
 
 
@@ -104,8 +101,8 @@ def reopen_lease(connection: Connection, review_id: int, until: datetime) -> Non
     """Lease an item again to the author of a review that is being withdrawn."""
     # A review from a bundle is given again on the page, so the lease no longer belongs to the bundle.
     token = func.replace(LEASE.c.token, OFFLINE, "undone-")
-    free = {"done": False, "review_id": None, "until": until, "token": token}
-    connection.execute(update(LEASE).where(LEASE.c.review_id == review_id).values(**free))
+    again = update(LEASE).values(done=False, review_id=None, until=until, token=token)
+    connection.execute(again.where(LEASE.c.review_id == review_id))
 
 
 def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None:
@@ -132,20 +129,9 @@ def note_reveal(connection: Connection, lease_id: int, now: datetime) -> None:
     connection.execute(update(LEASE).where(first).values(revealed_at=now))
 
 
-def move_leases(connection: Connection, item_id: int, position: float) -> None:
-    """Set the position of an item's leases in the queue."""
-    connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item_id).values(position=position))
-
-
 def _new_lease(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
-    return {
-        "queue_id": item["queue_id"],
-        "queue_item_id": item["id"],
-        "slot": slot,
-        "position": item["position"],
-        "repeat_for": item["repeat_for"],
-        "done": False,
-    }
+    of_item = {name: item[name] for name in ("queue_id", "position", "repeat_for")}
+    return of_item | {"queue_item_id": item["id"], "slot": slot}
 
 
 def assign_lease(

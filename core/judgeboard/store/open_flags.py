@@ -24,11 +24,12 @@ from judgeboard.store.tables import CURRENT, FLAG, LEASE, RESPONSE, REVIEW, REVI
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
 
 
-def queue_list(connection: Connection, where: RowFilter, order: Order, reviewer_id: int | None = None) -> KeyedList:
+def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id: int | None = None) -> KeyedList:
     """Return the worst matching open flag of each answer.
 
     It leaves out what the reviewer marked as unsure, or reviewed in a queue that keeps it open.
     """
+    order = order_named(sort)
     own, elsewhere = flag_conditions(connection, where)
     own += _leads(where, own)
     return KeyedList(
@@ -184,7 +185,7 @@ def queue_page(
     reviewer_id: int | None = None,
 ) -> LinePage[QueueLine]:
     """Return a page of answers with open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure."""
-    listed = queue_list(connection, where, order_named(sort), reviewer_id)
+    listed = queue_list(connection, where, sort, reviewer_id)
     return listed.page(after, before, limit, partial(_lines, connection))
 
 
@@ -192,7 +193,7 @@ def listed_answers(
     connection: Connection, where: RowFilter, sort: str = "worst", *, most: int, reviewer_id: int | None = None
 ) -> tuple[int, ...]:
     """Return the answers of the first ``most`` lines of the list, by id."""
-    flag_ids = queue_list(connection, where, order_named(sort), reviewer_id).page(None, None, most, tuple).lines
+    flag_ids = queue_list(connection, where, sort, reviewer_id).page(None, None, most, tuple).lines
     query = select(FLAG.c.response_id)
     return tuple(sorted({row.response_id for row in rows_with(connection, query, FLAG.c.id, flag_ids)}))
 
@@ -202,7 +203,7 @@ def neighbours(
 ) -> Neighbours | None:
     """Return the position of a flag's answer in a list and the flags beside it, or None if there is no such flag."""
     position = _position(connection, sort, flag_id)
-    return None if position is None else queue_list(connection, where, order_named(sort), reviewer_id).around(position)
+    return None if position is None else queue_list(connection, where, sort, reviewer_id).around(position)
 
 
 def flag_after(
@@ -210,9 +211,7 @@ def flag_after(
 ) -> int | None:
     """Return the flag that follows a decided one in a list: the next, at the end one passed over, None without any."""
     position = _position(connection, sort, flag_id)
-    if position is None:
-        return None
-    return queue_list(connection, where, order_named(sort), reviewer_id).next_to(position)
+    return None if position is None else queue_list(connection, where, sort, reviewer_id).next_to(position)
 
 
 def _position(connection: Connection, sort: str, flag_id: int) -> ListPosition | None:

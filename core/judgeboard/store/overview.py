@@ -345,11 +345,8 @@ def count_responses(connection: Connection) -> int:
 def count_labels(connection: Connection) -> dict[str, int]:
     """Return the number of current reviews by label, with both labels."""
     query = select(REVIEW.c.label, func.count()).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
-    counts = dict.fromkeys(map(str, Label), 0)
-    for label, n in connection.execute(query.where(LOGGED, is_current()).group_by(REVIEW.c.label)):
-        if label is not None:
-            counts[label] = n
-    return counts
+    query = query.where(LOGGED, is_current(), REVIEW.c.label.is_not(None)).group_by(REVIEW.c.label)
+    return dict.fromkeys(map(str, Label), 0) | {label: n for label, n in connection.execute(query)}  # noqa: C416 - typed
 
 
 def count_graders(connection: Connection) -> list[Grader]:

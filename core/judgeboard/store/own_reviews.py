@@ -274,18 +274,12 @@ class ComparedReviews:
 
 def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]:
     """Return a person's latest current reviews, the newest first, without adjudications and reviews after a reveal."""
-    later = (Stage.REVEALED.value, Stage.ADJUDICATION.value)
-    conditions = (
-        REVIEW.c.reviewer_id == reviewer_id,
-        REVIEW.c.stage.is_(None) | REVIEW.c.stage.not_in(later),
-        REVIEW.c.import_batch_id.is_(None),
-        is_current(),
-    )
+    first = REVIEW.c.stage.is_(None) | REVIEW.c.stage.not_in((Stage.REVEALED.value, Stage.ADJUDICATION.value))
     query = (
         select(*columns_of(GivenReview, REVIEW, QUEUE_ITEM, QUEUE))
         .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
         .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
-        .where(*conditions)
+        .where(REVIEW.c.reviewer_id == reviewer_id, first, REVIEW.c.import_batch_id.is_(None), is_current())
         .order_by(REVIEW.c.id.desc())
         .limit(LATEST)
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
-from judgeboard.store.responses import Named, PairHash, check_storable, find_responses, key_of, named, pair_hash
+from judgeboard.store.responses import Named, check_storable, find_responses, key_of, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_by_key, rows_with
 from judgeboard.store.storing import store_responses
@@ -146,9 +146,6 @@ def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
     return origins
 
 
-Key = tuple[str, str]
-
-
 @dataclass(frozen=True, slots=True)
 class DifferingPair:
     """A pair whose id is stored with other content; ``index`` is its index in the argument."""
@@ -170,7 +167,7 @@ class StoredPairs:
 
 class _Known(NamedTuple):
     id: int
-    hash: PairHash
+    content_hash: str
     gold: Preference | None
 
 
@@ -198,7 +195,7 @@ def _store_batch(
     for pair in pairs:
         check_storable(f"pair {pair.external_id!r}", ((name, getattr(pair, name)) for name in _TEXTS))
     hashes = [pair_hash(pair) for pair in pairs]
-    first: dict[Key, int] = {}
+    first: dict[tuple[str, str], int] = {}
     for index, pair in enumerate(pairs):
         first.setdefault(key_of(pair), index)
     known = _find(connection, first.keys())
@@ -224,16 +221,16 @@ def _store_batch(
 def _insert(
     connection: Connection,
     pairs: Sequence[Pair],
-    hashes: Sequence[PairHash],
-    new: dict[Key, int],
+    hashes: Sequence[str],
+    new: dict[tuple[str, str], int],
     batch_id: int | None,
     now: datetime,
-) -> dict[Key, str]:
+) -> dict[tuple[str, str], str]:
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
     sides = store_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
-    refused: dict[Key, str] = {}
+    refused: dict[tuple[str, str], str] = {}
     rows = []
     for (key, index), ids_or_reason in zip(new.items(), sides, strict=True):
         if isinstance(ids_or_reason, str):
@@ -247,7 +244,7 @@ def _insert(
                 "response_a_id": ids_or_reason[0],
                 "response_b_id": ids_or_reason[1],
                 "extra": pair.metadata | {key: name for key, name in names.items() if name and name not in origins},
-                "content_hash": hashes[index].stored,
+                "content_hash": hashes[index],
                 "import_batch_id": batch_id,
                 "imported_at": now,
             }
@@ -264,16 +261,18 @@ _TEXTS = (
 _COPIED = ("source", "external_id", "query_type", "question", "options", "reference", "gold")
 
 
-def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
-    rows = rows_by_key(connection, PAIR, keys, PAIR.c.id, PAIR.c.content_hash, PAIR.c.gold)
-    return {key: _Known(row.id, PairHash.read(row.content_hash), row.gold) for key, row in rows.items()}
+def _find(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], _Known]:
+    rows = rows_by_key(connection, PAIR, keys, *columns_of(_Known, PAIR))
+    return {key: record_of(_Known, row) for key, row in rows.items()}
 
 
-def _clash(pair: Pair, hash_: PairHash, stored: _Known) -> tuple[str, str] | None:
-    if hash_.question != stored.hash.question:
+def _clash(pair: Pair, content_hash: str, stored: _Known) -> tuple[str, str] | None:
+    question, answers = content_hash.split(":")
+    stored_question, stored_answers = stored.content_hash.split(":")
+    if question != stored_question:
         return "question", f"{pair.external_id!r} is stored with another question, options or reference"
-    if hash_.answers is not None and hash_.answers != stored.hash.answers:
-        how = "without answers" if stored.hash.answers is None else "with other answers"
+    if answers and answers != stored_answers:
+        how = "with other answers" if stored_answers else "without answers"
         return "answer_a", f"{pair.external_id!r} is stored {how}"
     if pair.gold is not None and pair.gold != stored.gold:
         how = "without a gold" if stored.gold is None else f"with the gold {stored.gold.value!r}"

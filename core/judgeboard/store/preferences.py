@@ -123,11 +123,7 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
     preferred = exists().where(PREFERENCE_SCORE.c.review_id == REVIEW.c.id) | REVIEW.c.decision.is_not(None)
     query = (
         select(REVIEW.c.queue_item_id, REVIEW.c.seen, LEASE.c.revealed_at)
-        .join(
-            LEASE,
-            and_(LEASE.c.queue_item_id == REVIEW.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id),
-            isouter=True,
-        )
+        .outerjoin(LEASE, and_(LEASE.c.queue_item_id == REVIEW.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id))
         .where(REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, preferred)
     )
     return any(

@@ -131,9 +131,9 @@ def count_matching(
     if subject == PAIRS:
         query = select(func.count()).select_from(PAIR).where(*_pair_conditions(where))
     elif flagged_only:
-        narrowing = flag_conditions(connection, where)
+        own, elsewhere = flag_conditions(connection, where)
         flagged = select(func.count(FLAG.c.response_id.distinct())).join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
-        query = flagged.where(OPEN, *narrowing.own, *narrowing.elsewhere, RESPONSE.c.answer.is_not(None))
+        query = flagged.where(OPEN, *own, *elsewhere, RESPONSE.c.answer.is_not(None))
     else:
         query = select(func.count()).select_from(RESPONSE).where(*_answer_conditions(connection, where))
     return int(connection.execute(query).scalar_one())
@@ -162,8 +162,8 @@ def matching_answers(
     connection: Connection, queue: Queue, response_ids: Collection[int] | None = None
 ) -> list[Matching]:
     """Return the answers, of these or all, whose open flags a queue's filter matches, apart from its random sample."""
-    narrowing = flag_conditions(connection, replace(queue.filter, response_ids=None))
-    conditions = [OPEN, *narrowing.own, *narrowing.elsewhere]
+    own, elsewhere = flag_conditions(connection, replace(queue.filter, response_ids=None))
+    conditions = [OPEN, *own, *elsewhere]
     if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:
         conditions.append(FLAG.c.rule != RANDOM_SAMPLE)
     if queue.filter.response_ids is not None:
@@ -227,8 +227,8 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     if not missing:
         return 0, 0
     known = _in_queue(connection, queue)
-    drawn = flag_conditions(connection, replace(_alike(connection, queue), rules=(RANDOM_SAMPLE,)))
-    answers = _answers(connection, [OPEN, *drawn.own, *drawn.elsewhere])
+    own, elsewhere = flag_conditions(connection, replace(_alike(connection, queue), rules=(RANDOM_SAMPLE,)))
+    answers = _answers(connection, [OPEN, *own, *elsewhere])
     candidates = [answer for answer in answers if answer.response_id not in known]
     if not candidates:
         return 0, missing

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import OVERALL, Decision, FlagState, ItemState, QueueState, Stage
 from judgeboard.errors import NotFound
-from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, move_leases, seen_since
+from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, seen_since
 from judgeboard.store.reviews import STATE_AFTER, StoredReview, find_review, is_current, set_flag_states
 from judgeboard.store.row_filter import by_index, with_hidden_rows
 from judgeboard.store.statements import any_row, batches, columns_of, insert_or_skip, record_of, rows_with
@@ -109,11 +109,8 @@ def link_flags(connection: Connection, flags: dict[int, tuple[int, ...]]) -> Non
 
 def unlink_flags(connection: Connection, item_id: int, flag_ids: Collection[int]) -> None:
     """Unlink these flags from an item."""
-    connection.execute(
-        delete(QUEUE_ITEM_FLAG).where(
-            QUEUE_ITEM_FLAG.c.queue_item_id == item_id, QUEUE_ITEM_FLAG.c.flag_id.in_(flag_ids)
-        )
-    )
+    links = QUEUE_ITEM_FLAG.c.queue_item_id == item_id, QUEUE_ITEM_FLAG.c.flag_id.in_(flag_ids)
+    connection.execute(delete(QUEUE_ITEM_FLAG).where(*links))
 
 
 def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set[int]]:
@@ -223,9 +220,9 @@ def remove_items(connection: Connection, item_ids: Collection[int], now: datetim
 
 
 def move_item(connection: Connection, item_id: int, position: float) -> None:
-    """Move an item to another position in its queue."""
+    """Move an item and its leases to another position in its queue."""
     connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item_id).values(position=position))
-    move_leases(connection, item_id, position)
+    connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item_id).values(position=position))
 
 
 def unfinished_beside(connection: Connection, item: QueueItem) -> bool:

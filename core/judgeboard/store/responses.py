@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, select
 
@@ -74,29 +74,11 @@ def evidence_group(query: str, passages: Sequence[str] | None) -> int:
     return int.from_bytes(hashlib.sha256(evidence).digest()[:8], "big", signed=True)
 
 
-class PairHash(NamedTuple):
-    """Hashes of the question and of the answers of a pair, so that pairs without answers can be compared too."""
-
-    question: str
-    answers: str | None
-
-    @property
-    def stored(self) -> str:
-        """Both hashes in one text, for the column."""
-        return f"{self.question}:{self.answers or ''}"
-
-    @classmethod
-    def read(cls, stored: str) -> Self:
-        """Return the hashes of a stored text."""
-        question, _, answers = stored.partition(":")
-        return cls(question, answers or None)
-
-
-def pair_hash(pair: Pair) -> PairHash:
-    """Return the SHA-256 of a pair's question with its options and reference, and that of its answers."""
+def pair_hash(pair: Pair) -> str:
+    """Return the SHA-256 of a pair's question with options and reference, ":", and that of its answers, if any."""
     question = [pair.question, None if pair.options is None else list(pair.options), pair.reference]
-    answers = None if pair.answer_a is None else hashlib.sha256(_canonical([pair.answer_a, pair.answer_b])).hexdigest()
-    return PairHash(hashlib.sha256(_canonical(question)).hexdigest(), answers)
+    answers = "" if pair.answer_a is None else hashlib.sha256(_canonical([pair.answer_a, pair.answer_b])).hexdigest()
+    return f"{hashlib.sha256(_canonical(question)).hexdigest()}:{answers}"
 
 
 def _canonical(value: Any) -> bytes:

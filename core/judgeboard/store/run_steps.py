@@ -81,21 +81,13 @@ def _of(version_id: int, repeats: int) -> tuple[ColumnElement[bool], ...]:
 _LATEST = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class CallHistory:
-    """Means over the latest judgments (at most 1,000) of a kind of judge with a model; None if unknown."""
+def call_history(connection: Connection, kind: str, model: str | None) -> list[float | None]:
+    """Return the means of prompt tokens, completion tokens and latency in ms of a kind of judge with a model.
 
-    prompt_tokens: float | None
-    completion_tokens: float | None
-    latency_ms: float | None
-
-
-def call_history(connection: Connection, kind: str, model: str | None) -> CallHistory:
-    """Return the mean tokens and latency of the latest judgments of this kind of judge with this model."""
+    They are over the latest judgments (at most 1,000) of its newest version; None if unknown.
+    """
     versions = select(VERSION.c.id).where(VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model))
     newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()
-    if newest is None:
-        return CallHistory(None, None, None)
     latest = (
         select(JUDGMENT.c.prompt_tokens, JUDGMENT.c.completion_tokens, JUDGMENT.c.latency_ms)
         .where(JUDGMENT.c.judge_version_id == newest)
@@ -104,7 +96,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
         .subquery()
     )
     means = [func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")]
-    return CallHistory(*(None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()))
+    return [None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()]
 
 
 _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply

@@ -279,10 +279,10 @@ def start_import_run(
 def finish_run(
     connection: Connection, run_id: int, state: RunState, *, why_stopped: str | None = None, now: datetime | None = None
 ) -> None:
-    """Store the end of a run; ``why_stopped`` is one line of text."""
+    """Store the end of a run."""
     end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or datetime.now(UTC)}
-    connection.execute(update(RUN).where(RUN.c.id == run_id).values(end))
-    actor = connection.execute(select(RUN.c.actor).where(RUN.c.id == run_id)).scalar_one()
+    ended = update(RUN).where(RUN.c.id == run_id).values(end).returning(RUN.c.actor)
+    actor = connection.execute(ended).scalar_one()
     record_event(connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now)
 
 

@@ -333,7 +333,6 @@ def load_graded(connection: Connection, dimension: str | None = None, *, implied
 
 
 def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:
-    """Mark the verdicts on answers that are examples in the prompt of the judge version."""
     shown = np.zeros(len(version_ids), dtype=np.bool_)
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
         if not params.get("examples"):

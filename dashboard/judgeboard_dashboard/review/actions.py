@@ -10,9 +10,9 @@ from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label, Pr
 from judgeboard.errors import DecisionRefused, JudgeboardError
 from judgeboard.methods.pair_report import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
-from judgeboard.reviews.conflicts import Conflict, open_conflicts
 from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer, remember_implied, with_implied
 from judgeboard.reviews.leases import skip, take_item
+from judgeboard.reviews.outcome import Conflict, open_conflicts
 from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
 from judgeboard.reviews.queues import missing_grades
@@ -33,14 +33,9 @@ from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
-GRADE_KEYS = {"label": "Q W", "groundedness": "A S D F G", "quality": "1–4"}
+WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
 NO_REASON = "Not saved: enter a reason first (M)."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
-
-
-def missing_words(names: Sequence[str]) -> str:
-    """Return required grades with their keys: "label (Q W), groundedness (A S D F G)"."""
-    return ", ".join(f"{name} ({GRADE_KEYS[name]})" if name in GRADE_KEYS else name for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +368,7 @@ class QueueActions(Actions):
         if decision in {Decision.CONFIRM, Decision.DISMISS}:
             missing += draft.missing()
         if missing:
-            words = missing_words(list(dict.fromkeys(missing)))
+            words = ", ".join(WITH_KEYS.get(name, name) for name in dict.fromkeys(missing))
             self.session.say(f"Not saved: this queue requires {words}.", refused=True)
             return
         reveals: list[tuple[int, Decision]] = []
@@ -417,7 +412,6 @@ class QueueActions(Actions):
         self.work.remove(self.leased, done=False)
 
     def _keep_grades(self, reviewer: Reviewer) -> str:
-        """Keep the grades of an item that another reviewer has leased; return the sentence about it."""
         grades = self.draft.grade()
         if grades == Grade() or self.leased.pair is not None:
             return LEASED_BY_OTHER
@@ -441,7 +435,6 @@ class ConflictActions(Actions):
         self.go(self._next())
 
     def _next(self) -> Rows:
-        """Return the address of the next open conflict, of the list where there is none."""
         with Seen(self.store, None if self.reviewer is None else self.reviewer.id).reading() as connection:
             lines = open_conflicts(connection, self.queue, after=self.conflict.item.id, limit=1).lines
             lines = lines or open_conflicts(connection, self.queue, limit=1).lines

@@ -169,10 +169,7 @@ def _goal(claim: NumberedClaim, there: str) -> str | None:
 def statements_of(
     answer: str | None, claims: Sequence[Claim] | None = None, judgment_id: int | None = None
 ) -> tuple[ClaimMark, ...]:
-    """Return what reviewers can mark, in order: the claims of a judgment, else the sentences of the answer.
-
-    Each is a mark, to which the reviewer gives another status.
-    """
+    """Return what reviewers can mark, in order: the claims of a judgment, else the sentences of the answer."""
     if answer is None:
         return ()
     status = ClaimStatus.SUPPORTED

@@ -280,8 +280,7 @@ def review_session() -> ReviewSession:
 def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item: Item) -> WholeReview | None:
     """Return the review that the address asks to change, its draft filled once.
 
-    None unless it is a current review by this reviewer of this item. A reviewer who leaves without saving leaves no
-    draft.
+    None unless it is a current review by this reviewer of this item. Leaving without saving leaves no draft.
     """
     asked = st.query_params.get(EDIT, "")
     review, schema = None, None

@@ -81,7 +81,7 @@ QUEUE_KEYS = (
     ("Y N U", "problem, no problem, unsure"),
     ("1–4", "quality"),
     ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
-    ("1–5 K", "rubric: level (6–0 if quality is graded too), next dimension"),
+    ("1–5 K", "rubric: level (6–0 if quality is graded too), next field"),
     ("Q W", "label: grounded, hallucinated"),
     ("Q W E", "for a pair: left is better, tie, right is better"),
     ("V B X P", "next claim or sentence; supported, contradicted, unsupported"),
@@ -118,7 +118,6 @@ def row_of_buttons(
 
 
 def _field(name: str, draft: Draft) -> str:
-    """Return the key of a field; it changes when the field is refilled."""
     return f"{name}_{draft.shown}"
 
 
@@ -182,10 +181,7 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
 
 
 def queue_grades(actions: Actions, queue: Queue, *, marked: bool = True) -> None:
-    """Show the buttons for label, groundedness and quality, as far as a queue asks for them.
-
-    ``marked``: each grade says whether it is required or optional.
-    """
+    """Show the buttons for the grades that a queue asks for; ``marked``: each says whether it is required."""
     fill_fields(actions.draft)
     marks = {name: "required" if name in queue.grades else "optional" for name in queue.asked}
     _grade_groups(actions, marks if marked else dict.fromkeys(marks))

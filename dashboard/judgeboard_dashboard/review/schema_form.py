@@ -278,13 +278,11 @@ def _spans(fields: SchemaActions, field: SchemaField) -> None:
 
 
 def _colours(schema: LabelSchema) -> dict[tuple[str, str], int]:
-    """Return the colour of each type of span, by field and type."""
     types = [(field.name, value) for field in schema.of_type(FieldType.SPANS) for value in field.values]
     return {each: place % COLOURS for place, each in enumerate(types)}
 
 
 def _selection(fields: SchemaActions, row: str) -> None:
-    """Draw the spans in the texts and listen to selections there."""
     draft, colours = fields.draft, _colours(fields.schema)
     spans: Sequence[Mapping[str, Any]] = [
         {"passage": None, **span, "colour": colours[field.name, span["type"]]}

@@ -176,7 +176,6 @@ def implied_words(labels: Mapping[Decision, Label]) -> str:
 
 
 def _implied_choices(actions: Actions) -> list[Choice]:
-    """Return the answers to the question that the first decision of a person asks."""
     answers = (
         (True, "Yes, store the label", "Y", ":material/label:"),
         (False, "No label", "N", ":material/label_off:"),
@@ -201,10 +200,7 @@ def decision_choices(
     unsure: bool = True,
     implied: Mapping[Decision, Label] = MappingProxyType({}),
 ) -> list[Choice]:
-    """Return the decisions on an answer; ``flag``: they confirm or dismiss a flag that is shown.
-
-    ``implied`` are the labels that decisions store.
-    """
+    """Return the decisions on an answer; ``flag``: they are on a flag that is shown; ``implied``: labels they store."""
     return [
         choice(
             name=decision.value,

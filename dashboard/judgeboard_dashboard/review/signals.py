@@ -61,7 +61,6 @@ def _judgment_words(judgment: ItemJudgment) -> str:
 
 
 def _score_words(graded: ItemJudgment | ItemReview) -> list[str]:
-    """Return the scores of a judge or a review: "0.75", "4 / 4"."""
     groundedness = [] if graded.groundedness is None else [score(graded.groundedness)]
     return groundedness if graded.quality is None else [*groundedness, f"{graded.quality} / 4"]
 
@@ -115,7 +114,6 @@ def _events(item: Item) -> Iterator[Event]:
 
 
 def _opening(words: str, reasoning: str | None) -> Html | str:
-    """Return words that open to a reason, if there is one."""
     if not reasoning:
         return words
     return tag("details", tag("summary", words), tag("div", reasoning[:MOST_REASONING], cls="jb-lines"))
@@ -155,10 +153,7 @@ def signals_pane(
     keys_shown: bool = False,
     comments: Html | None = None,
 ) -> tuple[Html, Html]:
-    """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals.
-
-    ``threshold`` is a tick on the bar of groundedness. The reason for the flag to decide comes first.
-    """
+    """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals."""
     keys = keys_block(KEYS) if keys_shown else None
     return tag("div", keys, _blind_item(item), _why(item, flag_id), cls="jb-pane"), tag(
         "div",
@@ -364,10 +359,7 @@ def _evidence_link(shown: NumberedClaim, *, linked: bool) -> Html:
 def queue_pane(
     queue: Queue, leased: ShownItem, reveal: Reveal | None, claims: Sequence[NumberedClaim], *, keys_shown: bool
 ) -> tuple[Html, Html]:
-    """Return the two parts of the pane beside an answer of a queue: guidelines while the judge is hidden, else signals.
-
-    After a blind review both grades are at the top.
-    """
+    """Return the two parts of the pane beside an answer of a queue: guidelines, or signals once the judge is shown."""
     keys, item = keys_block(QUEUE_KEYS) if keys_shown else None, leased.item
     guidelines = _block("This queue", tag("div", queue.guidelines, cls="jb-reason")) if queue.guidelines else None
     if item is None or (reveal is None and item.hidden.judge):

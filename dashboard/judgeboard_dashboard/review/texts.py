@@ -79,10 +79,7 @@ def passage_list(
     as_stored: bool = False,
     aligned: Mapping[int, list[AlignedSpan]] | None = None,
 ) -> Html:
-    """Return the numbered passages with the quotes of the claims marked, or ``aligned`` instead of the quotes.
-
-    ``as_stored``: markdown and the like are shown as they are stored.
-    """
+    """Return the numbered passages with the quotes of the claims marked, or ``aligned`` instead of the quotes."""
     passages = item.passages
     if not passages:
         if passages is not None:

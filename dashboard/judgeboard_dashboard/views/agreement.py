@@ -156,9 +156,7 @@ def _judge_and_people(filters: Filters) -> AgreementPage:
         whose = filters.whose
         source = PairSource(connection, whose.reviewer_id, whose.human, implied_labels=whose.implied_labels)
         version = version_field(filters.judge_field, source.versions(filters.grade))
-        return agreement_page(
-            connection, version_id=version.id if version else None, grade=filters.grade, by=filters.by, source=source
-        )
+        return agreement_page(source, version_id=version.id if version else None, grade=filters.grade, by=filters.by)
 
 
 def _choice_of_raters(filters: Filters) -> AgreementChoice | None:

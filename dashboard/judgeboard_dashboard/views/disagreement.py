@@ -241,7 +241,6 @@ def _why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
 
 
 def _why_table(counts: Sequence[WhyCounts]) -> None:
-    """Show the number of answers with each reason, one row per judge version."""
     if not counts:
         return
     heading("Why people differ from the judge")
@@ -266,7 +265,6 @@ def _store_reason(key: str, response_id: int, judgment_id: int, reviewer: Review
 
 
 def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
-    """Show the texts of judge and people on one answer, and the button that opens it."""
     people: list[Html | None] = [] if line.person_reviews else [_head("People", line.people), _text(None, "")]
     for review in line.person_reviews:
         why = None if review.why_differs is None else WHY_DIFFERS[review.why_differs]
@@ -321,7 +319,6 @@ def _table(page: DisagreementPage, asked: Mapping[str, Any]) -> Disagreement | N
 
 
 def _export(asked: Mapping[str, Any]) -> Table:
-    """Return the answers with ids, grades, reasoning and notes."""
     with reading() as connection:
         lines = disagreement_page(connection, limit=EXPORT_MOST, **asked).rows
     return Table.of(lines, FILE_COLUMNS)

@@ -266,7 +266,6 @@ def _trial_card(trial: Imported) -> Reviewer | None:
 
 
 def _done_card(done: Imported) -> None:
-    """Show the result of the import, and the next step."""
     summary = done.summary
     label, rows, hint = NEXT.get(summary.kind, (None, None, ""))
     with st.container(border=True, key="import_card"):

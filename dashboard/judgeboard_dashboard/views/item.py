@@ -259,7 +259,6 @@ def _implies(reviewer: Reviewer | None, rules: Collection[str]) -> bool | None:
 
 
 def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> Choice:
-    """The button that chooses one flag to be decided alone."""
     rules = {flag.id: flag.rule for flag in item.flags}
     chosen = rules.get(actions.flag_id or 0, "") if actions.alone else None
     return choice(
@@ -445,7 +444,6 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
 
 
 def _skip_form(actions: QueueActions) -> None:
-    """Show the field for the reason; Enter skips, with or without one."""
     reason = f"reason_{actions.row}"
     form = st.form("skip_form", border=False, enter_to_submit=True, width=330)
     with form, st.container(key="skip_row", horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False):
@@ -457,7 +455,6 @@ def _skip_form(actions: QueueActions) -> None:
 
 
 def _show_feedback(work: QueueSession) -> None:
-    """Show how the last review of a training queue compares with the gold label."""
     if work.queue.training:
         words = work.feedback or "Training. The gold label of each item is shown here after your review."
         show(tag("div", words, cls="jb-note jb-training", role="status"))

@@ -176,7 +176,6 @@ def _turn(before: int | None) -> None:
 
 
 def _problems(line: RunLine) -> None:
-    """Show why calls of a run failed, and what to do."""
     run = line.run
     state = f"This run is {run.state.value}: {line.why.rstrip('.')}." if line.why else None
     if line.failed:
@@ -215,7 +214,6 @@ def _example_rows(run_problem: RunProblem) -> Rows:
 
 
 def _buttons(line: RunLine, version_id: int) -> None:
-    """Show the buttons: retry the failed calls, open their answers, see what changed."""
     with st.container(key="run_ways", horizontal=True, gap="small", vertical_alignment="center"):
         if line.failed:
             reason = _retry(line, version_id)

@@ -95,7 +95,6 @@ PEOPLE_COLUMNS: Columns[PersonLine] = {
 
 
 def _changes(lines: list[PersonLine]) -> None:
-    """Show the two forms, and the result of the last change below them."""
     may_change = ask_reviewer("Your name is stored with the change.") is not None
     with st.container(border=True, key="people_add"):
         st.text_input("E-mail address", key=_ADDRESS, max_chars=LONGEST_ADDRESS, placeholder="ann@example.org")
@@ -222,7 +221,6 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
 
 
 def _retiring(version: StoredVersion, fact: Retired | None) -> None:
-    """Show whether the version is retired, and the button that changes it."""
     with st.container(key="versions_retiring", horizontal=True, vertical_alignment="center", gap="small"):
         if fact is not None:
             state = f"{version.title} was retired by {fact.by}, {when(fact.at)}: it makes no new judgments."

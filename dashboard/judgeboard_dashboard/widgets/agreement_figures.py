@@ -32,7 +32,7 @@ from judgeboard.reports.agreement import (
     stand_in_words,
     statistics_table,
 )
-from judgeboard.reports.output import Column, Table
+from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.pair_statistics import STATISTICS
@@ -217,11 +217,21 @@ class AgreementFigures:
         axis = trend.TrendAxis(
             title, 0.0, 1.0, share, WEEK, min(starts), max(starts), max(point.estimate.n for point in points)
         )
+        columns: Columns[TimePoint] = {
+            Column("Week of"): lambda point: day_words(point.start),
+            Column("n", "count"): lambda point: point.estimate.n,
+            Column(title, "share estimate" if share else "estimate"): lambda point: point.estimate,
+        }
         figure(
             lambda: trend.trend_chart(points, (), axis),
             260,
-            _time_table(points, title, share=share),
-            [cell_rows(self.cell(), **_days(point)) for point in points],
+            Table.of(points, columns),
+            [
+                cell_rows(
+                    self.cell(), **{"from": str(as_date(point.start)), "to": str(as_date(point.start + WEEK - 1))}
+                )
+                for point in points
+            ],
             key=f"over_time_{self.page.grade}",
             says=f"{title} per week with 95 % interval",
             as_table=self.as_tables,
@@ -235,7 +245,6 @@ class AgreementFigures:
 
 
 def _largest_slices(result: AgreementResult) -> list[AgreementSlice]:
-    """Return all answers, and the slices with most answers."""
     largest = sorted(result.slices, key=lambda each: -each.n)[:MOST_SLICES]
     return [AgreementSlice("All", result.n, result.statistics), *largest]
 
@@ -275,28 +284,19 @@ def versions_table(same: SameAnswers, grade: GradeName) -> Table:
     return Table((*figures.columns, Column("Weakest on")), tuple((*row, query_type) for row, query_type in weakest))
 
 
+FLAG_COLUMNS: Columns[tuple[str, Estimate, float | None]] = {
+    Column("Rule"): lambda line: line[0],
+    Column("Decided", "count"): lambda line: line[1].n,
+    Column("Confirmed", "share estimate"): lambda line: line[1],
+    Column("Min. each", "number", help="Mean minutes per decision"): lambda line: line[2],
+}
+
+
 def flags_table(flags: FlagsWorth) -> Table:
     """Return the worth of each rule's flags; random samples without another flag come last."""
-    rows = [(capital(rule_words(each.rule)), each.confirmed, each.minutes) for each in flags.rules]
-    if flags.random_bad.n:
-        rows.append(("Random sample, no other rule", flags.random_bad, None))
-    columns = (
-        Column("Rule"),
-        Column("Decided", "count"),
-        Column("Confirmed", "share estimate"),
-        Column("Min. each", "number", help="Mean minutes per decision"),
-    )
-    return Table(columns, tuple((rule, share.n, share, minutes) for rule, share, minutes in rows))
-
-
-def _time_table(points: Sequence[TimePoint], title: str, *, share: bool) -> Table:
-    columns = (Column("Week of"), Column("n", "count"), Column(title, "share estimate" if share else "estimate"))
-    rows = ((day_words(point.start), point.estimate.n, point.estimate) for point in points)
-    return Table(columns, tuple(rows))
-
-
-def _days(point: TimePoint) -> dict[str, str]:
-    return {"from": str(as_date(point.start)), "to": str(as_date(point.start + WEEK - 1))}
+    lines = [(capital(rule_words(each.rule)), each.confirmed, each.minutes) for each in flags.rules]
+    random_samples = [("Random sample, no other rule", flags.random_bad, None)] if flags.random_bad.n else []
+    return Table.of([*lines, *random_samples], FLAG_COLUMNS)
 
 
 _PEOPLE = {"experts": "experts", "skilled": "skilled people", "crowd": "a crowd"}

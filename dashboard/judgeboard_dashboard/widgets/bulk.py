@@ -147,7 +147,6 @@ class Offer(NamedTuple):
 
 
 def _offers(page: str) -> list[Offer]:
-    """Show the fields of the actions, and return the actions."""
     reviewer = current_reviewer() if permitted(Action.REVIEW) else None
     with reading() as connection:
         offered = [mode.name for mode in list_modes(connection).values() if not mode.retired]

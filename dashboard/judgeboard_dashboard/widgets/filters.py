@@ -95,7 +95,6 @@ def _name(field: str) -> str:
 
 
 def _texts(where: RowFilter, field: str) -> list[str]:
-    """Return the values of a field as in an address."""
     value = getattr(where, _name(field))
     if value is None or (field == "time" and not value):
         return []
@@ -242,7 +241,6 @@ def _several(
     words: Callable[[str], str] = str,
     width: int | Literal["stretch"] = 220,
 ) -> RowFilter:
-    """Show a field with several values and return the filter with those chosen."""
     options = sorted({*choices, *getattr(where, MANY_FIELDS[field])})
     chosen = st.multiselect(label, options, key=f"{page}_{field}", placeholder=none, format_func=words, width=width)
     changed: dict[str, Any] = {MANY_FIELDS[field]: tuple(chosen)}

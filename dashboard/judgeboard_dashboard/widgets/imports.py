@@ -292,7 +292,7 @@ def _format(values: Sequence[object]) -> Format:
 
 
 _NOTHING: tuple[object, ...] = (None, (), [], {})
-_NOT_SHOWN = frozenset({"kind", "messages", "raws", "verdicts", "ask", "in_suite", "label_implied"})
+_NOT_SHOWN = frozenset({"kind", "messages", "raws", "verdicts", "comparisons", "ask", "in_suite", "label_implied"})
 _CELLS: Mapping[str, Callable[[Any], object]] = {
     "passages": len,
     "people": len,

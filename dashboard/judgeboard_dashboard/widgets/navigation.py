@@ -184,18 +184,8 @@ def pick_rows(rows: Rows) -> None:
 
 
 # Names that no page binds as a filter: after Back the page before carries them for a moment.
-CELL_FIELDS = (
-    "pairs",
-    "raters",
-    "people_said",
-    "judge_said",
-    "scored",
-    "reviewer",
-    "human",
-    "sliced",
-    "slice",
-    "labels",
-)
+_TEXTS = {"people_said": "people", "judge_said": "judge", "scored": "score", "sliced": "by", "slice": "slice"}
+CELL_FIELDS = ("pairs", "raters", *_TEXTS, "reviewer", "human", "labels")
 _RATERS = re.compile(r"([a-z]+)-(\d{1,18})-(\d{1,18})")
 
 
@@ -210,20 +200,15 @@ class Drilled:
 
 def cell_rows(cell: Cell, **more: str) -> Rows:
     """Return the answers of a cell on the Responses page; ``more`` are filters that narrow it."""
-    values = (
-        cell.grade,
-        f"{cell.raters}-{cell.first}-{cell.second}",
-        cell.people,
-        cell.judge,
-        cell.score,
-        None if cell.reviewer_id is None else str(cell.reviewer_id),
-        None if cell.human == "gold" else cell.human,
-        cell.by,
-        cell.slice,
-        None if cell.implied_labels else "given",
-    )
-    named = {name: value for name, value in zip(CELL_FIELDS, values, strict=True) if value is not None}
-    return Rows("responses", {**named, **more})
+    named = {
+        "pairs": cell.grade,
+        "raters": f"{cell.raters}-{cell.first}-{cell.second}",
+        **{name: getattr(cell, field) for name, field in _TEXTS.items()},
+        "reviewer": None if cell.reviewer_id is None else str(cell.reviewer_id),
+        "human": None if cell.human == "gold" else cell.human,
+        "labels": None if cell.implied_labels else "given",
+    }
+    return Rows("responses", {**{name: value for name, value in named.items() if value is not None}, **more})
 
 
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
@@ -236,19 +221,16 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
     if raters is None or (reviewer is not None and not (reviewer.isdecimal() and len(reviewer) <= 18)):
         raise BadInput("this address names no answers")
     kind, first, second = raters.groups()
+    texts: dict[str, Any] = {field: fields.get(name) for name, field in _TEXTS.items()}
     cell = Cell(
         cast("GradeName", fields["pairs"]),
         int(first),
         int(second),
         cast("Raters", kind),
-        fields.get("people_said"),
-        fields.get("judge_said"),
-        fields.get("scored"),
-        None if reviewer is None else int(reviewer),
-        cast("Human", fields.get("human", "gold")),
-        fields.get("sliced"),
-        fields.get("slice"),
-        fields.get("labels") != "given",
+        reviewer_id=None if reviewer is None else int(reviewer),
+        human=cast("Human", fields.get("human", "gold")),
+        implied_labels=fields.get("labels") != "given",
+        **texts,
     )
     with reading() as connection:
         words, response_ids = cell_words(connection, cell), answers_in(connection, cell)

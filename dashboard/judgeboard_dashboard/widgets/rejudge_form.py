@@ -252,7 +252,6 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
 
 
 def _texts(*fields: str) -> dict[str, str]:
-    """Return the fields that are filled in."""
     texts = {field: (st.session_state[_key(field)] or "").strip() for field in fields}
     return {field: text for field, text in texts.items() if text}
 

@@ -29,7 +29,7 @@ def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
     shown = page(log)
     assert ids_of(shown) == [ids[1], ids[2], ids[3]]
     assert [row.difference for row in shown.rows] == [-0.9, 0.6, -0.4]
-    assert (shown.pairs, shown.too_kind, shown.too_harsh, shown.total) == (5, 1, 2, 3)
+    assert (shown.pairs, shown.total) == (5, 3)
     assert shown.sentence == (
         "Judge and people differ by 0.4 or more on 3 of 5 answers. The judge is too harsh on 2, too kind on 1."
     )
@@ -61,7 +61,7 @@ def test_direction_query_type_and_reviewer_narrow(log: GradedLog) -> None:
     assert page(log, metadata=("tenant", "3")).pairs == 0
     log.review(ids[1], "jon", groundedness=0.1, note="I agree")
     own = page(log, reviewer_id=log.reviewers["jon"])
-    assert (own.pairs, own.too_kind, own.too_harsh) == (1, 0, 0)
+    assert (own.pairs, own.total) == (1, 0)
     both = page(log, limit=1).rows[0]
     assert [each.reviewer for each in page(log).rows[1].person_reviews] == ["jon", "mara"]
     assert both.judged.response_id == ids[2]
@@ -87,7 +87,7 @@ def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> No
     assert shown.picture.counts[5][1] == 3
     assert shown.picture.apart[5][1] == 2
     assert shown.picture.apart[4][0] == 1
-    assert sum(map(sum, shown.picture.apart)) == shown.too_harsh + shown.too_kind == 3
+    assert sum(map(sum, shown.picture.apart)) == shown.total == 3
     quality = page(log, grade="quality").picture
     assert sum(map(sum, quality.apart)) == 0
 
@@ -100,7 +100,7 @@ def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
     log.say(version, {each: {"label": BAD if index < 2 else GOOD} for index, each in enumerate(ids)})
     log.review_all(ids, "lee", label=GOOD)
     labels = page(log, grade="label", version_id=version.id)
-    assert (ids_of(labels), labels.too_harsh, labels.too_kind) == (ids[:2], 2, 0)
+    assert ids_of(labels) == ids[:2]
     assert labels.picture.axis == ("hallucinated", "grounded")
     assert labels.sentence == (
         "Judge and people give different labels on 2 of 5 answers. The judge is too harsh on 2, too kind on 0."

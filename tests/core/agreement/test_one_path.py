@@ -242,7 +242,9 @@ def imported(shared: Path, folder: Path, files: tuple[str, ...]) -> Store:
 
 def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:
     with store.reading() as connection:
-        return agreement_page(connection, version_id=version_id(store, title), grade=grade, human=human, by=by)
+        return agreement_page(
+            PairSource(connection, human=human), version_id=version_id(store, title), grade=grade, by=by
+        )
 
 
 def version_id(store: Store, title: str) -> int:

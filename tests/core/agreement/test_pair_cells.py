@@ -5,6 +5,7 @@ from judgeboard.agreement.cells import Cell, answers_in, cell_names, cell_words
 from judgeboard.agreement.choice import By
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.errors import BadInput
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 
@@ -98,7 +99,7 @@ def _version(log: GradedLog) -> StoredVersion:
 def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
     version = _version(graded)
     with graded.store.reading() as connection:
-        shown = agreement_page(connection, version_id=version.id, by=by)
+        shown = agreement_page(PairSource(connection), version_id=version.id, by=by)
         for one in shown.result.slices:
             cell = Cell("label", version.id, by=by, slice=one.name)
             assert len(answers_in(connection, cell)) == one.n

@@ -184,7 +184,7 @@ def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tm
     import_file(store, tmp_path / "eighth.jsonl", kind="verdicts")
     with store.reading() as connection:
         eighth = next(each for each in list_versions(connection) if each.name == "eighth")
-        page = agreement_page(connection, version_id=eighth.id)
+        page = agreement_page(PairSource(connection), version_id=eighth.id)
     results = [measure_agreement(store, judge_versions=["eighth"]), measure_agreement(store, of="judges")]
     store.close()
     assert page.result is not None
@@ -209,7 +209,7 @@ def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementRe
     assert said.endswith("The judge misses 1 in 4 bad answers and raises a false alarm on 1 in 5 good ones.")
     with ragtruth.reading() as connection:
         version = next(each for each in list_versions(connection) if each.title == row.title)
-        page = agreement_page(connection, version_id=version.id)
+        page = agreement_page(PairSource(connection), version_id=version.id)
     assert page.result is not None
     assert (page.result.statistics, page.result.confusion) == (row.statistics, row.confusion)
     assert page.same_answers.n == 1344

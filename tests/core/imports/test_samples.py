@@ -14,7 +14,7 @@ def sampled(one, **more):
 
 def test_tries_with_what_is_known_of_each(one):
     got = sampled(one, model="m", models=["x", "y", "z"], category="math", reference="A", options=["1", "2"])
-    assert [(each.answer, each.record.model_reported, each.record.status) for each in got.samples] == [
+    assert [(each.answer, each.record.model_reported, each.record.status) for each in got.tries] == [
         ("A", "x", "ok"),
         (None, "y", "unparsable"),
         ("3", "z", "ok"),

@@ -15,6 +15,7 @@ import judgeboard
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.verdict_changes import comparison_page
 from judgeboard.domain import Grade, QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
@@ -195,7 +196,9 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
         "trends": lambda c: [
             trend(c, measure=name) for name in ("groundedness", "quality", "low_share", "flagged_share")
         ],
-        "agreement": lambda c: [agreement_page(c, grade=grade) for grade in ("label", "groundedness", "quality")],
+        "agreement": lambda c: [
+            agreement_page(PairSource(c), grade=grade) for grade in ("label", "groundedness", "quality")
+        ],
         "health": lambda c: health_page(c, judges_in_use(c)[0]),
         "all figures": stats,
         "the worth of flags": flags_worth,

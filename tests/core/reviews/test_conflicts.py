@@ -4,8 +4,8 @@ import pytest
 
 from judgeboard.domain import Grade, ItemState, Preference, QueueOrder, Role, Stage
 from judgeboard.errors import NotAllowed, NotFound
-from judgeboard.reviews.conflicts import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.leases import skip
+from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.queue_decisions import adjudicate, decide_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.hidden_rows import Seen

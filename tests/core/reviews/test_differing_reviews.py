@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Decision, Grade, Label, WhyDiffers
 from judgeboard.errors import BadInput
 from judgeboard.reviews.changes import differs, explain_difference
@@ -73,7 +74,7 @@ def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[
         team.grade(who, groundedness=1.0, why_differs=WhyDiffers.OTHER, judgment_seen_id=judgments[0])
     with team.store.reading() as connection:
         (counted,) = why_counts(connection)
-        page = agreement_page(connection, version_id=counted.version_id, grade="groundedness")
+        page = agreement_page(PairSource(connection), version_id=counted.version_id, grade="groundedness")
     assert page.differing == counted
     assert counted.reasons[WhyDiffers.OTHER] == 1, "two people, one answer"
 

@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.correlation import limits_of_agreement
+from judgeboard.stats.correlation import limit_of_agreement
+
+
+def limits_of_agreement(judge, people, groups):
+    return [limit_of_agreement(judge, people, groups, upper=upper) for upper in (False, True)]
 
 
 def test_they_are_the_bias_plus_and_minus_two_deviations():

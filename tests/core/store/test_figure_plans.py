@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event, insert
 
 from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import JudgeVersion
 from judgeboard.reviews.failure_modes import failure_mode_counts
 from judgeboard.reviews.issues import issue_filter, measure_issue
@@ -95,7 +96,7 @@ def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: 
 
 def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as steps:
-        page = agreement_page(connection, grade="quality")
+        page = agreement_page(PairSource(connection), grade="quality")
     assert page.result is not None
     assert _whole_log(steps) == []
 

@@ -3,8 +3,8 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
-from judgeboard.reviews.conflicts import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.leases import skip
+from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.queues import queue_progress
 from judgeboard.store.engine import Store
 from judgeboard.store.leases import JUDGE
