@@ -3,8 +3,9 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
+from judgeboard.reports.output import Table
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.review.queues import list_table, people_table, progress_words, sample_words
+from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, sample_words
 from judgeboard_dashboard.widgets.tables import table_frame
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 
@@ -29,7 +30,7 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     assert "oldest first · 2 reviews of each answer" in row["Rules"]
     assert progress_words(one) == "1 of 4 answers open, 1 leased, 1 conflict, 1 finished."
     assert table_frame(list_table([one], case.ada.id))["You"].tolist() == [0]
-    people = table_frame(people_table(one)).set_index("Person")
+    people = table_frame(Table.of(one.people, PEOPLE_COLUMNS)).set_index("Person")
     assert people.loc["Mara", ["Done", "Unsure", "Leased"]].tolist() == [3, 1, 1]
 
 

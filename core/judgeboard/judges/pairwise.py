@@ -49,8 +49,7 @@ class Comparison(NamedTuple):
 class PairwiseJudge(ModelJudge):
     """Judges which of two answers is better; the caller asks in both orders.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. The model replies first, second or tie,
-    which becomes a preference for a stored answer.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison.
     """
 
     prompt_name = kind = PAIRWISE

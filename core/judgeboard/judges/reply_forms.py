@@ -217,8 +217,7 @@ def expected_scores(
 ) -> tuple[DimensionScore, ...]:
     """Return the expected score of each integer that a model gave, where the token probabilities allow it.
 
-    ``scores`` has for each score its dimension, the integer, and a pattern of the text before it in the reply. The
-    scale goes from ``low`` to ``high``, 9 at most.
+    ``scores`` have dimension, integer, and a pattern of the text before it; the scale is ``low`` to ``high`` (0 to 9).
     """
     if not tokens:
         return ()

@@ -50,13 +50,13 @@ class Called:
 class Failed:
     """Why a call gave no reply; ``refused`` tells that the endpoint refused the content.
 
-    ``rejected`` is a part of every request that it does not accept; ``retries`` tells that the call may succeed later.
+    ``rejected`` is a part of every request that it does not accept; a ``temporary`` failure may not happen again.
     """
 
     reason: str
     refused: bool = False
     rejected: Rejected | None = None
-    retries: RetryPolicy | None = None
+    temporary: bool = False
     asked_wait_s: float | None = None
 
 
@@ -92,6 +92,7 @@ class EndpointChat:
         self.base_url = self.base_url or self.provider.base_url
         self.host: str | None = host_of(self.base_url)
         self._key = self.api_key or NO_KEY
+        self._retries = RetryPolicy() if self.tries is None else RetryPolicy(self.tries)
         self._heard = False
         limits = httpx2.Limits(
             max_connections=self.concurrency,
@@ -130,18 +131,18 @@ class EndpointChat:
                     reply_format=shape.reply_format.value,
                     dropped_parameters=shape.given_up(request),
                 )
-            reason, retries = outcome.reason, outcome.retries
+            reason = outcome.reason
             if outcome.rejected is not None and (other := shape.after(outcome.rejected)) is not None:
                 shape, why = other, "format" if outcome.rejected is Rejected.REPLY_FORMAT else "parameter"
                 continue
-            if retries is not None:
+            if outcome.temporary:
                 failures += 1
-                if retries.again(failures, outcome.asked_wait_s):
-                    await self.sleep(retries.wait_s(failures, outcome.asked_wait_s, self.chance()))
+                if self._retries.again(failures, outcome.asked_wait_s):
+                    await self.sleep(self._retries.wait_s(failures, outcome.asked_wait_s, self.chance()))
                     # Others may have found out meanwhile what the endpoint does not take.
                     shape, why = shape.joined(self.shape), "retry"
                     continue
-                reason = self._too_late(outcome, called, failures, retries)
+                reason = self._too_late(outcome, called, failures)
             given_up = shape.given_up(request)
             return NoReply(reason, tuple(attempts), outcome.refused, shape.reply_format.value, given_up)
 
@@ -182,7 +183,7 @@ class EndpointChat:
 
     def _failed(self, called: Called) -> Failed:
         if called.failure is not None:
-            return Failed(called.failure, retries=self._retries(called.failure))
+            return Failed(called.failure, temporary=True)
         error = read_error(called.body)
         reason = f"HTTP {called.status}: {_shown(error.message)}" if error.message else f"HTTP {called.status}"
         status = 402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status
@@ -194,17 +195,14 @@ class EndpointChat:
             return Failed(reason, rejected=error.rejected)
         if called.status in RETRIES:
             asked_s = asked_wait_s(called.headers, datetime.now(UTC))
-            return Failed(reason, retries=self._retries(called.status), asked_wait_s=asked_s)
+            return Failed(reason, temporary=True, asked_wait_s=asked_s)
         return Failed(reason)
 
-    def _retries(self, status: int | str) -> RetryPolicy:
-        return RETRIES[status] if self.tries is None else replace(RETRIES[status], tries=self.tries)
-
-    def _too_late(self, failed: Failed, called: Called, failures: int, retries: RetryPolicy) -> str:
+    def _too_late(self, failed: Failed, called: Called, failures: int) -> str:
         """Return why one request failed that was not answered in its tries; raise EndpointRefused if all would."""
         if called.failure == "connection" and not self._heard:
             raise EndpointRefused(f"nothing answers at {self.host}: check the address (--base-url) and its server")
-        if failed.asked_wait_s is not None and failures < retries.tries:
+        if failed.asked_wait_s is not None and failures < self._retries.tries:
             raise EndpointRefused(
                 f"{self.host} asks to wait {failed.asked_wait_s:,.0f} s ({failed.reason}): go on after that"
             )

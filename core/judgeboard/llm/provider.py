@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -247,13 +246,12 @@ class RetryPolicy:
         return backoff * (0.5 + chance / 2)
 
 
-_TEMPORARY = (
+RETRIES: tuple[int | str, ...] = (
     *("timeout", "connection"),
     *(408, 409, 429),  # request timeout, conflict (as some gateways call a lock), rate limit
     *(500, 502, 503, 504, 520, 521, 522, 523, 524, 529),  # 520 to 524: Cloudflare; 529: Anthropic is overloaded
 )
-RETRIES: Mapping[int | str, RetryPolicy] = MappingProxyType(dict.fromkeys(_TEMPORARY, RetryPolicy()))
-"""For each HTTP status or failure the policy of further calls; other calls are not made again."""
+"""The HTTP statuses and failures after which a call is made again, as `RetryPolicy` tells."""
 
 
 def asked_wait_s(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -45,8 +45,7 @@ _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 def make_supreme(**chosen: Any) -> SupremeJudge:
     """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
-    ``chosen`` are ``name``, ``max_output`` and the fields of the model (model, base_url, prices, …); the environment
-    gives what is missing or None. Other names are ignored.
+    ``chosen`` are ``name``, ``max_output`` and the fields of the model; the environment gives what is missing.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
     return SupremeJudge(

@@ -276,8 +276,8 @@ def judge_by_jury(
 ) -> JuryReport:
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
-    Answers that not all members judged are left out. Makes no model calls and is idempotent.
-    Raises NotFound for an unknown member, and BadInput for fewer than two different ones.
+    Answers that not all members judged are left out. Makes no model calls and is idempotent. Raises NotFound for an
+    unknown member, and BadInput for fewer than two different ones.
     """
     with store.writing() as connection:
         named = [get_version(connection, member) for member in members]

@@ -166,8 +166,7 @@ class MadePairs:
 def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object], *, seed: int = 0) -> MadePairs:
     """Turn each question into a line of a pair file, as `import --kind pairs` reads it; ``write`` receives each line.
 
-    ``questions`` is a file of rows for `pair_of_question`, in any file format, gzipped or not. Raises BadInput if the
-    file cannot be read, or no question makes a pair.
+    ``questions`` is a file for `pair_of_question` in any format. Raises BadInput if it is unreadable or gives no pair.
     """
     made = MadePairs()
 

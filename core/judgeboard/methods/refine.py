@@ -194,8 +194,7 @@ class Refiner:
     ) -> Refined:
         """Return the answer to ``messages`` (or to one text), refined until it is good enough.
 
-        The user's last message is rated and gets the feedback. The judge sees ``passages``. Errors of the chat call are
-        raised; so are BadInput and EndpointRefused.
+        The user's last message is rated and gets the feedback. Raises errors of the chat call and of the judge.
         """
         checked = generation.checked_messages(messages)
         judge = self._rating_judge()

@@ -297,10 +297,9 @@ class Baseline:
 def find_baseline(
     connection: Connection, baseline: int | str, *, name: str, candidate: str, version_id: int, before: int | None
 ) -> StoredSuiteRun | None:
-    """Return the suite run that ``baseline`` names: the number of a run, or "latest".
+    """Return the suite run that ``baseline`` names (a number or "latest"); raises NotFound for an unknown number.
 
-    "latest" is the newest finished run, numbered below ``before``, of this suite with the same candidate and judge
-    version; None if there is none. Raises NotFound if no suite run has that number.
+    "latest" is the newest finished run of this suite, candidate and judge version numbered below ``before``, else None.
     """
     if baseline == LATEST:
         return latest_finished(connection, name, candidate, version_id, before=before)
@@ -399,8 +398,7 @@ def gate(
 ) -> Gate:
     """Return the gate of a run; "not measured" takes precedence over "fail".
 
-    ``average`` is the mean score of the measured cases, ``failing_checks`` the number of cases that fail a check; the
-    other arguments are fields of `Suite` and the run.
+    ``average`` is over the measured cases; ``failing_checks`` counts cases. The rest are fields of `Suite` and the run.
     """
     unknown = []
     if average is None:

@@ -272,10 +272,12 @@ def any_pairs(connection: Connection) -> bool:
 
 def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], now: datetime) -> bool:
     """Update a queue for these answers; return whether any joined or left."""
-    matching = matching_answers(connection, queue, response_ids)
-    answers = {answer.response_id: answer for answer in _not_done(connection, queue, response_ids, matching)}
     items = unfinished_items(connection, queue.id, response_ids)
     is_full = queue.max_items is not None  # it has what it was created with
+    if is_full and not items:
+        return False
+    matching = matching_answers(connection, queue, response_ids)
+    answers = {answer.response_id: answer for answer in _not_done(connection, queue, response_ids, matching)}
     new = [] if is_full else [answer for response_id, answer in answers.items() if response_id not in items]
     changed = _join(connection, queue, new, now) > 0
     known = {response_id: answer for response_id, answer in answers.items() if response_id in items}
@@ -300,7 +302,7 @@ def _not_done(
     connection: Connection, queue: Queue, response_ids: Sequence[int], answers: Sequence[Matching]
 ) -> list[Matching]:
     """Leave out flags of finished items of the queue: another queue may keep them open."""
-    done = finished_flags(connection, queue.id, response_ids)
+    done = finished_flags(connection, queue.id, response_ids) if answers else set()
     left = [replace(answer, flag_ids=tuple(flag for flag in answer.flag_ids if flag not in done)) for answer in answers]
     return [answer for answer in left if answer.flag_ids]
 

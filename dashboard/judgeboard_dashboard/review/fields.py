@@ -81,7 +81,7 @@ QUEUE_KEYS = (
     ("Y N U", "problem, no problem, unsure"),
     ("1–4", "quality"),
     ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
-    ("1–5 K", "rubric: level (6–0 if quality is graded too), next dimension"),
+    ("1–5 K", "rubric: level (6–0 if quality is graded too), next field"),
     ("Q W", "label: grounded, hallucinated"),
     ("Q W E", "for a pair: left is better, tie, right is better"),
     ("V B X P", "next claim or sentence; supported, contradicted, unsupported"),

@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import QueueOrder, QueueState
-from judgeboard.errors import JudgeboardError, NotAllowed
-from judgeboard.people.permissions import SIGNED_IN, Action, may, role_of, why_not
+from judgeboard.errors import JudgeboardError
+from judgeboard.people.permissions import SIGNED_IN, Action, may
 from judgeboard.people.roster import people_named
-from judgeboard.reports.output import Column, Table
+from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.presets import PRESETS
 from judgeboard.reviews.queues import (
     ASKED,
@@ -19,6 +19,7 @@ from judgeboard.reviews.queues import (
     MOST_ITEMS,
     MOST_REVIEWS,
     ORDER_LABELS,
+    PersonProgress,
     QueueProgress,
     QueueRules,
     assign_queue,
@@ -35,6 +36,7 @@ from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, saving, store
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
@@ -79,68 +81,52 @@ def show_segments() -> str:
     return chosen
 
 
-LIST_COLUMNS = (
-    Column("Queue", width=210),
-    Column("Finished", "share", width=120, help="Items with a final decision", bar=True),
-    Column("You", "count", width=55, help="Items that you reviewed"),
-    Column("Open", "count", width=75, help="Items that can be leased"),
-    Column("Leased", "count", width=70, help="Items that somebody is reviewing now"),
-    Column("Conflicts", "count", width=75, help="Reviewers differ: a lead adjudicates"),
-    Column("Items", "count", width=65),
-    Column("Reviews", width=95, help="Reviews given, of the reviews needed"),
-    Column("Assigned to", width=150),
-    Column("Rules", width=480),
-)
-PEOPLE_COLUMNS = (
-    Column("Person", width=200),
-    Column("Done", "count", width=65),
-    Column("Unsure", "count", width=70),
-    Column("Skipped", "count", width=75),
-    Column("Leased", "count", width=70),
-    Column("Seconds", "integer", width=90, help="Median per item; breaks are not counted"),
-    Column("Last", width=115),
-)
+PEOPLE_COLUMNS: Columns[PersonProgress] = {
+    Column("Person", width=200): lambda person: person.reviewer.name,
+    Column("Done", "count", width=65): lambda person: person.done,
+    Column("Unsure", "count", width=70): lambda person: person.unsure,
+    Column("Skipped", "count", width=75): lambda person: person.skipped,
+    Column("Leased", "count", width=70): lambda person: person.leases,
+    Column("Seconds", "integer", width=90, help="Median per item; breaks are not counted"): (
+        lambda person: person.median_seconds
+    ),
+    Column("Last", width=115): lambda person: None if person.last is None else when(person.last),
+}
 
 
 def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Table:
     """Return one row for each queue."""
-    rows = []
-    for progress in queues:
-        own = next((person for person in progress.people if person.reviewer.id == reviewer_id), None)
-        name = progress.queue.name
-        rows.append(
-            (
-                name if progress.queue.state is QueueState.OPEN else f"{name} (closed)",
-                # whole percents; 100 only when all are finished
-                progress.finished * 100 // progress.items / 100 if progress.items else None,
-                0 if own is None else own.done,
-                progress.waiting,
-                progress.leased,
-                progress.conflict,
-                progress.items,
-                f"{progress.reviews:,} / {progress.reviews_needed:,}",
-                ", ".join(person.name for person in progress.assigned_to) or "everybody",
-                " · ".join(progress.rules),
-            )
-        )
-    return Table(LIST_COLUMNS, tuple(rows))
 
+    def title(progress: QueueProgress) -> str:
+        return f"{progress.queue.name}{'' if progress.queue.state is QueueState.OPEN else ' (closed)'}"
 
-def people_table(progress: QueueProgress) -> Table:
-    """Return one row for each person to whom a queue is assigned or who did something in it."""
-    rows = (
-        (
-            person.reviewer.name,
-            person.done,
-            person.unsure,
-            person.skipped,
-            person.leases,
-            person.median_seconds,
-            None if person.last is None else when(person.last),
-        )
-        for person in progress.people
-    )
-    return Table(PEOPLE_COLUMNS, tuple(rows))
+    def done(progress: QueueProgress) -> int:
+        return sum(person.done for person in progress.people if person.reviewer.id == reviewer_id)
+
+    columns: Columns[QueueProgress] = {
+        Column("Queue", width=210): title,
+        Column("Finished", "share", width=120, help="Items with a final decision", bar=True): lambda progress: (
+            # whole percents; 100 only when all are finished
+            progress.finished * 100 // progress.items / 100 if progress.items else None
+        ),
+        Column("You", "count", width=55, help="Items that you reviewed"): done,
+        Column("Open", "count", width=75, help="Items that can be leased"): lambda progress: progress.waiting,
+        Column("Leased", "count", width=70, help="Items that somebody is reviewing now"): (
+            lambda progress: progress.leased
+        ),
+        Column("Conflicts", "count", width=75, help="Reviewers differ: a lead adjudicates"): (
+            lambda progress: progress.conflict
+        ),
+        Column("Items", "count", width=65): lambda progress: progress.items,
+        Column("Reviews", width=95, help="Reviews given, of the reviews needed"): (
+            lambda progress: f"{progress.reviews:,} / {progress.reviews_needed:,}"
+        ),
+        Column("Assigned to", width=150): lambda progress: (
+            ", ".join(person.name for person in progress.assigned_to) or "everybody"
+        ),
+        Column("Rules", width=480): lambda progress: " · ".join(progress.rules),
+    }
+    return Table.of(queues, columns)
 
 
 def progress_words(progress: QueueProgress) -> str:
@@ -205,7 +191,7 @@ def _people(progress: QueueProgress) -> None:
     if not progress.people:
         show(tag("div", "Nobody has reviewed anything yet.", cls="jb-mut"))
         return
-    show_rows(people_table(progress), key=f"queue_people_{progress.queue.id}", most=8)
+    show_rows(Table.of(progress.people, PEOPLE_COLUMNS), key=f"queue_people_{progress.queue.id}", most=8)
 
 
 def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
@@ -309,11 +295,10 @@ def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueuePr
 
 def new_queue() -> None:
     """Show the form that creates a queue, to leads."""
+    demand(Action.MAKE_QUEUES)
     reviewer = ask_reviewer()
     if reviewer is None:
         return
-    if not may(reviewer, Action.MAKE_QUEUES):
-        raise NotAllowed(why_not(Action.MAKE_QUEUES, role_of(reviewer)))
     where, _ = filter_in({name: st.query_params.get_all(name) for name in st.query_params})
     with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
         heading("New queue")

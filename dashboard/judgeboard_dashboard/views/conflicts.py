@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgeboard.domain import ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
-from judgeboard.reports.output import Column, Table
+from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.label_schemas import schema_of_item
 from judgeboard.reviews.outcome import Conflict, ConflictLine, load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.shown import shown_side
@@ -49,16 +49,16 @@ STAGE_NOTES = {
 }
 STATES = {ItemState.CONFLICT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
 MOST = 200
-COLUMNS = (
-    Column("Differ on", width=215),
-    Column("Reviews", "count", width=70),
-    Column("Question", width=380),
-    Column("Type", width=100),
-    Column("Queue", width=180),
-    Column("State", width=110),
-    Column("Joined", width=115),
-    Column("Id", width=150),
-)
+COLUMNS: Columns[ConflictLine] = {
+    Column("Differ on", width=215): lambda line: capital(", ".join(line.differ_on)),
+    Column("Reviews", "count", width=70): lambda line: line.reviews,
+    Column("Question", width=380): lambda line: one_line(line.item.question),
+    Column("Type", width=100): lambda line: line.item.query_type,
+    Column("Queue", width=180): lambda line: line.item.queue,
+    Column("State", width=110): lambda line: STATES.get(line.item.state),
+    Column("Joined", width=115): lambda line: when(line.item.joined_at),
+    Column("Id", width=150): lambda line: line.item.external_id,
+}
 
 
 def conflicts() -> None:
@@ -121,20 +121,8 @@ def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
 
 
 def _table(lines: Sequence[ConflictLine], *, key: str, queue: str | None) -> None:
-    rows = tuple(
-        (
-            capital(", ".join(line.differ_on)),
-            line.reviews,
-            one_line(line.item.question),
-            line.item.query_type,
-            line.item.queue,
-            STATES.get(line.item.state),
-            when(line.item.joined_at),
-            line.item.external_id,
-        )
-        for line in lines
-    )
-    show_rows(Table(COLUMNS, rows), key=key, targets=[conflict_rows(queue, line.item.item_id) for line in lines])
+    targets = [conflict_rows(queue, line.item.item_id) for line in lines]
+    show_rows(Table.of(lines, COLUMNS), key=key, targets=targets)
 
 
 def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:

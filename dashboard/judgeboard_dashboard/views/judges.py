@@ -1,7 +1,5 @@
 """The page Judges: the health checks of one judge version."""
 
-from functools import cache
-
 import streamlit as st
 
 from judgeboard.errors import NotFound
@@ -86,8 +84,8 @@ def judges() -> None:
         _answers(health)
 
 
-@cache
-def _kept_records(_database: str) -> KeptRecords:
+@st.cache_resource(show_spinner=False)
+def _kept_records(database: str) -> KeptRecords:  # noqa: ARG001 - the key
     """Return the cache of a database (by its address without the password), for all sessions of the server."""
     return KeptRecords()
 

@@ -1,13 +1,12 @@
 """The Queue page: open flags and queues."""
 
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
 
 from judgeboard.people.permissions import Action, may
-from judgeboard.reports.output import Column, Format, Table
+from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.metadata import metadata_fields
@@ -32,17 +31,23 @@ from judgeboard_dashboard.widgets.tables import (
 from judgeboard_dashboard.widgets.texts import SORTS, ago, count, rules_words
 
 MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # parts that have pages of their own: old addresses
-COLUMNS = (
-    Column("Why", width=260, help="The rules that flagged the answer, the worst flag first"),
-    Column("Groundedness", "number", width=115, help="Of the primary judge, 0 to 1", bar=True),
-    Column("Quality", width=70, help="Of the primary judge, 1 to 4", right=True),
-    Column("User", width=92, help="Feedback of the assistant's user"),
-    Column("Question", width=260),
-    Column("Answer", width=300),
-    Column("Type", width=85),
-    Column("Asked", width=85),
-    Column("Id", width=125),
-)
+COLUMNS: Columns[QueueLine] = {
+    Column("Why", width=260, help="The rules that flagged the answer, the worst flag first"): lambda line: rules_words(
+        line.rules
+    ),
+    Column("Groundedness", "number", width=115, help="Of the primary judge, 0 to 1", bar=True): lambda line: (
+        line.groundedness
+    ),
+    Column("Quality", width=70, help="Of the primary judge, 1 to 4", right=True): lambda line: (
+        f"{line.quality} / 4" if line.quality else None
+    ),
+    Column("User", width=92, help="Feedback of the assistant's user"): lambda line: line.user_feedback,
+    Column("Question", width=260): lambda line: one_line(line.question),
+    Column("Answer", width=300): lambda line: one_line(line.answer),
+    Column("Type", width=85): lambda line: line.query_type,
+    Column("Asked", width=85): lambda line: ago(line.asked_at) if line.asked_at else None,
+    Column("Id", width=125): lambda line: line.external_id,
+}
 
 
 def queue() -> None:
@@ -94,8 +99,7 @@ def _open_flags() -> None:
         start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks)
         selecting = select_button("queue")
     ask_reviewer()
-    now = datetime.now(UTC)
-    rows = Table(COLUMNS, tuple(_row(line, now) for line in flags.lines))
+    rows = Table.of(flags.lines, COLUMNS)
     if selecting:
         ids = [line.response_id for line in flags.lines]
         names = [line.external_id for line in flags.lines]
@@ -121,20 +125,6 @@ def _all_ids(chosen: Chosen) -> tuple[int, ...]:
 
 def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
     return Rows("item", {"flag": str(line.flag_id), **chosen.query})
-
-
-def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
-    return (
-        rules_words(line.rules),
-        line.groundedness,
-        f"{line.quality} / 4" if line.quality else None,
-        line.user_feedback,
-        one_line(line.question),
-        one_line(line.answer),
-        line.query_type,
-        ago(line.asked_at, now) if line.asked_at else None,
-        line.external_id,
-    )
 
 
 def _buttons(chosen: Chosen) -> None:

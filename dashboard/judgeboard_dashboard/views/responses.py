@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -81,7 +80,7 @@ COLUMNS: Columns[ResponseLine] = {
     Column("Question", width=215): lambda line: one_line(line.question),
     Column("Answer", width=240): lambda line: one_line(line.answer),
     Column("Type", width=85): lambda line: line.query_type,
-    Column("Asked", width=85): lambda line: ago(line.asked_at, datetime.now(UTC)) if line.asked_at else None,
+    Column("Asked", width=85): lambda line: ago(line.asked_at) if line.asked_at else None,
     Column("Judged by", width=100): _of_judge("version_title"),
     Column("Judges", "count", width=60, help="Number of judges with a usable verdict"): lambda line: line.judges,
     Column("Reviews", "count", width=65, help="Number of current reviews by people"): lambda line: line.reviews,

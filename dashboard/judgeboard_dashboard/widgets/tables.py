@@ -165,13 +165,10 @@ def column_settings(table: Table) -> dict[str, Any]:
         number_format = _NUMBER_FORMATS.get(column.format)
         looks: dict[str, Any] = {"width": column.width, "help": column.help}
         if column.bar:
-            looks |= {
-                "format": "percent" if column.format == "share" else number_format,
-                "min_value": 0,
-                "max_value": 1,
-                "color": "primary",
-            }
-            settings[column.title] = st.column_config.ProgressColumn(**looks)
+            bar_format = "percent" if column.format == "share" else number_format
+            settings[column.title] = st.column_config.ProgressColumn(
+                format=bar_format, min_value=0, max_value=1, color="primary", **looks
+            )
         elif number_format is not None:
             settings[column.title] = st.column_config.NumberColumn(format=number_format, **looks)
         else:

@@ -81,9 +81,9 @@ def when(moment: datetime) -> str:
     return f"{day(moment)} {clock(moment)}"
 
 
-def ago(moment: datetime, now: datetime) -> str:
+def ago(moment: datetime) -> str:
     """Return how long ago in days: "today", "yesterday", "3 days", later the date."""
-    days = (now.astimezone(UTC).date() - moment.astimezone(UTC).date()).days
+    days = (datetime.now(UTC).date() - moment.astimezone(UTC).date()).days
     if days in {0, 1}:
         return ("today", "yesterday")[days]
     return f"{days} days" if 0 < days < 15 else day(moment)

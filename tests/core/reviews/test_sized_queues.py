@@ -10,6 +10,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.tables import EVENT, QUEUE
+from query_plans import statements_of
 
 RANDOM = {"flagged_only": False, "order": QueueOrder.RANDOM}
 
@@ -128,3 +129,16 @@ def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(cas
         case.review(case.mara, name="theirs")
     assert left(case.mara) == []
     assert left(case.ada) == []
+
+
+def test_a_decision_costs_one_statement_for_each_full_queue_without_the_answer(case) -> None:
+    case.flagged(0.4, 0.1, 0.3, 0.2)
+    counts = []
+    mild = sorted(case.flags(), key=lambda flag: flag["severity"])  # each queue holds the worst one alone
+    for names, flag in zip(("a", "bcdef"), mild, strict=False):
+        for name in names:
+            case.queue(name, max_items=1)
+        with statements_of(case.store) as statements:
+            case.decide(flag["id"], case.ada, Decision.DISMISS)
+        counts.append(len(statements))
+    assert counts[1] - counts[0] <= 5
