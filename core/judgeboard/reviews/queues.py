@@ -154,9 +154,9 @@ class QueueRules:
         if self.subject == "pairs":
             raise BadInput("pairs have no flags: leave out the choice of flagged answers")
         if self.max_items is None and not self.training:
-            raise BadInput("a queue of answers, flagged or not, needs a number of items")
+            raise BadInput("a queue of all answers needs a number of items")
         if self.sampling_rate:
-            raise BadInput("a queue of answers, flagged or not, takes no share of randomly sampled answers")
+            raise BadInput("only a queue of flagged answers can have a share of randomly sampled answers")
         if self.order is QueueOrder.SEVERITY:
             raise BadInput("answers without a flag have no severity: choose another order, for example random")
 

@@ -231,11 +231,11 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
             2.0,
             key=_key("temperature"),
             step=0.1,
-            help="0 gives the most stable verdicts. Some models refuse another temperature: they are asked without it, "
-            "and the raw call says so.",
+            help="0 gives the most stable verdicts. If a model refuses the temperature, it is asked without one, and "
+            "the raw call shows this.",
         )
         st.selectbox(
-            "Of a dialogue, judge",
+            "What to judge in a dialogue",
             list(DIALOGUES),
             format_func=DIALOGUES.__getitem__,
             key=_key("dialogue"),
