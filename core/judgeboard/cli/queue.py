@@ -117,7 +117,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--implied-labels/--no-implied-labels",
     default=None,
-    help="If a review gives no label, let confirm store the label hallucinated, and dismiss the label grounded "
+    help="If a review gives no label, store the label hallucinated for confirm, and grounded for dismiss "
     "(default: the setting `implied_labels`).",
 )
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
