@@ -85,7 +85,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--assign",
     "assigned",
     metavar="NAMES",
-    help="People who may review, separated by commas (default: everybody). `queue assign` also takes new names.",
+    help="Known people who may review, separated by commas (default: everybody). `queue assign` accepts new names.",
 )
 @options.with_default(
     "--grades",
@@ -96,7 +96,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--schema",
     metavar="FILE|NAME",
-    help="Label schema whose fields reviewers fill in, in place of --grades: a YAML file, which is stored, or the name "
+    help="Label schema whose fields reviewers fill in, instead of --grades: a YAML file, which is stored, or the name "
     "of a stored schema.",
 )
 @_share(
