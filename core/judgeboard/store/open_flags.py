@@ -230,13 +230,18 @@ def _position(connection: Connection, sort: str, flag_id: int) -> ListPosition |
 
 
 def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, ...]:
-    query = select(FLAG, RESPONSE.c.external_id, RESPONSE.c.asked_at, QUESTION, ANSWER)
+    own = (
+        FLAG.c[name]
+        for name in ("id", "response_id", "severity", "groundedness", "quality", "query_type", "judge_name")
+    )
+    query = select(*own, RESPONSE.c.external_id, RESPONSE.c.source, RESPONSE.c.asked_at, QUESTION, ANSWER)
     query = query.join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id).where(FLAG.c.id.in_(flag_ids))
     rows = connection.execute(query).all()
     response_ids = [row.response_id for row in rows]
     feedback = latest_feedback(connection, response_ids)
     scored = _scored_since(connection, [row.response_id for row in rows if row.judge_name is None])
-    beside = select(FLAG).where(OPEN, FLAG.c.response_id.in_(response_ids))
+    named = (FLAG.c[name] for name in ("id", "response_id", "severity", "rule", "details", "params"))
+    beside = select(*named).where(OPEN, FLAG.c.response_id.in_(response_ids))
     reasons: dict[int, list[Any]] = {}
     for reason in sorted(connection.execute(beside), key=lambda flag: (-flag.severity, flag.id)):
         reasons.setdefault(reason.response_id, []).append(reason)

@@ -48,7 +48,7 @@ LEADS = {
     "one_class": "Only one category.",
     "not_conclusive": "Not conclusive yet.",
     "correlated_judges": "Correlated judges.",
-    "few_of_rarer": "Few of one category.",
+    "few_of_rarer": "One category is rare.",
 }
 # These are captions, not notes at the top of the page.
 SMALL = {"slices", "some_flagged", "cut", "judged_again", "temperature", "other_grades"}
@@ -282,7 +282,7 @@ def _worth_of_flags(shown: AgreementPage) -> None:
         under=(
             "The share of bad answers that the rules miss is not known: too few randomly sampled answers are decided."
             if bad is None
-            else f"Of the random answers that no other rule flagged, people found about {one_in(bad)} bad.",
+            else f"People found about {one_in(bad)} bad among the random answers that no other rule flagged.",
         ),
     )
 
