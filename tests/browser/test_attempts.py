@@ -59,7 +59,7 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
 def test_the_line_at_the_answer_leads_to_the_attempts(reviewer, site) -> None:
     page = reviewer("Mara")
     open_item(page, filled(site.store)["reflected"])
-    page.get_by_role("link", name="1 attempt at a better one").click()
+    page.get_by_role("link", name="1 attempt at a better answer").click()
     expect(page.locator(".jb-attempts")).to_be_in_viewport()
 
 

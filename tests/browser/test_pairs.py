@@ -68,14 +68,14 @@ def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(
     assert preferences(site.store) == [("Mara", pair_ids[0], right, order, False, False)]
     settled(page, ANSWERS)
     page.get_by_role("button", name="Tie").click()
-    expect(page.locator(".jb-revealed")).to_contain_text("You, having seen the judge")
+    expect(page.locator(".jb-revealed")).to_contain_text("You, after the judge was shown")
     expect(page.locator(".st-key-head")).to_contain_text("your preference overrules the judge")
     settled(page, ANSWERS)
     page.get_by_role("button", name="Left is better").click()
-    expect(page.locator(".jb-revealed")).to_contain_text(re.compile("having seen the judge\\s*The left answer"))
+    expect(page.locator(".jb-revealed")).to_contain_text(re.compile("after the judge was shown\\s*The left answer"))
     page.reload()
     settled(page, ANSWERS)
-    expect(page.locator(".jb-revealed")).to_contain_text(re.compile("having seen the judge\\s*The left answer"))
+    expect(page.locator(".jb-revealed")).to_contain_text(re.compile("after the judge was shown\\s*The left answer"))
     expect(page.get_by_role("button", name="Left is better")).to_have_attribute("kind", "primary")
     left = "b" if mirrored else "a"
     assert preferences(site.store)[1:] == [

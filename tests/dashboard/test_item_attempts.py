@@ -24,7 +24,7 @@ def ids(page_rows, sqlite_store: Store) -> dict[str, int]:
 def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_page) -> None:
     page = open_page("item", response=ids["reflected"])
     page_text = shown(page)
-    assert "1 attempt at a better one" in page_text
+    assert "1 attempt at a better answer" in page_text
     assert "Self-reflection · 1 attempt · cost " in page_text
     assert "judged by rag v" in page_text
     assert "The originalgroundedness 0.20, quality 2 / 4" in page_text

@@ -119,7 +119,7 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     page = press(page, "groundednessD_")
     assert "N: grounded" not in shown(page), "a person's own grade implies nothing"
     page = press(press(page, "groundednessD_"), "dismiss_")
-    assert "This is asked once" in shown(page)
+    assert "You are asked once." in shown(page)
     assert flag_of(page) == page_rows.flags["claims"], "nothing is stored before the answer"
     press(page, "implied_True_")
     with sqlite_store.reading() as connection:
@@ -179,7 +179,7 @@ def test_a_decision_in_the_first_moment_is_not_taken_and_the_page_says_so(
     page = open_page("item", flag=page_rows.flags["claims"])
     [button] = [one for one in page.button if one.key == "confirm"]
     button.click().run()
-    assert head(page).startswith("Press again: the item had just changed.")
+    assert head(page).startswith("The item has just changed. Press again.")
     with sqlite_store.reading() as connection:
         assert load_item(connection, page_rows.responses["claims"]).reviews == ()
 
@@ -414,7 +414,7 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
         store_responses(connection, [answer])
     page = open_page("item", response="told")
     words = shown(page)
-    assert "Context of the answer: 2 messages, reference, 3 facts of the log" in words
+    assert "Context of the answer: 2 messages, reference, 3 fields of the log" in words
     for part in ("Granite is older.", "UserHi", "AssistantWhich <rock>?", "modelwriter-2", "tagsrock, age"):
         assert part in words
     assert "tenant.nameacme" in words

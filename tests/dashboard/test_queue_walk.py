@@ -190,7 +190,7 @@ def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_
     assert take_item(case.store, item_id, case.jon) is not None
     press(work, session)
     assert session.refused
-    assert session.message.startswith("Not saved: Your lease of this item ended, and somebody else has it now.")
+    assert session.message.startswith("Not saved: Your lease of this item ended, and somebody else has leased it.")
     assert session.message.endswith("Your note is kept.")
     assert work.current.item.response_id == ids[1]
     assert [(row["note"], row["decision"]) for row in case.reviews()] == [("typed for minutes", None)]

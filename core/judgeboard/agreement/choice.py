@@ -88,7 +88,7 @@ class AgreementChoice:
             (epsilon is not None and not of_judge, "the alternative annotator test needs --of judge"),
             (epsilon is None and self.small != "skip", "--small needs --alt-test"),
             (epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"),
-            (not_comparable, "one person can only be compared with a judge, on answers"),
+            (not_comparable, "a single person can be compared only with a judge, and only on answers"),
             (self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"),
             (self.by is not None and self.of == "repeats", "repeats cannot be sliced"),
             (several, f"--of {self.of} takes one judge version, --of judges several"),

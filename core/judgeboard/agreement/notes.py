@@ -92,7 +92,7 @@ def repeats_sentence(n: int, same: Estimate, alpha: Estimate, rows: str) -> str:
 def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
     """Return the result of the alternative annotator test."""
     if test.omega.value is None:
-        return f"Whether the judge may replace a person is not available: {test.omega.reason}."
+        return f"The test whether the judge may replace a person is not available: {test.omega.reason}."
     tested = [person for person in test.people if person.p is not None]
     passed = sum(person.rejected for person in tested)
     people = "1 person" if len(tested) == 1 else f"{len(tested)} people"

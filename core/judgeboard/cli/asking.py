@@ -81,7 +81,7 @@ few_shot_options: Callable[[F], F] = decorator(
     click.option(
         "--schema",
         metavar="NAME",
-        help="Label schema for the rubric judge: it fills in the fields with a scale, one category or yes/no.",
+        help="Label schema for the rubric judge, which fills in scales, single categories and yes/no fields.",
     ),
     click.option("--judge-file", type=FILE, help="Domain and examples for the rag judge: a YAML file."),
     click.option(
@@ -104,8 +104,8 @@ judge_options: Callable[[F], F] = decorator(
     click.option(
         "--dialogue",
         type=click.Choice(["last", "whole"]),
-        help="What of a dialogue to judge: its last answer, with the earlier turns as context, or the whole (default: "
-        "last).",
+        help="Answers of a dialogue to judge: last (the last one, with the earlier turns as context) or whole (all of "
+        "them; default: last).",
     ),
     temperature_option,
 )

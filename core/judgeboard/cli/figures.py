@@ -81,7 +81,7 @@ from judgeboard.errors import BadInput
 @click.option(
     "--schema",
     metavar="NAME",
-    help="Measure each field of this label schema, and nothing else: people, and judges made of it with people.",
+    help="Measure only the fields of this label schema: people with each other, and judges of this schema with people.",
 )
 @click.option(
     "--report",

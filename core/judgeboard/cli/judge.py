@@ -175,7 +175,7 @@ def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
 def summary_lines(summary: "JudgingSummary") -> list[str]:
     """Return the outcome of a run as lines for a terminal."""
     if summary.selected == 0:
-        return [f"{summary.judge}: nothing to judge: no answer matches, or this version has judged all that match."]
+        return [f"{summary.judge}: nothing to judge. No answer matches, or this version has judged all that match."]
     lines = [
         f"{summary.judge}, run {summary.run_id}: {summary.words()}"
         + (f"; {summary.not_reached:,} not reached" if summary.not_reached and summary.state != "done" else "")

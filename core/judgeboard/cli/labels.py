@@ -94,7 +94,7 @@ def failure_mode_add(name: str, description: str | None, key: str | None) -> Non
 @options.command("judgeboard failure-mode retire 'outdated source'", group=failure_mode_command)
 @click.argument("name")
 def failure_mode_retire(name: str) -> None:
-    """Retire the failure mode NAME: it is not offered, and its tags are kept. `add` restores it."""
+    """Retire the failure mode NAME: reviewers can no longer choose it, and its tags are kept. `add` restores it."""
     from judgeboard.reviews.failure_modes import retire_mode
 
     mode = retire_mode(options.open_store(), name, by=options.actor())
@@ -162,7 +162,7 @@ def issue_command() -> None:
 def issue_create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
-    If the filter names rules, or nothing that shows a problem, only answers with an open or confirmed flag belong to
+    If the filter names a rule, or contains no sign of a problem, only answers with an open or confirmed flag belong to
     the issue.
     """
     from judgeboard.reviews.issues import save_issue

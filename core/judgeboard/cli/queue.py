@@ -44,14 +44,14 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 )
 @options.where
 @click.option(
-    "--all-answers", "flagged_only", is_flag=True, flag_value=False, default=True, help="Answers, flagged or not."
+    "--all-answers", "flagged_only", is_flag=True, flag_value=False, default=True, help="All answers, flagged or not."
 )
 @click.option(
     "--limit",
     "max_items",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Number of items: the first N of the order. Nothing joins later. In random order they are a random sample.",
+    help="Take the first N items of the order, and add none later. In random order, this is a random sample.",
 )
 @click.option(
     "--order",
@@ -85,7 +85,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--assign",
     "assigned",
     metavar="NAMES",
-    help="People who may review, separated by commas (default: everybody). `queue assign` also takes new names.",
+    help="Known people who may review, separated by commas (default: everybody). `queue assign` accepts new names.",
 )
 @options.with_default(
     "--grades",
@@ -96,7 +96,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--schema",
     metavar="FILE|NAME",
-    help="Label schema whose fields reviewers fill in, in place of --grades: a YAML file, which is stored, or the name "
+    help="Label schema whose fields reviewers fill in, instead of --grades: a YAML file, which is stored, or the name "
     "of a stored schema.",
 )
 @_share(
@@ -112,12 +112,12 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--training",
     is_flag=True,
-    help="Answers with gold labels, the same for everybody; reviewers see the gold label after each review.",
+    help="Let everybody review the same answers with gold labels, and show the gold label after each review.",
 )
 @click.option(
     "--implied-labels/--no-implied-labels",
     default=None,
-    help="Whether confirm stores the label hallucinated and dismiss the label grounded where a review gives no label "
+    help="If a review gives no label, store the label hallucinated for confirm, and grounded for dismiss "
     "(default: the setting `implied_labels`).",
 )
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
@@ -199,8 +199,8 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
         return
     if queue.blind and not people:
         yield (
-            "This queue is open to everybody: an item is hidden from its reviewer only during the lease. "
-            "Use --assign to hide it from the start."
+            "This queue is open to everybody: judgments and other reviews of an item are hidden from its reviewer only "
+            "during the lease. To hide them from the start, use --assign."
         )
 
 

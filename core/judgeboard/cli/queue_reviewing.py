@@ -148,8 +148,8 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
 def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     """Show the judge's result after your blind review REVIEW.
 
-    If you add a decision or a grade, it is stored as your opinion after the reveal. Your blind review is kept, and it
-    is the one that counts.
+    If you add a decision or a grade, it is stored as your opinion after the reveal. Your blind review is kept, and
+    only the blind review counts.
     """
     from judgeboard.reviews.queue_decisions import answer_reveal
     from judgeboard.store.label_schemas import schema_by_id
@@ -313,7 +313,7 @@ def dismiss(modes: tuple[str, ...], **chosen: Any) -> None:
 @_mode
 @_many_options
 def tag(modes: tuple[str, ...], **chosen: Any) -> None:
-    """Tag the answers that match --where with failure modes, and decide nothing; at most 10,000 answers."""
+    """Tag the answers that match --where with failure modes, without a decision; at most 10,000 answers."""
     _decide(None, modes, **chosen)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--judge-model",
     metavar="MODEL",
-    help="Chat model that rates, different from the generator (default: JUDGEBOARD_MODEL).",
+    help="Chat model that rates the answers; not the generator (default: JUDGEBOARD_MODEL).",
 )
 @options.judge_name("Name of the judge (default: refine).")
 @asking.endpoint_options
@@ -113,7 +113,7 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
 @asking.generator_options
 @options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
 @asking.judge_options
-@options.with_default("--max-quality", type=click.IntRange(1, 4), default=2, help="Highest quality to improve.")
+@options.with_default("--max-quality", type=click.IntRange(1, 4), default=2, help="Improve answers up to this quality.")
 @options.with_default(
     "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."
 )

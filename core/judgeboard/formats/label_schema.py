@@ -191,7 +191,7 @@ class SchemaField:
             yield "low", "must be below high"
         for part in ("options", "many", "levels", "low", "high"):
             if part not in _PARTS.get(self.type, ()) and getattr(self, part) not in ((), None, False):
-                yield part, f"does not go with the type {self.type.value}"
+                yield part, f"cannot be used with the type {self.type.value}"
 
 
 def _one_of(field: SchemaField, value: Any) -> Any:

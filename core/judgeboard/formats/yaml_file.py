@@ -139,9 +139,9 @@ def parse_yaml(text: str, file: str) -> YamlFile:
         hint = (
             "; a text with special characters needs quotes inside { } or [ ]" if "but got" in str(error.problem) else ""
         )
-        raise BadInput(f"{file}{f', line {mark.line + 1}' if mark else ''}: no YAML: {error.problem}{hint}") from error
+        raise BadInput(f"{file}{f', line {mark.line + 1}' if mark else ''}: bad YAML: {error.problem}{hint}") from error
     except yaml.YAMLError as error:
-        raise BadInput(f"{file}: no YAML: {error}") from error
+        raise BadInput(f"{file}: bad YAML: {error}") from error
     except RecursionError:
         raise BadInput(f"{file}: nested too deeply") from None
 

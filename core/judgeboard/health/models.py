@@ -89,7 +89,7 @@ def _parse(text: str, where: str) -> ModelTable:
         return ModelTable.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         why = _why(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
-        form = '[families] with lines like "my-model*" = "OpenAI", [sizes] in billions, [ladders] of lists'
+        form = 'tables [families] ("my-model*" = "OpenAI"), [sizes] (in billions) and [ladders] (lists of names)'
         raise BadInput(f"the table of models {where} is invalid ({why}); expected {form}") from error
 
 

@@ -243,7 +243,7 @@ def _claims(cells: Cells) -> tuple[Claim, ...] | None:
         if not all(isinstance(text, str) for text in texts):
             raise Unusable("claims", f"claim {number} needs a text; quotes are texts too")
         if passage is not None and (isinstance(passage, bool) or not isinstance(passage, int)):
-            raise Unusable("claims", f"claim {number}: the passage is its number, from 1")
+            raise Unusable("claims", f"claim {number}: the passage must be a number from 1")
         status = checked("claims", ClaimStatus, each.get("status"))
         claims.append(Claim(each["text"], status, each.get("answer_quote"), passage, each.get("passage_quote")))
     return tuple(claims)

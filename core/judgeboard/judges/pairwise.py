@@ -27,7 +27,7 @@ _MEANS = {
 def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
     """Return the aspects of a comparison."""
     if not aspects or len(set(aspects)) < len(aspects):
-        raise BadInput("a comparison needs at least one aspect, each of them named once")
+        raise BadInput("a comparison needs at least one aspect, and no aspect twice")
     for aspect in aspects:
         if not aspect.strip() or len(aspect) > LONGEST_ASPECT or not aspect.isprintable():
             raise BadInput(f"an aspect is a name of 1 to {LONGEST_ASPECT} characters that can be shown, not {aspect!r}")

@@ -204,7 +204,7 @@ class EndpointChat:
             raise EndpointRefused(f"nothing answers at {self.host}: check the address (--base-url) and its server")
         if failed.asked_wait_s is not None and failures < self._retries.tries:
             raise EndpointRefused(
-                f"{self.host} asks to wait {failed.asked_wait_s:,.0f} s ({failed.reason}): go on after that"
+                f"{self.host} asks to wait {failed.asked_wait_s:,.0f} s ({failed.reason}): try again after that"
             )
         return f"{failed.reason} ({failures} tries)"
 

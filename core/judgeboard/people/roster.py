@@ -246,7 +246,7 @@ def _person(store: Store, name: str, new: bool) -> Reviewer:
     if "@" in name and "cli" not in origins:
         raise NotFound(f"{name} is not a person here: an admin can add them (`judgeboard people add`)")
     if not new:
-        raise NotFound(f"nobody is named {name!r}; there is: {some_of(people)}")
+        raise NotFound(f"nobody is named {name!r}; known: {some_of(people)}")
     return ensure_reviewer(store, origins[-1], name)
 
 

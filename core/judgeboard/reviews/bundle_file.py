@@ -149,7 +149,7 @@ def read_bundle(
     if head.items is not None and len(lines) < head.items:
         raise BadInput(
             f"{name}: it has only {len(lines):,} of its {head.items:,} items. The file was cut off, or lines were "
-            "deleted: keep also the lines without a review"
+            "deleted: keep the lines without a review, too"
         )
     return head, lines
 

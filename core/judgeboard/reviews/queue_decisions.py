@@ -47,8 +47,8 @@ NOT_IN_CONFLICT = {
     ItemState.LEFT: "This item left its queue.",
 }
 NEWER_LEASE = "You have a newer lease of this item: decide it under that lease."
-FREE = "Your lease of this item ended. Nobody else has it: take it again."
-LOST = "Your lease of this item ended, and somebody else has it now."
+FREE = "Your lease of this item ended. Nobody else has leased it: lease it again."
+LOST = "Your lease of this item ended, and somebody else has leased it."
 DECIDED = "You decided this item already."
 
 

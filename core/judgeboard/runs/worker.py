@@ -156,7 +156,7 @@ async def _watch(store: Store, job_id: str, runner: Runner[Any, Any], closing: t
                 runner.stop(CANCELLED)
                 return
         except Exception as error:  # noqa: BLE001 - a database that is away comes back: the job can still be cancelled
-            _log_failure("it could not be read whether a job is cancelled", error)
+            _log_failure("cannot read whether a job is cancelled", error)
             await asyncio.sleep(1)
         await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - started)))
     runner.stop(INTERRUPTED)
@@ -294,7 +294,7 @@ class Worker:
                 try:
                     self._take_jobs()
                 except Exception as error:  # noqa: BLE001 - whatever the database or DBOS raises: the pages go on
-                    _log_failure("jobs could not be taken", error)
+                    _log_failure("cannot take jobs", error)
                     self._closing.wait(BEAT_SECONDS)
         finally:
             self._ended.set()
@@ -361,7 +361,7 @@ class Worker:
                     self._beat(jobs_lock)
                     last_beat = now
             except Exception as error:  # noqa: BLE001 - a database that is away comes back; running jobs go on
-                _log_failure("jobs could not be looked for", error)
+                _log_failure("cannot look for jobs", error)
                 self._closing.wait(BEAT_SECONDS)
 
     def _hand_over(self, jobs_lock: JobsLock) -> bool:

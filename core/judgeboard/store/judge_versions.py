@@ -36,7 +36,7 @@ def closest_of_all(which: str, versions: Sequence["StoredVersion"]) -> str:
     # Imported judges come last: one file may have hundreds.
     asked_first = sorted(versions, key=lambda version: version.kind == RECORDED)
     close = _closest_names(which, list(dict.fromkeys(version.name for version in asked_first)))
-    return f"there is: {closest(which, [each for each in asked_first if not close or each.name in close])}"
+    return f"known: {closest(which, [each for each in asked_first if not close or each.name in close])}"
 
 
 def _closest_names(which: str, names: Sequence[str]) -> list[str]:

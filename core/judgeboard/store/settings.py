@@ -81,7 +81,7 @@ def rules_in_force(connection: Connection) -> RulesInForce:
 def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:
     """Store a setting, None for the default, or raise BadInput. `judgeboard flag` applies it to stored responses."""
     if key not in KEYS:
-        raise BadInput(f"no setting {key!r}; there is: {', '.join(KEYS)}")
+        raise BadInput(f"no setting {key!r}; known: {', '.join(KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:
         _check_judge(connection, value)
     elif value is not None:
@@ -110,7 +110,7 @@ def _check_judge(connection: Connection, name: str) -> None:
         gone = (
             f"every version of {name} is retired" if name in {each.name for each in versions} else f"no judge {name!r}"
         )
-        raise BadInput(f"{gone}; there is: {', '.join(in_use) or 'none, no judge has judged yet'}")
+        raise BadInput(f"{gone}; in use: {', '.join(in_use) or 'none, no judge has judged yet'}")
 
 
 def check_query_types(connection: Connection, setting: str, types: Collection[str]) -> None:
@@ -118,14 +118,14 @@ def check_query_types(connection: Connection, setting: str, types: Collection[st
     for each in types:
         if connection.execute(select(1).where(LOGGED, RESPONSE.c.query_type == each).limit(1)).first() is None:
             there_is = some_of(occurring_values(connection, RESPONSE.c.query_type, LOGGED))
-            raise BadInput(f"{setting}: no answer has the query type {each!r}; there is: {there_is}")
+            raise BadInput(f"{setting}: no answer has the query type {each!r}; known: {there_is}")
 
 
 def _check_rules(key: str, names: Collection[str]) -> None:
     known = [rule.name for rule in RULES]
     for each in names:
         if each not in known:
-            raise BadInput(f"{key}: there is no rule {each!r}; there is: {', '.join(known)}")
+            raise BadInput(f"{key}: there is no rule {each!r}; known: {', '.join(known)}")
 
 
 def setting_origins(connection: Connection) -> list[SettingLine]:

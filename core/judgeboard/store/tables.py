@@ -585,7 +585,7 @@ COMPARISON_SCORE = _table(
     Column("aspect", String, nullable=False),
     Column("preference", one_of(Preference, "preference"), nullable=False),
     UniqueConstraint("comparison_id", "aspect"),
-    comment="A comparison's preference on one aspect, in terms of the stored answers whatever the order shown.",
+    comment="A comparison's preference on one aspect; it names a stored answer, not the place where it was shown.",
 )
 
 PREFERENCE_SCORE = _table(
@@ -706,10 +706,10 @@ QUEUE = _table(
     *required(Boolean, "reveal", "flagged_only", default=True),
     Column("grades", JsonTuple, nullable=False, default=list, comment="A review must give them."),
     Column("optional_grades", JsonTuple, nullable=False, default=list),
-    Column("max_items", Integer, comment="The queue then takes in nothing after it was created."),
+    Column("max_items", Integer, comment="If set, nothing joins the queue after its creation."),
     Column("drawn_from", Integer, comment="Number of answers or pairs that matched."),
     *required(Float, "sampling_rate", "repeat_rate", "test_rate", default=0.0),
-    Column("implied_labels", Boolean, comment="Whether decisions imply labels; NULL: as the settings say."),
+    Column("implied_labels", Boolean, comment="Whether decisions imply labels; NULL: the setting applies."),
     Column("lease_seconds", Integer, nullable=False, default=600),
     Column("guidelines", String),
     Column("label_schema_id", BigId, ForeignKey("label_schema.id")),

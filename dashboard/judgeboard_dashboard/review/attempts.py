@@ -93,7 +93,7 @@ def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> 
 def attempts_link(sequences: Sequence[AttemptSequence]) -> Html | None:
     """Return the line that leads from the answer to its attempts, None where there are none."""
     made = sum(sequence.made for sequence in sequences)
-    return tag("a", f"{count(made, 'attempt')} at a better one", href="#attempts") if made else None
+    return tag("a", f"{count(made, 'attempt')} at a better answer", href="#attempts") if made else None
 
 
 def _title(sequence: AttemptSequence, runs: int) -> Html:

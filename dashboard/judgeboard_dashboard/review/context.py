@@ -29,7 +29,7 @@ def context_block(item: Item) -> Html | None:
     told = [
         count(len(turns), "message") if turns else None,
         "reference" if item.reference else None,
-        f"{count(len(values), 'fact')} of the log" if values else None,
+        f"{count(len(values), 'field')} of the log" if values else None,
     ]
     if not any(told):
         return None

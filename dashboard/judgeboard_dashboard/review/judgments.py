@@ -17,7 +17,7 @@ from judgeboard_dashboard.widgets.texts import count, score, when
 
 SCORES = ("Groundedness", "Quality", "Label")
 LONGEST = 200_000  # characters of one text
-REBUILT = "Prompt, rebuilt from the judge version and the answer by the code that sends it (prompts are not stored)"
+REBUILT = "Prompt, rebuilt from the judge version and the answer. Prompts are not stored."
 Column = dict[str, str | None]
 """The parts of a judgment by the title of their row."""
 

@@ -251,7 +251,7 @@ def _question(screen: PairScreen) -> str:
 
 def reveal_block(screen: PairScreen, revealed: Revealed, judge: str | None) -> Html:
     """Return what was hidden, in terms of the left and the right answer; ``judge`` is the title of its version."""
-    after = "You, having seen the judge" if revealed.latest_comparisons else "You, after the reveal"
+    after = "You, after the judge was shown" if revealed.latest_comparisons else "You, after the reveal"
     facts = {
         "You": _side(screen, screen.own) or "No blind preference",
         after: _side(screen, screen.overruled),
@@ -292,7 +292,7 @@ def _together(screen: PairScreen, comparisons: tuple[LatestComparison, ...]) -> 
     verdicts = {comparison.preferences.get(screen.aspect) for comparison in comparisons}
     if None in verdicts:
         return "Unmeasured: one order has no usable verdict"
-    return "The same in both orders" if len(verdicts) == 1 else "Inconsistent: the order decided"
+    return "The same in both orders" if len(verdicts) == 1 else "Inconsistent: the preference changed with the order"
 
 
 def _people(screen: PairScreen) -> str:

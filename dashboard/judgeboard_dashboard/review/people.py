@@ -130,7 +130,7 @@ def own_work(reviewer: Reviewer) -> None:
         if work.days:
             days = tuple((day(at), number) for at, number in work.days)
             show_rows(Table(_DAY_COLUMNS, days), key=f"own_days_{len(days)}", most=4)
-    caption(f"Agreement is of your latest {work.reviews:,} reviews, with 95 % intervals.")
+    caption(f"Agreement covers your latest {work.reviews:,} reviews, with 95 % intervals.")
 
 
 def _agreement(work: PersonWork, whose: str) -> None:
@@ -144,7 +144,7 @@ def _agreement(work: PersonWork, whose: str) -> None:
     if shares:
         show_rows(Table(_FIGURE_COLUMNS, shares), key=f"agreement_{work.person.id}")
     else:
-        caption(f"{whose} is shown once items were adjudicated, repeated, or reviewed by others.")
+        caption(f"{whose} is shown after items have been adjudicated, repeated, or reviewed by others.")
 
 
 def streak_words(streak: Streak) -> str:
@@ -171,7 +171,7 @@ def people() -> None:
     rows = work_table(everybody, words=True).without_empty()  # what nobody has takes no width
     chosen = everybody[choose_row(rows, key=key, most=10, placeholder="–")]
     with st.container(key="foot_people", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        caption("Figures are of each person’s latest 1,000 reviews, with 95 % intervals. “–”: nothing to compare.")
+        caption("Figures cover each person’s latest 1,000 reviews, with 95 % intervals. “–” means nothing to compare.")
         csv_button(lambda: work_table(everybody), "people", key="people_csv")
     result: str | None = st.session_state.pop(_RESULT, None)
     if result is not None:
@@ -219,7 +219,7 @@ def _reassign(work: PersonWork, lead: Reviewer) -> None:
             type="primary",
             icon=":material/swap_horiz:",
             disabled=to is None,
-            help="The other person gets the items that are left, leased ones too. Reviews keep their author.",
+            help="The other person gets all items that are left, including leased ones. Reviews keep their author.",
             on_click=_move,
             args=(person, to, queues, lead),
             wrap=False,
@@ -277,7 +277,7 @@ def preference_words(line: OwnReview) -> str:
     return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
 
 
-_SECONDS: ColumnOf = (Column("Seconds", "integer", width=75, help="Without absences"), lambda line: line.seconds)
+_SECONDS: ColumnOf = (Column("Seconds", "integer", width=75, help="Breaks are not counted"), lambda line: line.seconds)
 ANSWERS = ReviewList(
     page="my_reviews",
     pairs=False,
@@ -293,7 +293,7 @@ ANSWERS = ReviewList(
             Column(
                 "Review",
                 width=165,
-                help="A blind review counts. Then: what you decided after the judge was shown",
+                help="Your blind review counts. “Then” is your decision after the judge was shown.",
             ),
             review_words,
         ),
@@ -301,7 +301,7 @@ ANSWERS = ReviewList(
         (Column("Groundedness", "number", width=105), lambda line: line.groundedness),
         (Column("Quality", "integer", width=65), lambda line: line.quality),
         (
-            Column("Label", width=95, help="Implied: by the decision, not given"),
+            Column("Label", width=95, help="“Implied” means that the decision set the label."),
             lambda line: f"{line.label} (implied)" if line.label_implied else line.label,
         ),
         (

@@ -54,8 +54,8 @@ MOST_SHOWN = 5  # of a person's own queues
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 PRESET_SIZE = 100
 GRADE_FIELDS = (
-    ("grades", "Required grades", "Confirm and dismiss need them; unsure does not."),
-    ("optional_grades", "Optional grades", "Reviewers see them, and may leave them out."),
+    ("grades", "Required grades", "Required to confirm or dismiss. An unsure review needs no grade."),
+    ("optional_grades", "Optional grades", "Reviewers see these fields and may leave them empty."),
 )
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 _DEFAULTS = QueueRules("defaults")
@@ -118,7 +118,7 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
             lambda progress: progress.conflict
         ),
         Column("Items", "count", width=65): lambda progress: progress.items,
-        Column("Reviews", width=95, help="Reviews given, of the reviews needed"): (
+        Column("Reviews", width=95, help="Number of reviews given, and number needed"): (
             lambda progress: f"{progress.reviews:,} / {progress.reviews_needed:,}"
         ),
         Column("Assigned to", width=150): lambda progress: (
@@ -289,7 +289,7 @@ def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueuePr
         items = sum(listed.waiting for listed in open_queues)
         sentence(f"{count(len(open_queues), 'open queue')} with {count(items, 'open item')}.")
     if len(queues) == MOST:
-        caption(f"The newest {MOST:,}. `judgeboard queue list` shows all.")
+        caption(f"Shows the newest {MOST:,}. `judgeboard queue list` shows all.")
     return own
 
 
@@ -338,8 +338,8 @@ def new_queue() -> None:
                 default="As in Settings",
                 required=True,
                 key="nq_implied",
-                help="Yes: confirm stores the label hallucinated, dismiss the label grounded, whatever the rule, if a "
-                "review gives no label. The label is shown before it is stored.",
+                help="Yes: if a review gives no label, confirm stores the label hallucinated, and dismiss stores "
+                "grounded. This applies to flags of all rules. The label is shown before it is stored.",
             )
             values["implied_labels"] = IMPLIED_CHOICES.get(implied)
         minutes = st.number_input(
@@ -350,7 +350,7 @@ def new_queue() -> None:
             "Guidelines",
             key="nq_guidelines",
             height=140,
-            placeholder="Shown beside every item as plain text: what counts as a problem here",
+            placeholder="What counts as a problem in this queue. Shown beside every item as plain text.",
         )
         values["guidelines"] = (guidelines or "").strip() or None
     if st.button("Create queue", key="nq_create", type="primary", icon=":material/add:"):
@@ -393,7 +393,7 @@ def _how_many(values: dict[str, Any]) -> None:
     st.session_state.setdefault("nq_needed", 1)
     values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, key="nq_needed"))
     if values["needed"] > 1:
-        label = "Share of items with that many reviews (%); the others need one"
+        label = "Share of items that need these reviews (%); the others need one"
         values["overlap"] = _share(label, 100.0, 10.0, "nq_overlap")
     if values["subject"] == ANSWERS and values["flagged_only"]:
         sample_help = (
@@ -401,9 +401,9 @@ def _how_many(values: dict[str, Any]) -> None:
         )
         values["sampling_rate"] = _share("Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help)
     if values["subject"] == ANSWERS:
-        again_help = "Probability that reviewers get one of their own items again, unannounced: shows self-agreement"
+        again_help = "Probability that reviewers get one of their items again, unannounced. Measures self-agreement."
         values["repeat_rate"] = _share("Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help)
-        test_help = "Probability that reviewers get an answer with a gold label, unannounced: shown on the page People"
+        test_help = "Probability that reviewers get an answer with a gold label, unannounced. See the page People."
         values["test_rate"] = _share("Test items (%)", 0.0, 1.0, "nq_test", test_help)
 
 
@@ -411,12 +411,12 @@ def _size(values: dict[str, Any]) -> None:
     if not values["flagged_only"] and not values["training"]:
         st.session_state[_SIZE] = st.session_state.get(_SIZE) or PRESET_SIZE
     size = st.number_input(
-        "Number of items (empty: all, and what is flagged later)" if values["flagged_only"] else "Number of items",
+        "Number of items (empty: all, also those flagged later)" if values["flagged_only"] else "Number of items",
         min_value=1,
         max_value=MOST_ITEMS,
         value=None,
         key=_SIZE,
-        help="The first of the order. In random order they are a random sample, the same for the same seed.",
+        help="Takes the first items of the order. In random order, this is a random sample that the seed determines.",
     )
     values["max_items"] = None if size is None else int(size)
     pairs = values["subject"] == PAIRS
@@ -474,7 +474,7 @@ def _blind(values: dict[str, Any]) -> None:
         "Show the judge after the grade",
         value=True,
         key="nq_reveal",
-        help="Reviewers may keep or change their grade; the first one counts. Shows how far they follow the judge.",
+        help="Reviewers may keep or change their grade. The first one counts. A change shows the judge's influence.",
     )
 
 
@@ -491,7 +491,7 @@ def _grades(values: dict[str, Any]) -> str | None:
             index=None,
             key="nq_schema",
             placeholder="None: the grades below",
-            help="Fields that reviewers fill in, in place of the grades.",
+            help="Fields that reviewers fill in instead of the grades.",
         )
         open_button("Schemas", Rows("schemas", {}), key="nq_schemas", type="tertiary")
     if schema is not None:

@@ -32,7 +32,7 @@ SIDES = {
     "tie": ("Tie", ":material/drag_handle:"),
     "right": ("Right is better", ":material/arrow_forward:"),
 }
-IMPLIED_QUESTION = "Does confirm also mean the label hallucinated, and dismiss grounded? This is asked once."
+IMPLIED_QUESTION = "Store the label hallucinated when you confirm, and grounded when you dismiss? You are asked once."
 QUEUE_SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
 
 
@@ -56,7 +56,7 @@ def take_input(session: ReviewSession) -> None:
     for press in keys.work_off():
         press.act()
     if keys.early:
-        session.say("Press again: the item had just changed.", refused=True)
+        session.say("The item has just changed. Press again.", refused=True)
         keys.early = False
     goal = session.goal
     if goal is not None and goal.page != "item":

@@ -48,7 +48,7 @@ LEADS = {
     "one_class": "Only one category.",
     "not_conclusive": "Not conclusive yet.",
     "correlated_judges": "Correlated judges.",
-    "few_of_rarer": "Few of one category.",
+    "few_of_rarer": "One category is rare.",
 }
 # These are captions, not notes at the top of the page.
 SMALL = {"slices", "some_flagged", "cut", "judged_again", "temperature", "other_grades"}
@@ -95,7 +95,7 @@ def _filters() -> Filters:
         metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
     judge_field = st.container(width=190)
     grade = grade_field("label")
-    of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=180)
+    of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=160)
     whose = _whose_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
@@ -218,7 +218,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         else:
             figures.over_time()
     with st.container(key="stack_versions"):
-        left, right = st.columns([1.9, 1], gap="medium")
+        left, right = st.columns([1.65, 1], gap="medium")
     with left:
         _versions(shown, filters.whose)
     with right:
@@ -282,7 +282,7 @@ def _worth_of_flags(shown: AgreementPage) -> None:
         under=(
             "The share of bad answers that the rules miss is not known: too few randomly sampled answers are decided."
             if bad is None
-            else f"Of the random answers that no other rule flagged, people found about {one_in(bad)} bad.",
+            else f"People found about {one_in(bad)} bad among the random answers that no other rule flagged.",
         ),
     )
 

@@ -268,7 +268,7 @@ def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> C
         key="E",
         turn=Turn.GIVE,
         icon=":material/filter_list:",
-        tip="A decision is about all open flags of the answer. Choose one flag to decide it alone.",
+        tip="A decision applies to all open flags of the answer. Choose one flag to decide only that flag.",
         chosen=chosen is not None,
     )
 
@@ -429,7 +429,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             act=partial(actions.answer_reveal, None),
             key="Y",
             icon=":material/check:",
-            tip="The same grade, having seen the judge",
+            tip="Keeps your grade now that you have seen the judge",
         ),
         choice(
             name="change",
@@ -438,7 +438,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             key="E",
             turn=Turn.GIVE,
             icon=":material/edit:",
-            tip="Another grade, stored in addition. Your first grade is the one that counts.",
+            tip="Stores a second grade. Your first grade is the one that counts.",
         ),
     ]
 

@@ -140,9 +140,9 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
         entered["excuse_refusals"] = _field(
             st.checkbox,
             by_key["excuse_refusals"],
-            "Excuse refusals where nothing fitting was retrieved",
-            help="Rule “low groundedness”: an answer that only says that it cannot answer raises no flag if the search "
-            "found no passage that fits the question (default: on).",
+            "Excuse refusals if no fitting passage was retrieved",
+            help="Rule “low groundedness”: a refusal raises no flag if the search found no passage that fits the "
+            "question (default: on).",
         )
         implied = by_key["implied_labels"]
         rules = _field(
@@ -154,8 +154,8 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             default=f"default: {rule_words(LOW_GROUNDEDNESS)}; each person is asked once",
             format_func=lambda name: capital(rule_words(name)),
             placeholder="none",
-            help="To confirm a flag of these rules also stores the label hallucinated, to dismiss it the label "
-            "grounded, unless the reviewer grades label or groundedness.",
+            help="If a flag of these rules is confirmed, the label hallucinated is stored too. If it is dismissed, "
+            "the label grounded is stored. Nothing is added if the reviewer grades label or groundedness.",
         )
         entered["implied_labels"] = None if implied.value is None and rules == IMPLYING else rules
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
@@ -246,9 +246,7 @@ def failure_mode_list() -> None:
     with reading() as connection:
         modes, suggestions = list_modes(connection), suggested_modes(connection)
     heading("Failure modes")
-    caption(
-        "Reviewers tag answers with them on the review screen. Add one in the last row. Retired ones keep their tags."
-    )
+    caption("Reviewers tag answers with these modes. Add a mode in the last row. Retired modes keep their tags.")
     rows = pd.DataFrame(
         [[getattr(mode, name) for name in MODE_COLUMNS] for mode in modes.values()], columns=list(MODE_COLUMNS)
     )

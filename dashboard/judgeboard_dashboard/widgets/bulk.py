@@ -170,14 +170,15 @@ def _offers(page: str) -> list[Offer]:
             decision.value,
             label,
             decide and partial(decide, decision=decision),
-            "Decides all open flags of the selected answers. If a label is implied, it is: " + IMPLIED[decision],
+            "Decides all open flags of the selected answers. If this implies a label, the label is "
+            + IMPLIED[decision],
             key,
         )
         for decision, label, key in ((Decision.CONFIRM, "Confirm", "Y"), (Decision.DISMISS, "Dismiss", "N"))
     ]
     if offered:
         tagging = decide and partial(decide, decision=None) if modes else None
-        offers.append(Offer("tag", "Tag", tagging, "Tags the selected answers with the failure modes, decides nothing"))
+        offers.append(Offer("tag", "Tag", tagging, "Tags the selected answers with failure modes, without a decision"))
     if reviewer is not None and permitted(Action.ASSIGN):
         goals: dict[str, dict[str, Any]] = {each.name: {"queue": each.name} for each in queues if not each.training}
         goals |= {f"{name} (person)": {"person": name} for name in known_people()}
@@ -191,7 +192,7 @@ def _offers(page: str) -> list[Offer]:
             width=190,
         )
         add = partial(add_many, reviewer=reviewer, **goals[goal]) if goal in goals else None
-        tip = "Adds the selected answers to the queue, or assigns them to the person in a queue of their own"
+        tip = "Adds the selected answers to the queue, or assigns them to the person in a separate queue"
         offers.append(Offer("add", "Add", add, tip))
     return offers
 

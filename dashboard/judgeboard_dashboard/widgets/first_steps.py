@@ -169,9 +169,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "Not measured: control answers | judgeboard control-answers make",
     ),
     "audits": (
-        "The verdict is | Marked wrong | Left alone",
+        "The verdict is | Marked wrong | Not marked",
         "wrong | 41 caught | 9 missed",
-        "right | 6 accused | 144 rightly left alone",
+        "right | 6 accused | 144 rightly not marked",
     ),
     "suites": (
         "Run | Candidate | Average score, 1 to 5 | Cases that do not pass",

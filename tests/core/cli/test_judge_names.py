@@ -48,8 +48,8 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> str:
             "no judge version 'gpt4/prompt-7'; compared pairs: GPT-4/prompt-7, GPT-4/prompt-0, GPT-4/prompt-1, ",
         ),
         ("compare --recorded --judge-version committee", "committee v1 is not one of the judges that compared pairs: "),
-        ("health --judge-version nothing", "no judge version 'nothing'; there is: lexical, GPT-4/prompt-0, "),
-        ("health --judge-version Lexicla", "no judge version 'Lexicla'; there is: lexical v1"),
+        ("health --judge-version nothing", "no judge version 'nothing'; known: lexical, GPT-4/prompt-0, "),
+        ("health --judge-version Lexicla", "no judge version 'Lexicla'; known: lexical v1"),
     ],
 )
 def test_a_judge_that_is_not_found(case: str, capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:

@@ -107,7 +107,7 @@ def test_what_is_skipped_or_given_back_is_said(case: QueueCase, typed: Typed) ->
 def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1)
     refused = typed("lead", "queue", "create", "q", "--assign", "Marra", code=2)
-    assert "nobody is named 'Marra'; there is: Ada, Jon, Lead, Mara, cli:lead" in refused
+    assert "nobody is named 'Marra'; known: Ada, Jon, Lead, Mara, cli:lead" in refused
     typed("ann", "queue", "create", "other", "--assign", "cli:ann")
     typed("lead", "queue", "create", "q", "--assign", "mara, cli:ann")
     assert "assigned to others" in typed("bob", "queue", "next", "q", code=2)

@@ -34,8 +34,8 @@ def test_an_alias_stands_for_the_value_it_names() -> None:
     [
         ("", "f.yaml is empty"),
         ("a: 1\na: 2\n", "line 2: the field 'a' is given twice"),
-        ("a: 1\nb: [1\n", "line 3: no YAML"),
-        ("a: 1\n b: 2\n", "line 2: no YAML"),
+        ("a: 1\nb: [1\n", "line 3: bad YAML"),
+        ("a: 1\n b: 2\n", "line 2: bad YAML"),
         ("a: {b: What is it?}\n", "needs quotes inside { } or [ ]"),
         ("a: &x [1, *x]\n", "line 1: this value contains itself"),
         ("a: 1\n? [x]\n: 2\n", "line 2: the name of a field must be a text"),

@@ -97,7 +97,7 @@ def test_a_table_that_cannot_be_used_says_why_in_one_line(tmp_path: Path, text: 
     file.write_text(text)
     with pytest.raises(BadInput, match=said) as raised:
         model_table(file)
-    assert "[families] with lines like" in str(raised.value)
+    assert "tables [families]" in str(raised.value)
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:

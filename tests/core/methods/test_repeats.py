@@ -184,7 +184,7 @@ def test_who_was_not_asked_twice_is_told_how(sqlite_store: Store) -> None:
     with sqlite_store.reading() as connection:
         with pytest.raises(NotFound, match="judge --judge rag --repeats 3"):
             repeats_report(connection, version="rag")
-        with pytest.raises(NotFound, match="no judge 'nobody'; there is: rag"):
+        with pytest.raises(NotFound, match="no judge 'nobody'; known: rag"):
             repeats_report(connection, name="nobody")
     with pytest.raises(BadInput, match="2 or more"):
         repeat(sqlite_store, always(verdict()), 1)

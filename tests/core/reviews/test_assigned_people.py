@@ -58,11 +58,11 @@ def test_two_addresses_that_fold_to_one_are_two_people(sqlite_store: Store) -> N
 
 
 def test_a_name_that_nobody_has_is_refused_with_the_first_twenty_names(sqlite_store: Store) -> None:
-    with pytest.raises(NotFound, match="nobody is named 'Mara'; there is: none yet"):
+    with pytest.raises(NotFound, match="nobody is named 'Mara'; known: none yet"):
         people_named(sqlite_store, ["Mara"], new=False)
     for number in range(21):
         ensure_reviewer(sqlite_store, "page", f"p{number:02}")
     ensure_reviewer(sqlite_store, "import", "annotator")
     for name in ("Mara", "cli:mara"):
-        with pytest.raises(NotFound, match=f"nobody is named '{name}'; there is: p00, .*p19 and others$"):
+        with pytest.raises(NotFound, match=f"nobody is named '{name}'; known: p00, .*p19 and others$"):
             people_named(sqlite_store, [name], new=False)

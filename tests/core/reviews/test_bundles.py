@@ -112,7 +112,7 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
         assert counts(came) == (1 - times, times, 0, 1)
         (conflict,) = came.refused
         assert (conflict.line, conflict.kept) == (2, True)
-        assert "somebody else has it now" in conflict.reason
+        assert "somebody else has leased it" in conflict.reason
     reviews = [(row["reviewer_id"], row["decision"], row["note"], row["queue_item_id"]) for row in case.reviews()]
     assert (case.mara.id, None, "made up", None) in reviews
     assert len(reviews) == 3

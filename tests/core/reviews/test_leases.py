@@ -40,7 +40,7 @@ def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case) ->
     case.later(minutes=2)
     won = case.lease(case.jon)
     assert won.item_id == lost.item_id
-    with pytest.raises(DecisionRefused, match=r"somebody else has it now\. Your note is kept"):
+    with pytest.raises(DecisionRefused, match=r"somebody else has leased it\. Your note is kept"):
         case.say(lost, case.mara, CONFIRM, note="typed for minutes")
     assert [(row["note"], row["decision"], row["queue_item_id"]) for row in case.reviews()] == [
         ("typed for minutes", None, None)
@@ -120,13 +120,13 @@ def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
     skip(case.store, skipped.token, case.mara, now=case.now)
     foreign = replace(skipped, token=f"{skipped.item_id}.of-another-database")
     for leased in (skipped, foreign):
-        with pytest.raises(DecisionRefused, match="Nobody else has it: take it again"):
+        with pytest.raises(DecisionRefused, match="Nobody else has leased it: lease it again"):
             case.say(leased, case.mara)
     asked_for = take_item(case.store, skipped.item_id, case.mara, now=case.now)
     with pytest.raises(DecisionRefused, match="decide it under that lease"):
         case.say(skipped, case.mara)
     for leased in (asked_for, foreign):
-        with pytest.raises(DecisionRefused, match="somebody else has it now"):
+        with pytest.raises(DecisionRefused, match="somebody else has leased it"):
             case.say(leased, case.jon)
     case.say(asked_for, case.mara)
     with pytest.raises(DecisionRefused, match="You decided this item already"):

@@ -196,7 +196,7 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairCase) -> No
     case.later(minutes=11)
     won = case.lease(case.jon)
     for _ in range(2):
-        with pytest.raises(DecisionRefused, match=r"somebody else has it now\. Your note is kept"):
+        with pytest.raises(DecisionRefused, match=r"somebody else has leased it\. Your note is kept"):
             pairs.say(lost, case.mara, B, note="typed", request_key="lost")
     first = pairs.say(won, case.jon, A, request_key="won")
     assert pairs.say(won, case.jon, A, request_key="won").repeated

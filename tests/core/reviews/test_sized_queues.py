@@ -88,7 +88,7 @@ def test_what_matches_is_counted_as_the_queue_would_take_it(case) -> None:
     ("rules", "reason"),
     [
         ({"flagged_only": False, "order": QueueOrder.RANDOM}, "needs a number of items"),
-        (RANDOM | {"max_items": 9, "sampling_rate": 0.1}, "takes no share"),
+        (RANDOM | {"max_items": 9, "sampling_rate": 0.1}, "can have a share"),
         ({"flagged_only": False, "max_items": 9}, "no severity"),
         (RANDOM | {"max_items": 9, "subject": "pairs"}, "pairs have no flags"),
         ({"max_items": 0}, "must be 1 to 100,000"),

@@ -52,7 +52,7 @@ def test_a_version_is_found_by_what_people_type(store) -> None:
         for unknown in ("nli", first.fingerprint[:7], 99):
             with pytest.raises(NotFound, match="no judge version"):
                 get_version(connection, unknown)
-        with pytest.raises(NotFound, match="there is: rag v1, rag v2"):
+        with pytest.raises(NotFound, match="known: rag v1, rag v2"):
             get_version(connection, "nli")
 
 
@@ -75,9 +75,7 @@ def test_what_is_not_found_is_answered_with_those_that_can_be_meant(case) -> Non
     case.version("nli")
     with case.store.reading() as connection:
         assert str(not_found(connection, "x", [rag], "asked twice")) == "no judge version 'x'; asked twice: rag v1"
-        assert (
-            str(not_found(connection, "x", [], "asked twice", what="judge")) == "no judge 'x'; there is: nli v1, rag v1"
-        )
+        assert str(not_found(connection, "x", [], "asked twice", what="judge")) == "no judge 'x'; known: nli v1, rag v1"
         with pytest.raises(NotFound, match=r"^no judge version 'x'; asked twice: rag v1$"):
             choose_version(connection, "x", [rag], "asked twice")
         with pytest.raises(NotFound, match=r"^nli v1 is not one of the judges that asked twice: rag v1$"):

@@ -42,7 +42,7 @@ def test_a_retired_judge_is_no_primary_judge(sqlite_store: Store) -> None:
         retire_version(sqlite_store, "first", "cli:ann")
     change_settings(sqlite_store, {"primary_judge": "second"}, "cli:ann")
     retire_version(sqlite_store, "first", "cli:ann")
-    with pytest.raises(BadInput, match="every version of first is retired; there is: second"):
+    with pytest.raises(BadInput, match="every version of first is retired; in use: second"):
         change_settings(sqlite_store, {"primary_judge": "first"}, "cli:ann")
 
 

@@ -64,8 +64,8 @@ def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch
         ("random_share", float("nan"), "must lie from 0 to 1, not nan"),
         ("random_seed", "x" * 201, "at most 200 characters, not 201"),
         ("random_seed", "a\0b", "NUL at character 2"),
-        ("colour", "red", "no setting 'colour'; there is: low_groundedness"),
-        ("primary_judge", "rag", "no judge 'rag'; there is: none"),
+        ("colour", "red", "no setting 'colour'; known: low_groundedness"),
+        ("primary_judge", "rag", "no judge 'rag'; in use: none"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_and_not_stored(store, key: str, value, message: str) -> None:
@@ -77,11 +77,11 @@ def test_what_cannot_be_meant_is_refused_and_not_stored(store, key: str, value, 
 def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(
     case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(BadInput, match="always_review: no answer has the query type 'sql'; there is: none yet"):
+    with pytest.raises(BadInput, match="always_review: no answer has the query type 'sql'; known: none yet"):
         case.set("always_review", ["sql"])
     for number in range(21):
         case.answer(f"a{number}", query_type=f"type {number:02}")
-    refused = r"no answer has the query type 'sql'; there is: type 00, .*type 19 and others$"
+    refused = r"no answer has the query type 'sql'; known: type 00, .*type 19 and others$"
     with pytest.raises(BadInput, match=refused):
         case.set("always_review", ["type 01", "sql"])
     assert read(case.store, thresholds).always_review == ()
@@ -111,7 +111,7 @@ def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(
     assert read(case.store, primary_judge) == "rag"
     monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "zen")
     assert read(case.store, primary_judge) == "zen"
-    with pytest.raises(BadInput, match="no judge 'lex'; there is: nli, rag, zen"):
+    with pytest.raises(BadInput, match="no judge 'lex'; in use: nli, rag, zen"):
         case.set("primary_judge", "lex")
 
 
