@@ -16,7 +16,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, page, problem
+from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -258,11 +258,10 @@ def _trial_card(trial: Imported) -> Reviewer | None:
                 key="import_start",
                 type="primary",
                 icon=":material/upload:",
-                disabled=reviewer is None,
                 wrap=False,
             )
             _rejected_rows(summary, trial.rejected)
-    return reviewer if pressed else None
+    return (reviewer or entered_reviewer()) if pressed else None
 
 
 def _done_card(done: Imported) -> None:
