@@ -250,8 +250,8 @@ def suggested_name() -> str:
 
 def give_name() -> None:
     """Read the name from its field; the callback of the field and its button."""
-    if _name_entered():
-        st.rerun()  # the whole page: its frame shows the name
+    if _name_entered() and st.session_state[_PAGE] == "Item":
+        st.rerun()  # a press there draws the item alone; the frame of the app shows the name
 
 
 def entered_reviewer() -> Reviewer | None:

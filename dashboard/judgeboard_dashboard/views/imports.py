@@ -251,8 +251,9 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         show(tag("div", dry_details(summary), cls="jb-cap"))
         if not_read_words(summary):
             show(tag("div", not_read_words(summary), cls="jb-cap"))
+        buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the field: it goes
         reviewer = ask_reviewer("Your name is stored with the import.") if has_news(summary) else None
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        with buttons:
             pressed = has_news(summary) and st.button(
                 f"Import {count(summary.new, 'row')}" if summary.new else "Add feedback",
                 key="import_start",
