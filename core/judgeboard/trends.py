@@ -429,7 +429,7 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
     none = "No judged answers" if MEASURES[trend.measure].of_judge else "No answers"
     if len(panel.empty) == 1:
         return f"{caption} {none} {_in(panel.empty[0], trend.period, year=year)}."
-    return f"{caption} {none} in {len(panel.empty)} {trend.period}s between."
+    return f"{caption} {none} in {len(panel.empty)} other {trend.period}s."
 
 
 def _moved_words(panel: Panel, trend: Trend) -> str:

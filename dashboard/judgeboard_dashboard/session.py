@@ -276,8 +276,8 @@ def _show_hidden() -> None:
     with reading() as connection:
         hidden = count_hidden(connection)
     if hidden:
-        answers = "1 answer is" if hidden == 1 else f"{hidden:,} answers are"
-        show(tag("div", f"{answers} hidden until you have reviewed them blind.", cls="jb-cap"))
+        answers, them = ("1 answer is", "it") if hidden == 1 else (f"{hidden:,} answers are", "them")
+        show(tag("div", f"{answers} hidden until you have reviewed {them} blind.", cls="jb-cap"))
 
 
 @cache

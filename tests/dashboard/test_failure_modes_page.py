@@ -49,4 +49,4 @@ def test_a_queue_offers_them_and_settings_lists_them(open_page: OpenPage, page_r
     assert tags(page_store) == ["wrong entity"]
     app = open_page("settings", part="Failure modes")
     assert not app.exception
-    assert "Add one in the last row" in shown(app)
+    assert "Add a mode in the last row" in shown(app)

@@ -119,7 +119,7 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     page = press(page, "groundednessD_")
     assert "N: grounded" not in shown(page), "a person's own grade implies nothing"
     page = press(press(page, "groundednessD_"), "dismiss_")
-    assert "and dismiss the label grounded? Asked once." in shown(page)
+    assert "You are asked once." in shown(page)
     assert flag_of(page) == page_rows.flags["claims"], "nothing is stored before the answer"
     press(page, "implied_True_")
     with sqlite_store.reading() as connection:

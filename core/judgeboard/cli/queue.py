@@ -85,7 +85,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--assign",
     "assigned",
     metavar="NAMES",
-    help="People who may review, separated by commas (default: everybody). `queue assign` also takes new names.",
+    help="Known people who may review, separated by commas (default: everybody). `queue assign` accepts new names.",
 )
 @options.with_default(
     "--grades",
@@ -96,7 +96,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--schema",
     metavar="FILE|NAME",
-    help="Label schema whose fields reviewers fill in, in place of --grades: a YAML file, which is stored, or the name "
+    help="Label schema whose fields reviewers fill in, instead of --grades: a YAML file, which is stored, or the name "
     "of a stored schema.",
 )
 @_share(
@@ -117,7 +117,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--implied-labels/--no-implied-labels",
     default=None,
-    help="If a review gives no label, let confirm store the label hallucinated, and dismiss the label grounded "
+    help="If a review gives no label, store the label hallucinated for confirm, and grounded for dismiss "
     "(default: the setting `implied_labels`).",
 )
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")

@@ -31,7 +31,7 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
         Column("Reviews", "count", width=75, help="Their latest reviews, at most 1,000; all figures are of these"),
         Column("Seconds", "text" if words else "estimate", width=120, help="Median per item; breaks are not counted"),
         *(Column(title, share, width=140, help=about) for _, title, about in _FIGURES),
-        Column("Drift", share, width=190, help="Agreement with others in the last 30 days, less that before"),
+        Column("Drift", share, width=190, help="Agreement with others in the last 30 days, minus agreement before"),
     )
     return Table(columns, tuple(_row(work, words=words) for work in everybody))
 

@@ -188,7 +188,7 @@ def feedback_words(feedback: Feedback) -> str:
     )
     decision = {"confirm": "confirmed", "dismiss": "dismissed"}.get(gold.decision or "", gold.decision)
     label = ", ".join(filter(None, (decision, gold.label, *grades)))
-    verdict = {True: "Correct.", None: "Unsure is not compared."}.get(feedback.agrees)
+    verdict = {True: "Correct.", None: "An unsure review is not compared."}.get(feedback.agrees)
     verdict = verdict or f"Differs from the gold label on {', '.join(feedback.differ_on)}."
     return f"{verdict} Gold label: {label}." + (f" Reason: {gold.note}" if gold.note else "")
 

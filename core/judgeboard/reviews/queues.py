@@ -77,7 +77,7 @@ class QueueRules:
     answers with gold labels, all of them for each person in random order, and tells them the gold label after each
     review; ``max_items`` limits them. A review must give the ``grades``, unless it is unsure, and may give the
     ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension.
-    With ``implied_labels`` confirm stores the label hallucinated and dismiss the label grounded, whatever the rule, if
+    With ``implied_labels`` confirm stores the label hallucinated, and dismiss stores grounded, whatever the rule, if
     a review gives none; None: as the settings say (`implying_rules`).
     ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. ``max_items`` (1 to 100,000)
     takes the first of the order when the queue is created, and nothing later. Without ``flagged_only`` the answers are
@@ -437,7 +437,7 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         (answers and queue.optional_grades, f"optional: {', '.join(queue.optional_grades)}"),
         (queue.sampling_rate, f"{percent(queue.sampling_rate)} randomly sampled"),
         (queue.training, "training: the gold label is shown after each review"),
-        (queue.implied_labels, "confirm implies the label hallucinated, dismiss grounded"),
+        (queue.implied_labels, "confirm implies the label hallucinated, dismiss implies grounded"),
         (queue.implied_labels is False, "decisions imply no label"),
         (queue.test_rate and for_lead, f"{percent(queue.test_rate)} test items with known gold labels"),
         (

@@ -44,7 +44,7 @@ WHERE_FIELDS: dict[str, str] = {
     "unscored": "score that is missing from the verdict: groundedness or quality",
     "time": "time of the answer: none selects answers without a time",
     METADATA_FIELD: "value of a metadata field, for example metadata.tenant=acme or metadata.user.plan=free; none "
-    "selects answers without it; metadata.tokens>=100 and <= compare numbers",
+    "selects answers without the field; metadata.tokens>=100 or <=100 compares numbers",
 }
 MANY_FIELDS = {
     "query_type": "query_types",

@@ -86,7 +86,7 @@ def filter_rows(connection: Connection, row_filter: HiddenRowsFilter) -> None:
 
     def with_filter(_on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any) -> Any:
         if not isinstance(statement, SelectBase):
-            raise ValueError("a connection with hidden rows answers queries alone")
+            raise ValueError("a connection with hidden rows answers only queries")
         if not statement.get_execution_options().get(_HIDDEN_TOO):
             statement = statement.execution_options(**{_FILTER: row_filter})
         return statement, multiparams, params

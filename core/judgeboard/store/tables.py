@@ -144,7 +144,8 @@ def covering_index(name: str, searched: Sequence[Any], read: Sequence[str], **op
 
 def _table(name: str, *parts: SchemaItem, comment: str) -> Table:
     """A table with an ``id`` as its primary key."""
-    return Table(name, METADATA, Column("id", BigId, primary_key=True), *parts, comment=comment)
+    columns_first = sorted(parts, key=lambda part: not isinstance(part, Column))  # an index names its columns
+    return Table(name, METADATA, Column("id", BigId, primary_key=True), *columns_first, comment=comment)
 
 
 def _link(name: str, one: str, other: str, comment: str) -> Table:
@@ -154,9 +155,10 @@ def _link(name: str, one: str, other: str, comment: str) -> Table:
 
 
 def _step_table(name: str, *parts: SchemaItem, comment: str) -> Table:
-    """A table with the status, raw output, calls and cost of steps."""
+    """A table with the status, raw output, calls and cost of steps behind its own columns (exports keep the order)."""
     return _table(
         name,
+        *parts,
         *references("run_id", nullable=True),
         Column("status", one_of(Status, "status"), nullable=False),
         *optional(String, "raw", "model_reported", "reply_format", "error"),
@@ -165,7 +167,6 @@ def _step_table(name: str, *parts: SchemaItem, comment: str) -> Table:
         *optional(JsonValue, "attempts", "dropped_parameters"),
         Column("created_at", Utc, nullable=False),
         Index(f"ix_{name}_run", "run_id", "status"),
-        *parts,
         comment=comment,
     )
 
@@ -433,10 +434,11 @@ REVIEW = _table(
     Column("decision", one_of(Decision, "decision")),
     Column("label", one_of(Label, "label")),
     Column("label_implied", Boolean, nullable=False, default=False, comment="The decision implies the label."),
-    *optional(Float, "groundedness", "seconds"),
+    Column("groundedness", Float),
     Column("quality", Integer),
     Column("spans", JsonValue),
     *optional(String, "note", "corrected_answer"),
+    Column("seconds", Float),
     Column("replaces", BigId, ForeignKey("review.id")),
     Column("request_key", String, nullable=False),
     Column("bulk", String, comment="The bulk action of which the review is a part."),
@@ -583,7 +585,7 @@ COMPARISON_SCORE = _table(
     Column("aspect", String, nullable=False),
     Column("preference", one_of(Preference, "preference"), nullable=False),
     UniqueConstraint("comparison_id", "aspect"),
-    comment="A comparison's preference on one aspect, in terms of the stored answers whatever the order shown.",
+    comment="A comparison's preference on one aspect; it names a stored answer, not the place where it was shown.",
 )
 
 PREFERENCE_SCORE = _table(
@@ -704,10 +706,10 @@ QUEUE = _table(
     *required(Boolean, "reveal", "flagged_only", default=True),
     Column("grades", JsonTuple, nullable=False, default=list, comment="A review must give them."),
     Column("optional_grades", JsonTuple, nullable=False, default=list),
-    Column("max_items", Integer, comment="The queue then takes in nothing after it was created."),
+    Column("max_items", Integer, comment="If set, nothing joins the queue after its creation."),
     Column("drawn_from", Integer, comment="Number of answers or pairs that matched."),
     *required(Float, "sampling_rate", "repeat_rate", "test_rate", default=0.0),
-    Column("implied_labels", Boolean, comment="Whether decisions imply labels; NULL: as the settings say."),
+    Column("implied_labels", Boolean, comment="Whether decisions imply labels; NULL: the setting applies."),
     Column("lease_seconds", Integer, nullable=False, default=600),
     Column("guidelines", String),
     Column("label_schema_id", BigId, ForeignKey("label_schema.id")),

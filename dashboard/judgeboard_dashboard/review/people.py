@@ -277,7 +277,7 @@ def preference_words(line: OwnReview) -> str:
     return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
 
 
-_SECONDS: ColumnOf = (Column("Seconds", "integer", width=75, help="Without absences"), lambda line: line.seconds)
+_SECONDS: ColumnOf = (Column("Seconds", "integer", width=75, help="Breaks are not counted"), lambda line: line.seconds)
 ANSWERS = ReviewList(
     page="my_reviews",
     pairs=False,

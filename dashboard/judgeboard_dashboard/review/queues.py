@@ -474,7 +474,7 @@ def _blind(values: dict[str, Any]) -> None:
         "Show the judge after the grade",
         value=True,
         key="nq_reveal",
-        help="Reviewers may keep or change their grade. The first one counts. A change shows how far they follow it.",
+        help="Reviewers may keep or change their grade. The first one counts. A change shows the judge's influence.",
     )
 
 

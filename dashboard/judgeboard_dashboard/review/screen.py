@@ -32,7 +32,7 @@ SIDES = {
     "tie": ("Tie", ":material/drag_handle:"),
     "right": ("Right is better", ":material/arrow_forward:"),
 }
-IMPLIED_QUESTION = "Should confirm also store the label hallucinated, and dismiss the label grounded? Asked once."
+IMPLIED_QUESTION = "Store the label hallucinated when you confirm, and grounded when you dismiss? You are asked once."
 QUEUE_SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
 
 

@@ -20,7 +20,7 @@ from judgeboard.methods.audit_report import (
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
+from judgeboard_dashboard.widgets.charts.grid import AUDIT_HEIGHT, MARKED, RIGHT, UNMARKED, WRONG, audit_chart
 from judgeboard_dashboard.widgets.filters import choose, switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
@@ -114,9 +114,9 @@ def _filters(done: Sequence[DoneAudit]) -> tuple[DoneAudit, bool]:
 def _counts(report: AuditReport, *, as_table: bool) -> None:
     cells = [
         (WRONG, MARKED, report.tp, "Caught"),
-        (WRONG, ALONE, report.fn, "Missed"),
+        (WRONG, UNMARKED, report.fn, "Missed"),
         (RIGHT, MARKED, report.fp, "Accused"),
-        (RIGHT, ALONE, report.tn, None),
+        (RIGHT, UNMARKED, report.tn, None),
     ]
     rows = Table(
         (Column("Verdict"), Column("Supreme judge"), Column("Verdicts", "count")),

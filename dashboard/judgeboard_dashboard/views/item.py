@@ -429,7 +429,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             act=partial(actions.answer_reveal, None),
             key="Y",
             icon=":material/check:",
-            tip="Stores that you keep your grade after you saw the judge",
+            tip="Keeps your grade now that you have seen the judge",
         ),
         choice(
             name="change",

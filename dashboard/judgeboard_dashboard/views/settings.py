@@ -246,9 +246,7 @@ def failure_mode_list() -> None:
     with reading() as connection:
         modes, suggestions = list_modes(connection), suggested_modes(connection)
     heading("Failure modes")
-    caption(
-        "Reviewers tag answers with them on the review screen. Add one in the last row. Retired ones keep their tags."
-    )
+    caption("Reviewers tag answers with these modes. Add a mode in the last row. Retired modes keep their tags.")
     rows = pd.DataFrame(
         [[getattr(mode, name) for name in MODE_COLUMNS] for mode in modes.values()], columns=list(MODE_COLUMNS)
     )

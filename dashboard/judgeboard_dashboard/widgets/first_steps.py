@@ -173,7 +173,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "audits": (
         "The verdict is | Marked wrong | Not marked",
         "wrong | 41 caught | 9 missed",
-        "right | 6 accused | 144 correctly not marked",
+        "right | 6 accused | 144 rightly not marked",
     ),
     "suites": (
         "Run | Candidate | Average score, 1 to 5 | Cases that do not pass",

@@ -223,7 +223,9 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
     chosen = known.get(st.session_state[_key("version")])
     spec |= {name: chosen.spec[name] for name in ("prompt", "logprobs") if chosen and name in chosen.spec}
     with st.popover("More", icon=":material/tune:", width="stretch"):
-        st.text_input("Expert of", key=_key("domain"), help="Field of expertise in the judge's prompt.")
+        st.text_input(
+            "Field of expertise", key=_key("domain"), help="Part of the judge's prompt", placeholder="climbing"
+        )
         st.number_input("Maximum tokens per verdict", 1, 100_000, key=_key("max_output"), step=64)
         st.number_input(
             "Temperature",

@@ -283,21 +283,21 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
 
 AUDIT_HEIGHT = 230
 WRONG, RIGHT = "wrong", "right"
-MARKED, ALONE = "marked wrong", "left alone"
+MARKED, UNMARKED = "marked wrong", "not marked"
 
 
 def audit_chart(report: AuditReport) -> Any:
-    """Return the counts of an audit, people in the rows; marks are caught, missed, accused, right and left alone."""
+    """Return the counts of an audit, people in the rows; marks are caught, missed, accused, right and not marked."""
     colours = palette()
     cells = []
     for row, column, count, word in (
         (WRONG, MARKED, report.tp, "caught"),
-        (WRONG, ALONE, report.fn, "missed"),
+        (WRONG, UNMARKED, report.fn, "missed"),
         (RIGHT, MARKED, report.fp, "accused"),
-        (RIGHT, ALONE, report.tn, "rightly left alone"),
+        (RIGHT, UNMARKED, report.tn, "rightly not marked"),
     ):
         of_row = report.tp + report.fn if row == WRONG else report.fp + report.tn
         ground, ink = heat_step(count / of_row, colours) if of_row else (colours.quiet[1], colours.muted)
         tip = f"{count:,} verdicts that are {row} by people's grades, {column}"
         cells.append(Cell(row, column, f"{count:,}", word, ground, ink, tip))
-    return grid(cells, Axes("The verdict is", (WRONG, RIGHT), "Supreme judge", (MARKED, ALONE)))
+    return grid(cells, Axes("The verdict is", (WRONG, RIGHT), "Supreme judge", (MARKED, UNMARKED)))
