@@ -292,6 +292,11 @@
     if (field && field !== asked) field.focus();
     asked = field;
   };
+  /* A box that is checked keeps the focus, and Streamlit takes no key while a field has it. */
+  window.addEventListener("click", () => {
+    setTimeout(() => document.querySelector('[class*="_bulk"] input[type=checkbox]:focus')?.blur());
+  }, true);
+
   /* A text that is drawn together with its region would not be read out: the region is always there. */
   const region = document.createElement("div");
   region.className = "jb-unseen";

@@ -1,1 +1,1 @@
-"""Judges: one per file, each asked for one verdict at a time; `kinds.JUDGES` lists them."""
+"""Judges, each asked for one verdict at a time; `kinds.JUDGES` lists them."""

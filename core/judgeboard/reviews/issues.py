@@ -129,7 +129,7 @@ def issue_sentence(issue: Issue, figures: IssueFigures) -> str:
     before, after = (
         f"{round(share.value * share.n):,} of {share.n:,} {kind} had this problem: {percent_words(share)}."
         if share.value is not None
-        else f"there are no {kind}."
+        else f"there are no {kind} with a date."
         for share in (figures.before, figures.after)
     )
     if issue.fixed_day is None:

@@ -107,9 +107,8 @@ def decide_item(
         queue = queue_by_id(connection, item.queue_id)
         if queue.implied_labels:
             grade = with_implied(grade, decision)
-        stored = find_review(
-            connection, request_key=request.request_key
-        )  # behind the locks: the same request may be on its way
+        # Behind the locks: the same request may be on its way.
+        stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
             check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)

@@ -49,7 +49,7 @@ from judgeboard.store.statements import LOGGED, rows_with
 from judgeboard.store.tables import RESPONSE
 
 MAX_INDEXED = 50  # bytes of a field's name in the name of its index, which has at most 63 on PostgreSQL
-NO_VALUE = "no value"  # the group of the answers without a field
+NO_VALUE = "(no value)"  # the group of the answers without a field
 _LONGEST = 200
 _INDEX = "ix_metadata "
 _SAMPLE = 300  # answers whose metadata is read for names and values

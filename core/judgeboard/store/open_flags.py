@@ -90,6 +90,15 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
     return select(FLAG.c.id).where(or_(*(FLAG.c.id.in_(query) for query in done)))
 
 
+def answers_done_by(connection: Connection, reviewer_id: int) -> int:
+    """Return how many answers with open flags `queue_list` leaves out for a reviewer."""
+    done = _done_by(connection, reviewer_id)
+    if done is None:
+        return 0
+    query = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads, FLAG.c.id.in_(done))
+    return int(connection.execute(query).scalar_one())
+
+
 @dataclass(frozen=True, slots=True)
 class QueueFacets:
     """What occurs among open flags, sorted."""

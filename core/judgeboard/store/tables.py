@@ -144,7 +144,8 @@ def covering_index(name: str, searched: Sequence[Any], read: Sequence[str], **op
 
 def _table(name: str, *parts: SchemaItem, comment: str) -> Table:
     """A table with an ``id`` as its primary key."""
-    return Table(name, METADATA, Column("id", BigId, primary_key=True), *parts, comment=comment)
+    columns_first = sorted(parts, key=lambda part: not isinstance(part, Column))  # an index names its columns
+    return Table(name, METADATA, Column("id", BigId, primary_key=True), *columns_first, comment=comment)
 
 
 def _link(name: str, one: str, other: str, comment: str) -> Table:
@@ -154,9 +155,10 @@ def _link(name: str, one: str, other: str, comment: str) -> Table:
 
 
 def _step_table(name: str, *parts: SchemaItem, comment: str) -> Table:
-    """A table with the status, raw output, calls and cost of steps."""
+    """A table with the status, raw output, calls and cost of steps behind its own columns (exports keep the order)."""
     return _table(
         name,
+        *parts,
         *references("run_id", nullable=True),
         Column("status", one_of(Status, "status"), nullable=False),
         *optional(String, "raw", "model_reported", "reply_format", "error"),
@@ -165,7 +167,6 @@ def _step_table(name: str, *parts: SchemaItem, comment: str) -> Table:
         *optional(JsonValue, "attempts", "dropped_parameters"),
         Column("created_at", Utc, nullable=False),
         Index(f"ix_{name}_run", "run_id", "status"),
-        *parts,
         comment=comment,
     )
 
@@ -433,10 +434,11 @@ REVIEW = _table(
     Column("decision", one_of(Decision, "decision")),
     Column("label", one_of(Label, "label")),
     Column("label_implied", Boolean, nullable=False, default=False, comment="The decision implies the label."),
-    *optional(Float, "groundedness", "seconds"),
+    Column("groundedness", Float),
     Column("quality", Integer),
     Column("spans", JsonValue),
     *optional(String, "note", "corrected_answer"),
+    Column("seconds", Float),
     Column("replaces", BigId, ForeignKey("review.id")),
     Column("request_key", String, nullable=False),
     Column("bulk", String, comment="The bulk action of which the review is a part."),

@@ -95,7 +95,7 @@ def _filters() -> Filters:
         metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
     judge_field = st.container(width=190)
     grade = grade_field("label")
-    of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=180)
+    of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=175)
     whose = _whose_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
@@ -114,7 +114,7 @@ def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool
         [*HUMANS, *graders],
         key="people",
         bind="query-params",
-        width=255,
+        width=243,
         disabled=disabled,
         format_func=lambda name: words.get(name, name),
         help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
@@ -218,7 +218,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         else:
             figures.over_time()
     with st.container(key="stack_versions"):
-        left, right = st.columns([1.9, 1], gap="medium")
+        left, right = st.columns([1.65, 1], gap="medium")
     with left:
         _versions(shown, filters.whose)
     with right:

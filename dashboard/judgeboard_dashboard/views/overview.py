@@ -12,7 +12,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval, too_few
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.first_steps import first_steps
-from judgeboard.store.open_flags import open_counts
+from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import JudgeDay, LastDecision, Overview
 from judgeboard.store.overview import overview as overview_of
 from judgeboard.text import money
@@ -60,10 +60,12 @@ def overview() -> None:
     with reading() as connection:
         state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
         counts = open_counts(connection)
+        done = answers_done_by(connection, reviewer.id) if reviewer else 0
     your_queues(reviewer)
     if state.judge is None:
         return
-    sentence(decided_words(state, named=reviewer is not None), lead=open_flags_words(state))
+    left_out = f" The queue leaves out {count(done, 'answer')} that you have reviewed." if done else ""
+    sentence(decided_words(state, named=reviewer is not None) + left_out, lead=open_flags_words(state))
     _cards(state)
     with st.container(key="stack_overview"):
         left, right = st.columns([1.05, 1], gap="medium")

@@ -308,7 +308,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
     target = partial(_target, grade=result.grade, implied_labels=implied_labels)
     with st.container(key="stack_raters"):
-        left, right = st.columns([1.45, 1], gap="medium")
+        left, right = st.columns([1.1, 1], gap="medium")
     with left:
         heading("Pair by pair")
         if result.rater_pairs:

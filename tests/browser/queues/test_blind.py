@@ -192,7 +192,7 @@ def test_nothing_that_is_hidden_comes_to_the_browser_of_a_blind_reviewer(reviewe
 def test_the_page_says_what_is_left_out_and_where_it_waits(reviewer, site: Marked) -> None:
     page = reviewer("Mara")
     page.goto("/responses")
-    expect(page.get_by_text("1 answer is hidden until you have reviewed them blind.")).to_be_visible()
+    expect(page.get_by_text("1 answer is hidden until you have reviewed it blind.")).to_be_visible()
     page.goto(f"/item?response={site.answer.response_id}")
     expect(page.get_by_text("You review this answer without seeing the judge and other reviewers.")).to_be_visible()
     expect(page.get_by_text("answer of marked")).to_be_visible()

@@ -75,6 +75,6 @@ def test_people_are_compared_by_a_metadata_field(log: GradedLog) -> None:
         log.reviews({each: {"label": BAD if each % 2 else GOOD} for each in ids}, person)
     for of, raters, first in (("people", "people", ALL), ("judge", "judge", 1)):
         found = measure_agreement(log.store, of=of, by="metadata.user.plan")
-        assert {each.name: each.n for each in found.slices} == {"free": 14, "3": 12, "no value": 11}
+        assert {each.name: each.n for each in found.slices} == {"free": 14, "3": 12, "(no value)": 11}
         for each in found.slices:
             assert opened(log, raters, "label", first, ALL, "metadata.user.plan", each.name) == each.n

@@ -48,3 +48,10 @@ def test_refinements_and_audits_name_the_answer_they_are_of(case) -> None:
     first, second = rows(case, "judgments")
     assert first["scores"] == [{"dimension": "care", "value": 3, "scale": "1-5", "reasoning": None}]
     assert second["scores"] is None
+
+
+def test_an_export_shows_a_verdict_before_the_call_that_returned_it() -> None:
+    for table, verdict in [("judgments", "groundedness"), ("comparisons", "reasoning"), ("audits", "correct")]:
+        names = [column.name for column in EXPORTS[table].columns]
+        assert names[:2] == ["source", "external_id"]
+        assert names.index(verdict) < names.index("run") < names.index("raw")

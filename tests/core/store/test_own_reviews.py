@@ -43,7 +43,7 @@ def test_only_what_stands_is_listed(case: ReviewCase) -> None:
     first = case.decide(flag, case.mara, Decision.CONFIRM).review_id
     second = edit(
         case.store, review_id=first, reviewer=case.mara, decision=Decision.DISMISS, grade=Grade(), request_key="e"
-    ).review_id
+    )
     assert [line.review_id for line in page(case).lines] == [second]
     undo(case.store, review_id=second, reviewer=case.mara, request_key="u")
     assert page(case).lines == ()

@@ -12,7 +12,16 @@ from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import LinePage
-from judgeboard.store.open_flags import ORDERS, QueueLine, flag_after, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.open_flags import (
+    ORDERS,
+    QueueLine,
+    answers_done_by,
+    flag_after,
+    neighbours,
+    open_counts,
+    queue_facets,
+    queue_page,
+)
 from judgeboard.store.response_pages import ORDERS as RESPONSE_ORDERS
 from judgeboard.store.response_pages import response_page
 from reviewed_log import ReviewedLog, made_log
@@ -205,8 +214,10 @@ def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedL
         mine = page(filled, where, limit=1000, reviewer_id=mara.id)
         assert before[2] not in {line.flag_id for line in mine.lines}
         assert mine.total == len(mine.lines)
+    left_out = page(filled, RowFilter()).total - page(filled, RowFilter(), reviewer_id=mara.id).total
     with filled.store.reading() as connection:
         beside = neighbours(connection, RowFilter(), "worst", before[2], mara.id)
+        assert answers_done_by(connection, mara.id) == left_out > 0
     assert beside is not None
     assert (beside.previous, beside.next, beside.listed) == (before[1], before[3], False)
     assert page(filled, RowFilter(), limit=1000, reviewer_id=jon.id) == others
