@@ -30,7 +30,7 @@ from unittest import mock
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.cli.app import run
-from judgeboard.cli.serve import fill
+from judgeboard.cli.demo import fill
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import open_store
 from judgeboard_dashboard import session

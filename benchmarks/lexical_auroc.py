@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from judgeboard.cli.serve import sample_folder
+from judgeboard.cli.demo import sample_folder
 from judgeboard.domain import Estimate
 from judgeboard.judges.lexical import lexical_verdict
 from judgeboard.stats.arrays import BoolArray, FloatArray, grouping

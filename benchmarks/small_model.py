@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from judgeboard.cli.serve import sample_folder
+from judgeboard.cli.demo import sample_folder
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.runs.judging import judge_pending, make_judge

@@ -250,10 +250,20 @@ def suggested_name() -> str:
 
 def give_name() -> None:
     """Read the name from its field; the callback of the field and its button."""
-    name = tidy_name(st.session_state.get(NAME_FIELD, ""))
-    if name:
-        st.session_state[_NAME] = name
-        st.rerun()  # the whole page: its frame shows the name
+    if _name_entered() and st.session_state[_PAGE] == "Item":
+        st.rerun()  # a press there draws the item alone; the frame of the app shows the name
+
+
+def entered_reviewer() -> Reviewer | None:
+    """Return the person whose name is in the field of `ask_reviewer`, for a button beside it; say if it is empty."""
+    if not _name_entered():
+        problem("Enter your name first.")
+    return current_reviewer()
+
+
+def _name_entered() -> bool:
+    st.session_state[_NAME] = tidy_name(st.session_state.get(NAME_FIELD, ""))
+    return bool(st.session_state[_NAME])
 
 
 def change_name() -> None:

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage
-from judgeboard.cli.serve import fill
+from judgeboard.cli.demo import fill
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store, open_store
 from judgeboard_dashboard import session

@@ -3,7 +3,7 @@
 import pytest
 
 from app_pages import OpenPage, markup
-from judgeboard.cli.serve import QUEUE
+from judgeboard.cli.demo import QUEUE
 from judgeboard.reviews.outcome import open_conflicts
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES

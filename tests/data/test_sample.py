@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgeboard.cli.serve import sample_folder
+from judgeboard.cli.demo import sample_folder
 
 DATA = Path(__file__).parents[2] / "data"
 FILES = ("responses", "grades", "verdicts", "pairs", "samples", "suite_answers", "queue_reviews")

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from sqlalchemy import text
 
-from judgeboard.cli.serve import fill
+from judgeboard.cli.demo import fill
 from judgeboard.store.engine import Store, open_store
 from judgeboard.trends import Panel, Point, trend
 

@@ -352,7 +352,7 @@ def forget_command(response: str, source: str | None, yes: bool) -> None:
     more = f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else ""
     click.echo(f"forgotten: {response}{more}")
     if not emptied:
-        click.echo("another program reads the database: the file keeps the old texts until that program ends", err=True)
+        click.echo("another program reads the database; until it stops, the file keeps the old texts", err=True)
 
 
 @options.command("judgeboard index", "judgeboard index metadata.tenant metadata.user.plan")

@@ -13,7 +13,7 @@ from judgeboard.errors import JudgeboardError
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
 COMMANDS: dict[str, str] = {
-    "demo": "serve",
+    "demo": "demo",
     "quickstart": "serve",
     "import": "import_command",
     "judge": "judge",

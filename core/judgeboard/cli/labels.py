@@ -162,8 +162,8 @@ def issue_command() -> None:
 def issue_create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
-    If the filter names a rule, or contains no sign of a problem, only answers with an open or confirmed flag belong to
-    the issue.
+    If the filter names a rule, only answers with an open or confirmed flag of the rule belong to the issue. If the
+    filter only names sources, types, models or days, only answers with an open or confirmed flag belong to it.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue

@@ -199,8 +199,8 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
         return
     if queue.blind and not people:
         yield (
-            "This queue is open to everybody: judgments and other reviews of an item are hidden from its reviewer only "
-            "during the lease. To hide them from the start, use --assign."
+            "This queue is open to everybody. It hides judgments and reviews of an item from its reviewer only in the "
+            "lease. To hide them from the start, use --assign."
         )
 
 

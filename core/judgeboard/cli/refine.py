@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--judge-model",
     metavar="MODEL",
-    help="Chat model that rates the answers; not the generator (default: JUDGEBOARD_MODEL).",
+    help="Chat model that rates the answers; choose another one than the generator (default: JUDGEBOARD_MODEL).",
 )
 @options.judge_name("Name of the judge (default: refine).")
 @asking.endpoint_options

@@ -362,7 +362,7 @@ def _by_content(head: bytes, file: str, expected: str | None) -> str:
     first = start.partition(b"\n")[0]
     if any(mark in first for mark in (b",", b";", b"\t")):
         return "csv"
-    raise BadInput(f"{file}: the name and the content do not show the format: use --format jsonl, json or csv")
+    raise BadInput(f"{file}: neither the name nor the content shows the format: rename it to .jsonl, .json or .csv")
 
 
 def _is_line_of_json(start: bytes, *, sure: bool) -> bool:

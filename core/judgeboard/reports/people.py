@@ -28,7 +28,7 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
         Column("Queues", "count", width=70, help="Open queues that are assigned to them"),
         Column("Left", "count", width=55, help="Items left in these queues"),
         Column("Leased", "count", width=65, help="Items that they have leased now"),
-        Column("Reviews", "count", width=75, help="Their latest reviews, at most 1,000; all figures are of these"),
+        Column("Reviews", "count", width=75, help="Their latest reviews, at most 1,000. All figures use only these."),
         Column("Seconds", "text" if words else "estimate", width=120, help="Median per item; breaks are not counted"),
         *(Column(title, share, width=140, help=about) for _, title, about in _FIGURES),
         Column("Drift", share, width=190, help="Agreement with others in the last 30 days, minus agreement before"),

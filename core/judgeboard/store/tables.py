@@ -399,7 +399,7 @@ FLAG = _table(
     ),
     Index("ix_flag_rule_state", "rule", "state", "query_type"),
     Index("ix_flag_response", "response_id", "state"),
-    comment="A reason to look at a response; only its state changes, and whether it leads.",
+    comment="A reason to look at a response; only two columns change: `state`, and `leads` (the worst open flag).",
 )
 
 REVIEWER = _table(

@@ -393,7 +393,7 @@ def _how_many(values: dict[str, Any]) -> None:
     st.session_state.setdefault("nq_needed", 1)
     values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, key="nq_needed"))
     if values["needed"] > 1:
-        label = "Share of items that need these reviews (%); the others need one"
+        label = "Share of items that need this many reviews (%); the others need one"
         values["overlap"] = _share(label, 100.0, 10.0, "nq_overlap")
     if values["subject"] == ANSWERS and values["flagged_only"]:
         sample_help = (

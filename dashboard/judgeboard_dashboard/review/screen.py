@@ -187,7 +187,7 @@ def _implied_choices(actions: Actions) -> list[Choice]:
             act=partial(actions.answer_implied, implied),
             key=key,
             icon=icon,
-            tip="Remembered for your next decisions. A lead can choose for everybody in Settings.",
+            tip="Your choice is stored for your next decisions. A lead can choose for everybody in Settings.",
         )
         for implied, label, key, icon in answers
     ]

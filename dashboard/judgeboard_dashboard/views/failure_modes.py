@@ -44,7 +44,7 @@ def failure_modes() -> None:
             "Click a row to open its answers, where you can open an issue. An answer counts once per failure mode.",
         ),
     )
-    caption("Intervals: 95 %. The week is that of the answer, not of the review (UTC).")
+    caption("Intervals: 95 %. An answer counts in the week (UTC) in which it was asked.")
 
 
 with page("Failure modes"):

@@ -16,7 +16,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, page, problem
+from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -251,18 +251,18 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         show(tag("div", dry_details(summary), cls="jb-cap"))
         if not_read_words(summary):
             show(tag("div", not_read_words(summary), cls="jb-cap"))
+        buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the field: it goes
         reviewer = ask_reviewer("Your name is stored with the import.") if has_news(summary) else None
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        with buttons:
             pressed = has_news(summary) and st.button(
                 f"Import {count(summary.new, 'row')}" if summary.new else "Add feedback",
                 key="import_start",
                 type="primary",
                 icon=":material/upload:",
-                disabled=reviewer is None,
                 wrap=False,
             )
             _rejected_rows(summary, trial.rejected)
-    return reviewer if pressed else None
+    return (reviewer or entered_reviewer()) if pressed else None
 
 
 def _done_card(done: Imported) -> None:

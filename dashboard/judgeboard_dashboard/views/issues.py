@@ -81,7 +81,7 @@ def _list() -> None:
     if not measured:
         empty_page(
             "issues",
-            "No issue is open. An issue is a title, an owner and a state for a systemic problem.",
+            "No issue is open. An issue describes a systemic problem. It has a title, an owner and a state.",
             "Filter answers on Queue or Responses, or click a line of Failure modes. Then press Open an issue.",
         )
         return

@@ -25,6 +25,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import current_reviewer, page, problem, reading, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
+from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.judge_trial import show_trial
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button
 from judgeboard_dashboard.widgets.rejudge_form import RejudgeAddress, form, job_words, read_address
@@ -309,6 +310,7 @@ def _comparison(run_id: int, version_id: int, usable: int) -> None:
     total = len(changes.comparison.rows)
     if not total:
         sentence("The judge has no earlier verdicts on these answers." if compare.old == BEFORE else changes.sentence)
+        next_button(among=("review", "agree"))
         return
     lead, colon, rest = changes.sentence.partition(": ")
     sentence(rest, lead=f"{lead}:") if colon else sentence(changes.sentence)

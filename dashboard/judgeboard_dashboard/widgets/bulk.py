@@ -170,8 +170,7 @@ def _offers(page: str) -> list[Offer]:
             decision.value,
             label,
             decide and partial(decide, decision=decision),
-            "Decides all open flags of the selected answers. If this implies a label, the label is "
-            + IMPLIED[decision],
+            "Decides all open flags of the selected answers. If this implies a label, it is " + IMPLIED[decision],
             key,
         )
         for decision, label, key in ((Decision.CONFIRM, "Confirm", "Y"), (Decision.DISMISS, "Dismiss", "N"))

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from judgeboard.people.permissions import Action
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps
 from judgeboard.store.overview import work_state
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import may_open, who_button
+from judgeboard_dashboard.gate import may_open, permitted, who_button
+from judgeboard_dashboard.review.queues import EVERY, QUEUES
 from judgeboard_dashboard.session import open_rows, reading
 from judgeboard_dashboard.widgets.texts import caption, clock, count, day, empty, heading, with_database
 
@@ -231,4 +233,8 @@ def no_open_flags() -> None:
         if last is not None:
             today = last.astimezone(UTC).date() == now.date()
             since = f" Last flag: {'today, ' + clock(last) if today else day(last)}."
-        empty(f"No open flags. Decided today: {state.decided_today:,}.{since}", f"{answers} in this database.")
+        more = "To grade more of them, create a queue of answers, flagged or not."
+        empty(f"No open flags. Decided today: {state.decided_today:,}.{since}", f"{answers} in this database. {more}")
+        if permitted(Action.MAKE_QUEUES) and st.button("New queue", key="queue_of_all", icon=":material/add:"):
+            st.session_state["nq_subject"] = EVERY
+            open_rows("queue", show=QUEUES, new="1")

@@ -21,7 +21,7 @@ from judgeboard.store.settings import primary_judge
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
+from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
 from judgeboard_dashboard.widgets.judge_trial import end_trial, try_button
 from judgeboard_dashboard.widgets.navigation import item, open_button
@@ -308,9 +308,9 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         key="rejudge_start",
         type="primary",
         icon=":material/restart_alt:",
-        disabled=not estimate.calls or reviewer is None,
+        disabled=not estimate.calls,
     )
-    if not pressed or reviewer is None:
+    if not pressed or (reviewer := reviewer or entered_reviewer()) is None:
         return address
     try:
         job_id = request_rejudge(

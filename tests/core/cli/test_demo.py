@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
-from judgeboard.cli.serve import fill
+from judgeboard.cli.demo import fill
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.reports.output import to_json
 from judgeboard.reports.stats import stats
@@ -73,7 +73,7 @@ def test_a_demo_that_broke_off_or_is_of_another_release_is_completed(
     assert (before["responses"], before["judgments"]["ok"]) == (400, 600)
     assert before["reviews"] > 198
     read: list[str] = []
-    monkeypatch.setattr("judgeboard.cli.serve.version", lambda _name: "later")
+    monkeypatch.setattr("judgeboard.cli.demo.version", lambda _name: "later")
     monkeypatch.setattr("judgeboard.imports.importing.import_file", reading(read))
     fill(sqlite_store)
     assert read == ["responses", "verdicts", "grades", "pairs", "samples"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.cli.serve import sample_folder
+from judgeboard.cli.demo import sample_folder
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.kinds import JUDGES

@@ -182,12 +182,17 @@ def test_grades_find_their_answers(upload) -> None:
     assert "1 grade was imported." in markup(page)
 
 
-def test_who_has_no_name_is_asked_for_it_first(sqlite_store: Store, upload) -> None:
+def test_import_takes_the_name_in_its_field(sqlite_store: Store, upload) -> None:
     page = AppTest.from_file(VIEW, default_timeout=30).run()
     page.file_uploader(key="import_file").set_value(("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain"))
     page.run()
-    assert page.button(key="import_start").disabled
     assert [field.label for field in page.text_input] == ["Source", "Your name"]
+    page.text_input(key="who_name").set_value("")
+    page.button(key="import_start").click().run()
+    assert "Enter your name first." in markup(page)
+    page.text_input(key="who_name").set_value("Ann")
+    page.button(key="import_start").click().run()
+    assert "1 answer was imported." in markup(page)
 
 
 def test_hostile_rows_stay_text(upload) -> None:

@@ -1,6 +1,6 @@
 """The rejudge page: what can be asked for, what is said of it, what came of it."""
 
-from app_pages import markup
+from app_pages import markup, shown
 from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import Status, Verdict
@@ -99,9 +99,12 @@ def test_the_same_again_is_refused_in_words(page_rows, open_page) -> None:
 def test_who_has_no_name_is_asked_for_it(page_rows, open_page) -> None:
     page = open_page("rejudge", reviewer="")
     next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
-    assert page.button(key="rejudge_start").disabled
+    page.text_input(key="who_name").set_value("")
+    page = page.button(key="rejudge_start").click().run()
+    assert "Enter your name first." in markup(page)
     page.text_input(key="who_name").set_value("Jon").run()
-    assert not page.button(key="rejudge_start").disabled
+    page = page.button(key="rejudge_start").click().run()
+    assert "requested by Jon" in shown(page)
 
 
 def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store: Store) -> None:

@@ -1,0 +1,233 @@
+"""The command `demo`: stores the sample log with judgments and reviews, and serves it."""
+
+import gzip
+import hashlib
+import json
+import shlex
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.domain import Decision, DimensionScore, Grade, JudgeInput, JudgeVersion, QueueOrder, Status, Verdict
+from judgeboard.errors import BadInput
+
+if TYPE_CHECKING:
+    from judgeboard.store.engine import Store
+
+ACTOR = "demo"
+SOURCE = "sample"
+FILLED = "demo filled"
+SECOND_JUDGE = "climb-judge-8b"
+SUITE_JUDGE = "climb-rubric-8b"
+QUEUE = "Complex answers"
+FAILURE_MODE = "unsupported statement"
+CONTROLS_EACH = 5
+# What is imported -> its file and its kind.
+FILES = {
+    "answers": ("responses.jsonl.gz", "responses"),
+    "verdicts of a second judge": ("verdicts.jsonl.gz", "verdicts"),
+    "grades by people": ("grades.jsonl.gz", "grades"),
+    "pairs": ("pairs.jsonl.gz", "pairs"),
+    "sampled questions": ("samples.jsonl.gz", "samples"),
+}
+_PACKAGE = Path(__file__).parents[1]
+_PLACES = (_PACKAGE / "bundled_sample", _PACKAGE.parents[1] / "data" / "sample")
+
+
+def sample_folder() -> Path:
+    """Return the folder of the sample log, in an installed wheel or in a checkout."""
+    for folder in _PLACES:
+        if (folder / "responses.jsonl.gz").is_file():
+            return folder
+    raise BadInput(f"the sample log is missing from this installation ({_PLACES[0]}): install judgeboard again")
+
+
+def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> None:
+    """Store the sample log with judgments and reviews; rows that are stored already stay unchanged."""
+    from judgeboard.store.events import record_event
+    from judgeboard.store.latest_event import latest_event
+
+    folder = sample_folder()
+    content = b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+    sample = {"package": version("judgeboard"), "sample": hashlib.sha256(content).hexdigest()}
+    with store.reading() as connection:
+        before = latest_event(connection, FILLED)
+    if before is not None and before.items() >= sample.items():
+        # A second start shows the pages without loading judges and importers.
+        for line in ("all answers are judged", *(_imported(0, before["there"][what], what) for what in FILES)):
+            say(line)
+        return
+    stored = _import_and_judge(store, folder, say)
+    _run_methods(store, folder, say)
+    with store.writing() as connection:
+        record_event(connection, FILLED, ACTOR, details=sample | {"there": stored})
+
+
+def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) -> dict[str, int]:
+    """Return the number of usable rows by file."""
+    from judgeboard.imports.importing import import_file
+    from judgeboard.runs.judging import judge_pending, make_judge
+
+    stored = {}
+    for what, (file, kind) in FILES.items():
+        summary = import_file(store, folder / file, kind=kind, source=SOURCE, actor=ACTOR)
+        say(_imported(summary.new, summary.unchanged, what))
+        stored[what] = summary.usable
+        if kind == "responses":
+            judged = judge_pending(store, make_judge("lexical"), actor=ACTOR)
+            line = f"{judged.ok:,} answers judged offline by {judged.judge}"
+            say(line if judged.selected else "all answers are judged")
+    return stored
+
+
+def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
+    """Store an audit, control answers, two suite runs and a reviewed queue; finished steps are skipped."""
+    from judgeboard.methods.audit import audit_recorded
+    from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
+    from judgeboard.runs.judging import make_judge
+
+    audit_recorded(store, SECOND_JUDGE, "lexical", actor=ACTOR)
+    say(f"lexical audited by {SECOND_JUDGE}")
+    made = make_control_answers(store, n=CONTROLS_EACH, actor=ACTOR)
+    judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
+    say(f"control answers of {len(made)} kinds judged")
+    say(f"{_run_suites(store, folder)} runs of a suite stored")
+    say(f"{_review_queue(store, folder)} decisions stored in the queue {QUEUE!r}")
+
+
+class _RecordedJudge:
+    """A rubric judge that returns the scores that were recorded for an answer."""
+
+    version = JudgeVersion(SUITE_JUDGE, "rubric", model=SUITE_JUDGE, scale="1-5")
+    endpoint_host: str | None = None
+    priced: bool = True
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._rows = {row["answer"]: row for row in rows}
+
+    async def judge(self, item: JudgeInput) -> Verdict:
+        row = self._rows[item.answer]
+        values = row["scores"] | {"overall": sum(row["scores"].values()) / len(row["scores"])}
+        scores = tuple(DimensionScore(name, float(value), "1-5") for name, value in values.items())
+        return Verdict(Status.OK, reasoning=row["reasoning"], scores=scores)
+
+    async def aclose(self) -> None:
+        pass
+
+
+def _run_suites(store: "Store", folder: Path) -> int:
+    """Run the suite for each recorded model; return how many runs are stored."""
+    from judgeboard.methods.suite_file import read_suite
+    from judgeboard.methods.suite_results import list_results
+    from judgeboard.methods.suite_run import run_suite
+
+    suite = read_suite(folder / "suite.yaml")
+    rows = _rows(folder / "suite_answers.jsonl.gz")
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    done = {run.candidate for run in list_results(store, suite.name)}
+    for model in models:
+        answers = {row["query"]: row["answer"] for row in rows if row["model"] == model}
+
+        def answer(query: str, answers: dict[str, str] = answers) -> str:
+            return answers[query]
+
+        answer.__module__, answer.__qualname__ = "sample", model
+        if f"python:sample:{model}" not in done:
+            run_suite(store, suite, answer, judge=_RecordedJudge(rows), actor=ACTOR)
+    return len(models)
+
+
+def _review_queue(store: "Store", folder: Path) -> int:
+    """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
+    from judgeboard.flags.rules import LOW_GROUNDEDNESS
+    from judgeboard.people.roster import change_settings, ensure_reviewer
+    from judgeboard.reviews.failure_modes import save_mode
+    from judgeboard.reviews.issues import save_issue
+    from judgeboard.reviews.leases import take_item
+    from judgeboard.reviews.queue_decisions import decide_item
+    from judgeboard.reviews.queues import QueueRules, create_queue
+    from judgeboard.store.filters import RowFilter
+    from judgeboard.store.issues import Issue
+    from judgeboard.store.queue_items import unfinished_items
+    from judgeboard.store.queues import find_queue
+    from judgeboard.store.responses import responses_named
+
+    rows = _rows(folder / "queue_reviews.jsonl.gz")
+    change_settings(store, {"implied_labels": (LOW_GROUNDEDNESS,)}, ACTOR)
+    save_mode(store, FAILURE_MODE, "States something that no passage supports", key="U", by=ACTOR)
+    with store.reading() as connection:
+        queue = find_queue(connection, QUEUE)
+    if queue is None:
+        where = RowFilter(query_types=("complex",), sources=(SOURCE,))
+        rules = QueueRules(QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=())
+        queue = create_queue(store, rules, by=ACTOR).queue
+        flagged = RowFilter(query_types=("complex",), rules=("low_groundedness",))
+        about = "Since the week of 12 October, most of these answers state what their passages do not."
+        save_issue(store, Issue("Complex answers are not grounded", flagged, about), by=ACTOR)
+    with store.reading() as connection:
+        named = responses_named(connection, {row["response_id"] for row in rows})
+        ids = {name: each.id for name, matches in named.items() for each in matches if each.source == SOURCE}
+        items = unfinished_items(connection, queue.id, ids.values())
+    decided = 0
+    for row in rows:
+        item = items.get(ids[row["response_id"]])
+        reviewer = ensure_reviewer(store, "page", row["reviewer"].capitalize())
+        lease = None if item is None else take_item(store, item.id, reviewer)
+        if lease is not None:
+            key = f"demo:{row['reviewer']}:{row['response_id']}"
+            decision = Decision(row["decision"])
+            decide_item(
+                store,
+                lease.token,
+                reviewer=reviewer,
+                decision=decision,
+                grade=Grade(modes=(FAILURE_MODE,) if decision is Decision.CONFIRM else ()),
+                seconds=row["seconds"],
+                request_key=key,
+            )
+            decided += 1
+    return decided
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def _imported(new: int, stored: int, what: str) -> str:
+    return f"{new:,} {what} imported, {stored:,} already stored"
+
+
+@click.command(epilog=options.example("judgeboard demo", "judgeboard demo --no-serve --db /tmp/demo.db"))
+@click.option("--no-serve", is_flag=True, help="Fill the database, but do not serve it.")
+@options.host
+@options.port
+@options.with_default("--db", default="data/demo.db", metavar="PATH|URL", help="Database of the demo.")
+def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
+    """Fill a database with sample data and serve it.
+
+    Imports the bundled sample log, judges it offline and raises flags. Needs no key and no network. A second run
+    changes nothing.
+    """
+    from judgeboard.settings import masked
+    from judgeboard.store.engine import open_store
+
+    if not no_serve:
+        from judgeboard_dashboard.server import check_free
+
+        check_free(host, port)
+    store = open_store(db, create=True)
+    fill(store, click.echo)
+    click.echo(f"database: {store.shown_url}")
+    store.close()
+    if no_serve:
+        # `judgeboard serve` without --db opens the user's own database.
+        click.echo(f"to open it: judgeboard serve --db {shlex.quote(masked(db))}")
+    else:
+        from judgeboard_dashboard.server import serve
+
+        serve(db, host=host, port=port)
