@@ -70,7 +70,7 @@ def test_a_dash_is_standard_input(monkeypatch):
         ("log.csv", "query,answer\nq,a\nq,b\nq,a\nq,b\nq,a\nq,b\nq,b\nq,b\nq,b\nq,b\n".encode("utf-16-le"), "UTF-16"),
         ("log.parquet", b"query,answer\n", "not Parquet"),
         ("log.parquet", b"PAR1....", "not a whole Parquet file"),
-        ("log.txt", b"just a sentence", "use --format"),
+        ("log.txt", b"just a sentence", "rename it to .jsonl"),
         ("log.csv", b"query,answer\rq,a\r", "not CSV"),
         ("log.csv", b"query,caf\xe9\nq,a\n", "not UTF-8 in its first line"),
         ("log.jsonl", "{}".encode("utf-16-le"), "UTF-16"),
