@@ -212,7 +212,7 @@
   };
 
   const take = (event) => {
-    if (!event.isTrusted) return;
+    if (!event.isTrusted || window.__judgeboardPalette?.()) return;
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     if (typing(event.target)) {
       if (event.key === "Escape") event.target.blur();

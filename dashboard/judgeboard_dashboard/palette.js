@@ -1,11 +1,9 @@
 /* The command palette: / or Ctrl-K opens it. In it, Up and Down choose a result, Enter opens it.
 
    The field sends its text while it is typed. Letters typed on a result, or before the palette is there, go into the
-   field, so that no key of the page behind is pressed. This script comes before keys.js, whose keys it keeps back while the palette is open. */
+   field, so that no key of the page behind is pressed: keys.js asks here whether a key is the palette's. */
 (() => {
   if (window.__judgeboardPalette) return;
-  window.__judgeboardPalette = true;
-
   const PAUSE = 200; // ms without a key until the text is sent
   const OPENING = 5000; // ms until a palette that did not open is given up
   let timer = 0;
@@ -15,6 +13,8 @@
   const field = () => document.querySelector("[role=dialog] .st-key-palette_text input");
   const results = () => [...document.querySelectorAll('[role=dialog] [class*="st-key-palette_to_"] button')];
   const found = () => document.querySelector("[role=dialog] .jb-found")?.dataset.text;
+  const opening = () => early !== null && performance.now() - early.at < OPENING;
+  window.__judgeboardPalette = () => opening() || field() !== null;
   const typing = (target) =>
     Boolean(target?.closest?.("input, textarea, [contenteditable=true], [data-testid=stDataFrame]"));
 
@@ -59,7 +59,7 @@
       inPalette(event);
       return;
     }
-    if (early && performance.now() - early.at < OPENING) {
+    if (opening()) {
       if (event.key === "Escape") early = null;
       else if (!event.ctrlKey && !event.metaKey && event.key.length === 1) early.text += event.key;
       if (event.key !== "Escape") keep(event);

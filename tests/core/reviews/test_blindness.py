@@ -392,7 +392,7 @@ def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Mar
     marked.give()
     with case.store.writing() as connection:
         hide_rows(connection, case.mara.id)
-        with pytest.raises(ValueError, match="queries alone"):
+        with pytest.raises(ValueError, match="answers only queries"):
             connection.execute(text("UPDATE flag SET state = 'open'"))
     judgment, score = JUDGMENT, text("judgment.score FROM judgment")
     refused: list[Callable[[Connection], Any]] = [

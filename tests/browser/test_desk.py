@@ -1,0 +1,88 @@
+"""What stands around a decision: the drawers of an item, failure modes, label schemas, and the work of people."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.failure_modes import save_mode
+from judgeboard.reviews.queues import QueueRules, assign_queue, create_queue
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.label_schemas import list_schemas
+from page_state import DECIDE, idle, settled
+
+pytestmark = pytest.mark.browser
+
+
+def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(reviewer, site) -> None:
+    page = reviewer("Mara")
+    page.goto(f"/item?flag={site.rows.flags['two-judges']}")
+    settled(page, DECIDE)
+    page.keyboard.press("F7")
+    judgments = page.locator("table.jb-judgments")
+    expect(judgments).to_contain_text("Half of it stands.")
+    expect(judgments).to_contain_text("Fine.")
+    expect(judgments.locator("th", has_text="Groundedness")).to_contain_text("differ")
+    page.keyboard.press("F2")
+    expect(page.get_by_text("Raw calls", exact=True).first).to_be_visible()
+    expect(judgments).to_have_count(0)
+    page.keyboard.press("F2")
+    expect(page.locator(".jb-answer").first).to_be_visible()
+    page.keyboard.press("F9")
+    field = page.get_by_role("textbox", name="Corrected answer")
+    field.fill("Granite cools slowly.")
+    field.press("Control+Enter")
+    expect(page.locator("ins, del").first).to_be_visible()
+
+
+def test_a_failure_mode_is_given_by_its_key_and_counted(reviewer, site) -> None:
+    lead = ensure_reviewer(site.store, "page", "Mara")
+    save_mode(site.store, "wrong rock", "Names another rock", key="P", by=lead)
+    page = reviewer("Mara")
+    page.goto(f"/item?flag={site.rows.flags['no-passages']}")
+    settled(page, DECIDE)
+    page.keyboard.press("Shift+P")
+    expect(page.get_by_role("button", name="wrong rock")).to_have_attribute("kind", "primary")
+    page.keyboard.press("y")
+    page.wait_for_url(lambda url: f"flag={site.rows.flags['no-passages']}" not in url)
+    page.goto("/failure-modes")
+    expect(page.get_by_text("1 answer").first).to_be_visible()
+    expect(page.locator("[data-testid=stDataFrame] table")).to_contain_text("wrong rock")
+
+
+def test_a_schema_is_saved_on_its_page_and_a_fault_names_its_line(reviewer, site) -> None:
+    page = reviewer("Mara")
+    page.goto("/schemas")
+    yaml = page.get_by_label("Schema as YAML")
+    expect(yaml).to_have_value(re.compile("name: support"))
+    yaml.fill("name: tone\nfields:\n  - {name: tone, type: scales}\n")
+    yaml.press("Control+Enter")
+    expect(page.locator(".jb-wrong")).to_contain_text("line 3")
+    yaml.fill("name: tone\nfields:\n  - {name: tone, type: yes_no, required: true}\n")
+    yaml.press("Control+Enter")
+    expect(page.locator(".jb-wrong")).to_have_count(0)
+    page.get_by_role("button", name="Save version").click()
+    expect(page.get_by_text("New queues can use it.")).to_be_visible()
+    with site.store.reading() as connection:
+        assert [each.schema.name for each in list_schemas(connection)] == ["tone"]
+
+
+def test_a_lead_gives_the_items_of_one_person_to_another(reviewer, site) -> None:
+    lead, una = (ensure_reviewer(site.store, "page", name) for name in ("Mara", "Una"))
+    ensure_reviewer(site.store, "page", "Vera")
+    create_queue(site.store, QueueRules("load", RowFilter(query_types=("complex",))), by=lead)
+    assign_queue(site.store, "load", by=lead, add=[una])
+    page = reviewer("Mara")
+    page.goto("/people")
+    expect(page.get_by_role("heading", name="Una: queues and agreement")).to_be_visible()
+    to = page.get_by_role("combobox", name="To")
+    to.fill("Vera")
+    to.press("Enter")
+    idle(page)
+    page.get_by_role("button", name="Reassign").click()
+    expect(page.locator(".jb-say", has_text="Reassigned from Una to Vera: load.")).to_be_visible()
+    vera = reviewer("Vera")
+    vera.goto("/queue")
+    vera.get_by_role("button", name="Start", exact=False).first.click()
+    vera.wait_for_url(re.compile("queue=load"))
