@@ -1,4 +1,4 @@
-"""What stands around a decision: the drawers of an item, failure modes, label schemas, and the work of people."""
+"""What stands around a decision: the drawers of an item, failure modes and label schemas."""
 
 import re
 
@@ -7,10 +7,8 @@ from playwright.sync_api import expect
 
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.reviews.queues import QueueRules, assign_queue, create_queue
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.label_schemas import list_schemas
-from page_state import DECIDE, idle, settled
+from page_state import DECIDE, PAUSE, settled
 
 pytestmark = pytest.mark.browser
 
@@ -27,6 +25,7 @@ def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(revi
     page.keyboard.press("F2")
     expect(page.get_by_text("Raw calls", exact=True).first).to_be_visible()
     expect(judgments).to_have_count(0)
+    page.wait_for_timeout(PAUSE)
     page.keyboard.press("F2")
     expect(page.locator(".jb-answer").first).to_be_visible()
     page.keyboard.press("F9")
@@ -47,7 +46,6 @@ def test_a_failure_mode_is_given_by_its_key_and_counted(reviewer, site) -> None:
     page.keyboard.press("y")
     page.wait_for_url(lambda url: f"flag={site.rows.flags['no-passages']}" not in url)
     page.goto("/failure-modes")
-    expect(page.get_by_text("1 answer").first).to_be_visible()
     expect(page.locator("[data-testid=stDataFrame] table")).to_contain_text("wrong rock")
 
 
@@ -66,23 +64,3 @@ def test_a_schema_is_saved_on_its_page_and_a_fault_names_its_line(reviewer, site
     expect(page.get_by_text("New queues can use it.")).to_be_visible()
     with site.store.reading() as connection:
         assert [each.schema.name for each in list_schemas(connection)] == ["tone"]
-
-
-def test_a_lead_gives_the_items_of_one_person_to_another(reviewer, site) -> None:
-    lead, una = (ensure_reviewer(site.store, "page", name) for name in ("Mara", "Una"))
-    ensure_reviewer(site.store, "page", "Vera")
-    create_queue(site.store, QueueRules("load", RowFilter(query_types=("complex",))), by=lead)
-    assign_queue(site.store, "load", by=lead, add=[una])
-    page = reviewer("Mara")
-    page.goto("/people")
-    expect(page.get_by_role("heading", name="Una: queues and agreement")).to_be_visible()
-    to = page.get_by_role("combobox", name="To")
-    to.fill("Vera")
-    to.press("Enter")
-    idle(page)
-    page.get_by_role("button", name="Reassign").click()
-    expect(page.locator(".jb-say", has_text="Reassigned from Una to Vera: load.")).to_be_visible()
-    vera = reviewer("Vera")
-    vera.goto("/queue")
-    vera.get_by_role("button", name="Start", exact=False).first.click()
-    vera.wait_for_url(re.compile("queue=load"))

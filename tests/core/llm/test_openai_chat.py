@@ -164,7 +164,10 @@ def test_retry_after_is_honoured() -> None:
 def test_a_wait_that_no_run_can_sit_out_ends_the_run() -> None:
     waits = Waits()
     script = rate_limited(always(verdict()), 9, {"retry-after": "3600"})
-    with RecordingEndpoint(script) as endpoint, pytest.raises(EndpointRefused, match=r"asks to wait 3,600 s .* after that"):
+    with (
+        RecordingEndpoint(script) as endpoint,
+        pytest.raises(EndpointRefused, match=r"to wait 3,600 s .* after that"),
+    ):
         ask(endpoint, waits=waits)
     assert (len(endpoint.requests), waits.seconds) == (1, [])
 
