@@ -76,38 +76,32 @@ async def health(_request: Request) -> PlainTextResponse:
     return PlainTextResponse("ok")
 
 
+# What pages and jobs need. Two threads that import one library at once fail now and then, so that an error would meet
+# whoever opens a page in the first seconds: nothing is served before.
+NEEDED = (
+    "judgeboard_dashboard.app",
+    "judgeboard_dashboard.review.queues",
+    "pandas",
+    "pyarrow",
+    "altair",
+    "judgeboard.runs.worker",
+)
+
+
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
     """Run jobs while the server runs; an interrupted job continues at the next start."""
-    stopping = asyncio.Event()
-    starting = asyncio.create_task(_start(stopping))
+    starting = asyncio.create_task(asyncio.to_thread(_started_worker))
     try:
         yield
     finally:
-        stopping.set()
         worker = await starting
         await asyncio.to_thread(worker.stop)
 
 
-async def _start(stopping: asyncio.Event) -> "Worker":
-    """Import what the first page needs; once it had its time, what charts and jobs need, and start the worker."""
-    await asyncio.to_thread(_import, "judgeboard_dashboard.app", "judgeboard_dashboard.review.queues")
-    with suppress(TimeoutError):
-        await asyncio.wait_for(stopping.wait(), FIRST_PAGE_S)
-    return await asyncio.to_thread(_started_worker)
-
-
-def _import(*modules: str) -> None:
-    # One after the other: two threads that import SQLAlchemy at once fail now and then.
-    for name in modules:
-        importlib.import_module(name)
-
-
 def _started_worker() -> "Worker":
-    _import("pandas", "altair")
     from judgeboard.runs.worker import Worker
 
-    gc.freeze()  # what is imported stays: no collection of garbage need look at it
     worker = Worker(store())
     worker.start()
     return worker
@@ -124,7 +118,6 @@ app = App(
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
 _ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
 UPLOAD_MB = 200
-FIRST_PAGE_S = 3  # so long the first page has the interpreter for itself
 
 
 def serve(
@@ -150,6 +143,9 @@ def serve(
     check_free(host, port)
     # The pages run in this process and read the database's address from the environment.
     os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
+    for name in NEEDED:
+        importlib.import_module(name)
+    gc.freeze()  # what is imported stays: no collection of garbage need look at it
 
     shown = "localhost" if host in EVERYWHERE else host
     sys.stdout.write(f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n")
