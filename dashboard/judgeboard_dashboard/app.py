@@ -93,14 +93,12 @@ def _leads_to(page: st.Page, address: str) -> st.Page:
 
 if __name__ == "__main__":
     st.set_page_config(page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png"))
-    script = st.container(key="first_script")  # before that of `dress`: it keeps keys from it
     dress(reviewer_name())
     admitted = let_in()
     chosen = st.navigation(pages(everything=not admitted), position="top" if admitted else "hidden")
     if admitted:
         if chosen.url_path != "item":
             release_leases()
-        with script:
-            command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
+        command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
         notification_bell()
         chosen.run()

@@ -95,10 +95,13 @@
     while (waiting.length) {
       const [press] = waiting;
       const old = now() - press.at > STALE;
-      const takes = !old && press.row === row && drawn === row && taker(press);
-      if (!takes && !old && press.row === row && stood <= NOBODY) break;
+      const stands = !old && press.row === row && drawn === row;
+      const field = stands && visible(FIELDS[`Key${press.key}`]);
+      const takes = stands && !field && taker(press);
+      if (!field && !takes && !old && press.row === row && stood <= NOBODY) break;
       waiting.shift();
       if (old) lose(press);
+      if (field) field.focus();
       if (takes) {
         count += 1;
         sent.push({ ...press, n: count });

@@ -121,6 +121,16 @@ def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -
     done(bare, "G")
 
 
+def test_a_press_made_while_the_page_is_drawn_leads_to_the_field_that_its_key_is_for(bare: Page) -> None:
+    bare.evaluate("draw('Y'); document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'running'")
+    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<div class=st-key-who_name><input></div>')")
+    bare.keyboard.press("y")
+    bare.wait_for_timeout(600)
+    bare.evaluate("document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'notRunning'")
+    expect(bare.locator("input")).to_be_focused()
+    done(bare)
+
+
 def test_a_press_made_on_another_row_is_not_sent(bare: Page) -> None:
     bare.keyboard.press("g")
     bare.evaluate("head.dataset.row = '8'; draw('G'); draw('J')")
