@@ -115,10 +115,17 @@ def test_a_wrong_command_line_is_refused() -> None:
     assert refusal("judgeboard audit --judge-version a --approach 3") is not None
 
 
-def test_every_local_link_of_the_readme_leads_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert links
-    assert not [link for link in links if not (ROOT / link).exists()]
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_local_link_leads_somewhere(page: Path) -> None:
+    for file, anchor in re.findall(r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text(encoding="utf-8")):
+        target = page.parent / file if file else page
+        assert target.exists(), file
+        assert not (anchor and target.suffix == ".md") or anchor in anchors(target), f"{file}#{anchor}"
 
 
 def test_the_readme_stays_short() -> None:
