@@ -13,6 +13,7 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.imports.importing import ImportSummary
@@ -165,7 +166,7 @@ def _counts(summary: "ImportSummary") -> str:
         since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%B %Y}"
         return f"{summary.file}: nothing new, all {summary.unchanged:,} rows are already stored{since}"
     return (
-        f"{summary.file}: {summary.rows:,} rows of {summary.format}: {summary.new:,} {would}new, "
+        f"{summary.file}: {counted(summary.rows, 'row')} of {summary.format}: {summary.new:,} {would}new, "
         f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected ({summary.differing:,} differing)"
         + (f", {summary.feedback_added:,} feedback added" if summary.feedback_added else "")
     )

@@ -339,7 +339,8 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     if head.startswith(_BOMS_16) or (name != "parquet" and head[:200].count(0) * 3 > len(head[:200])):
         raise BadInput(f"{source.name} is not {title} in UTF-8: it looks like UTF-16. Save it as UTF-8.")
     if is_parquet != (name == "parquet"):
-        raise BadInput(f"{source.name} is {'' if is_parquet else 'not '}Parquet: use --format auto")
+        advice = "export it again, or rename it to the ending of its format" if wanted == AUTO else "use --format auto"
+        raise BadInput(f"{source.name} is {'' if is_parquet else 'not '}Parquet: {advice}")
     if wanted == AUTO and name in {None, "json"}:
         name = _by_content(head, source.name, name)
     return FORMATS[str(name)]

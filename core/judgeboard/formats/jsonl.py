@@ -83,7 +83,7 @@ def _parsed(data: bytes) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from None
+        raise ValueError(f"not JSON: {error.msg} at character {error.pos + 1} of the row") from None
 
 
 def _whole(digits: str) -> int:

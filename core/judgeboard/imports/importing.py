@@ -18,7 +18,7 @@ from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import finish_batch, same_file_before, start_batch
-from judgeboard.text import MAX_NAME
+from judgeboard.text import MAX_NAME, counted
 
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
@@ -373,7 +373,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         if missing := self._columns.unseen:
             names = self._columns.known(nested="." in missing[0])
             raise BadInput(
-                f"--map: {self.name} has no column {missing[0]!r} in its first {len(ahead):,} rows; "
+                f"--map: {self.name} has no column {missing[0]!r} in its first {counted(len(ahead), 'row')}; "
                 f"it has {', '.join(names) or 'no columns'}"
             )
         return itertools.chain(ahead, items)

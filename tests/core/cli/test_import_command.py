@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.text import counted
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(
     log.write_text(f"query,answer\n{rows}")
     run(["import", str(log), "--db", str(tmp_path / "judgeboard.db")])
     printed = capsys.readouterr().out
-    assert printed.startswith(f"{log}: {rows.count(chr(10))} rows of ")
+    assert printed.startswith(f"{log}: {counted(rows.count(chr(10)), 'row')} of ")
     assert not [word for word in ("read:", "no column", "--map") if word in printed]
     assert ("there is nothing to import" in printed) is (not rows)
 

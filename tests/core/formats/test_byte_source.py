@@ -68,7 +68,7 @@ def test_a_dash_is_standard_input(monkeypatch):
         ("log.jsonl", gzip.compress(b"", mtime=0)[:8], "the compressed data end too early"),
         ("log.jsonl", '{"query": "q", "answer": "a"}'.encode("utf-16"), "UTF-16"),
         ("log.csv", "query,answer\nq,a\nq,b\nq,a\nq,b\nq,a\nq,b\nq,b\nq,b\nq,b\nq,b\n".encode("utf-16-le"), "UTF-16"),
-        ("log.parquet", b"query,answer\n", "not Parquet"),
+        ("log.parquet", b"query,answer\n", "not Parquet: export it again, or rename it"),
         ("log.parquet", b"PAR1....", "not a whole Parquet file"),
         ("log.txt", b"just a sentence", "rename it to .jsonl"),
         ("log.csv", b"query,answer\rq,a\r", "not CSV"),

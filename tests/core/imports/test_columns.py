@@ -93,7 +93,7 @@ def test_a_column_can_be_kept_from_being_recognised(one):
     ("mapping", "says"),
     [
         ({"query": "nothing"}, "there is no field 'nothing'; choose external_id, source, query,"),
-        ({"Frage": "query"}, "has no column 'Frage' in its first 1 rows; it has query, answer"),
+        ({"Frage": "query"}, "has no column 'Frage' in its first 1 row; it has query, answer"),
         ({"query": "answer", "answer": "answer"}, "maps two columns to answer, 'query' and 'answer'"),
     ],
 )
