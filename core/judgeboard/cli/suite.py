@@ -210,13 +210,13 @@ def cases(file: Path, name: str) -> None:
     from judgeboard.store.suites import corrected_cases
 
     with options.seen(options.open_store()).reading() as connection:
-        found = corrected_cases(connection)
-    if not found:
+        corrected = corrected_cases(connection)
+    if not corrected:
         options.show({"cases": 0}, ["No corrected answer is in a suite: press F9 on its page to correct it, then F8."])
         return
     suite_cases: list[dict[str, Any]] = []
     ids: dict[str, int] = {}
-    for each in found:
+    for each in corrected:
         ids[each.id] = ids.get(each.id, 0) + 1
         number = "" if ids[each.id] == 1 else f" ({ids[each.id]})"
         context = {"context": list(each.context)} if each.context else {}

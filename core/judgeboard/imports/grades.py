@@ -195,12 +195,12 @@ def _aspect_columns(cells: Cells) -> dict[str, Any]:
 
 def _modes(cells: Cells) -> tuple[str, ...]:
     """Return the failure modes: a list, or names with a semicolon between them."""
-    given = cells.get("failure_modes")
-    if isinstance(given, str):
-        given = cells.json("failure_modes") if given.startswith("[") else given.split(";")
-    if not isinstance(given or [], list) or not all(isinstance(each, str) and len(each) <= 60 for each in given or ()):
+    modes = cells.get("failure_modes")
+    if isinstance(modes, str):
+        modes = cells.json("failure_modes") if modes.startswith("[") else modes.split(";")
+    if not isinstance(modes or [], list) or not all(isinstance(mode, str) and len(mode) <= 60 for mode in modes or ()):
         raise Unusable("failure_modes", "not a list of names with at most 60 characters")
-    return tuple(sorted({name for each in given or () if (name := " ".join(each.split()))}))
+    return tuple(sorted({name for mode in modes or () if (name := " ".join(mode.split()))}))
 
 
 def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:

@@ -264,7 +264,7 @@ def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
     if isinstance(value, str | bool):
         word = str(value).translate(_SKIN_TONES).strip().lower()
         if word not in _UP | _DOWN:
-            raise Unusable(field, f"{value[:60]!r} is neither thumbs nor stars")  # type: ignore[index]  # a bool is in
+            raise Unusable(field, f"{str(value)[:60]!r} is neither thumbs nor stars")
         if scale is FeedbackKind.STARS:
             raise Unusable(field, f"{value!r} is not a number of stars")
         return Feedback(FeedbackKind.THUMBS, float(word in _UP))

@@ -97,7 +97,7 @@ def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAns
     def pair_up(answers: list[LogAnswer], fits: Callable[[LogAnswer, LogAnswer], bool]) -> list[LogAnswer]:
         unmatched = []
         for each in answers:
-            other = next((one for one in waiting[each.query] if fits(each, one)), None)
+            other = next((candidate for candidate in waiting[each.query] if fits(each, candidate)), None)
             if other is None:
                 unmatched.append(each)
             else:

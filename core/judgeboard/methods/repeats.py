@@ -183,7 +183,7 @@ def repeats_report(
     return RepeatsReport(
         judge=title,
         versions=tuple(each.title for each in versions),
-        repeats=max(len(one.opinions) for one in repeated.answers),
+        repeats=max(len(answer.opinions) for answer in repeated.answers),
         account=RunAccount.of(
             Counter(opinion.verdict.status for each in repeated.answers for opinion in each.opinions.values())
         ),

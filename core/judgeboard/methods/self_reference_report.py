@@ -1,5 +1,6 @@
 """Self-reference read from the store and measured: the report, its page and its texts."""
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Collection
@@ -348,7 +349,7 @@ def _listed(items: list[figures.Item], arrays: figures.Items, needed: int) -> tu
             item.majority.agree,
             gate_on,
             item.right,
-            *(None if score != score else score for score in item_scores),  # noqa: PLR0124 - NaN alone differs from itself
+            *(None if math.isnan(score) else score for score in item_scores),
         )
         for item, gate_on, item_scores in zip(items, on, scores, strict=True)
     ]

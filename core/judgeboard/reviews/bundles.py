@@ -217,8 +217,8 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
             now=now,
         )
     except (DecisionRefused, BadInput) as error:
-        given = line.grade != Grade() if line.side is None else line.grade.note is not None
-        kept = given and isinstance(error, DecisionRefused)
+        has_draft = line.grade != Grade() if line.side is None else line.grade.note is not None
+        kept = has_draft and isinstance(error, DecisionRefused)
         with store.reading() as connection:
             own = find_lease(connection, queue_item_id=line.item_id, reviewer_id=reviewer.id)
         reason = str(error)

@@ -461,7 +461,7 @@ def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[Stor
 def sampling_versions(connection: Connection) -> list[StoredVersion]:
     """Return the judge versions that sampled answers to questions, the newest sample first."""
     latest = select(SAMPLE.c.judge_version_id, func.max(SAMPLE.c.id)).group_by(SAMPLE.c.judge_version_id)
-    newest = {version_id: last for version_id, last in connection.execute(latest)}  # noqa: C416 - rows are no pairs to mypy
+    newest = dict(connection.execute(latest).all())
     versions = [version for version in list_versions(connection) if version.id in newest]
     return sorted(versions, key=lambda version: -newest[version.id])
 

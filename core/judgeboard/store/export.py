@@ -323,10 +323,10 @@ def _samples(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def _sample_lists(samples: Sequence[Row[Any]]) -> dict[str, Any]:
-    models, raw = [one.model_reported for one in samples], [one.raw for one in samples]
+    models, raw = [sample.model_reported for sample in samples], [sample.raw for sample in samples]
     return {
-        "samples": [one.answer for one in samples],
-        "statuses": [one.status for one in samples],
+        "samples": [sample.answer for sample in samples],
+        "statuses": [sample.status for sample in samples],
         "models": models if any(models) else None,
         "raw": raw if any(raw) else None,
     }

@@ -38,7 +38,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         NotFound: No response has this id.
         BadInput: Several sources have it.
     """
-    matches = [one for one in responses_named(connection, [named]).get(named, ()) if source in {None, one.source}]
+    matches = [row for row in responses_named(connection, [named]).get(named, ()) if source in {None, row.source}]
     if not matches:
         raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
     if len(matches) > 1:

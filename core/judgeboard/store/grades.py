@@ -75,8 +75,8 @@ def graded_reviews(
     columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, stage)
     if dimension is None:
         label, *others = grade_columns(REVIEW.c)
-        given = label if implied_labels else case((REVIEW.c.label_implied, literal(0)), else_=label)
-        query = select(*columns, given, *others).where(has_grade())
+        counted = label if implied_labels else case((REVIEW.c.label_implied, literal(0)), else_=label)
+        query = select(*columns, counted, *others).where(has_grade())
     else:
         query = (
             select(*columns, *grade_columns(REVIEW.c, REVIEW_SCORE.c.value))
@@ -219,8 +219,8 @@ def _graded(connection: Connection, dimensions: Collection[str] | None) -> list[
     reviews = []
     for row in connection.execute(query):
         if dimensions is None:
-            given = {"groundedness": row.groundedness, "quality": row.quality}
-            scores[row.id] = {name: score for name, score in given.items() if score is not None}
+            grades = {"groundedness": row.groundedness, "quality": row.quality}
+            scores[row.id] = {name: score for name, score in grades.items() if score is not None}
         if row.id in scores:
             adjudicated = row.stage == Stage.ADJUDICATION
             reviews.append(_Graded(row.response_id, adjudicated, dict(sorted(scores[row.id].items())), row.note))

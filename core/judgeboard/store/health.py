@@ -101,7 +101,7 @@ def judged_generators(connection: Connection, version_id: int) -> dict[str | Non
 
 def _by_model(connection: Connection, query: Select[Any]) -> Counter[str | None]:
     counted = query.add_columns(func.count()).group_by(RESPONSE.c.generator_model)
-    return Counter({model: n for model, n in connection.execute(counted)})  # noqa: C416 - a row is no pair to mypy
+    return Counter(dict(connection.execute(counted).all()))
 
 
 def selected_generators(connection: Connection, where: RowFilter, limit: int = 1000) -> dict[str | None, int]:

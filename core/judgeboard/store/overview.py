@@ -346,7 +346,7 @@ def count_labels(connection: Connection) -> dict[str, int]:
     """Return the number of current reviews by label, with both labels."""
     query = select(REVIEW.c.label, func.count()).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
     query = query.where(LOGGED, is_current(), REVIEW.c.label.is_not(None)).group_by(REVIEW.c.label)
-    return dict.fromkeys(map(str, Label), 0) | {label: n for label, n in connection.execute(query)}  # noqa: C416 - typed
+    return dict.fromkeys(map(str, Label), 0) | dict(connection.execute(query).all())
 
 
 def count_graders(connection: Connection) -> list[Grader]:

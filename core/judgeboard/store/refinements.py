@@ -49,18 +49,18 @@ def store_generations(connection: Connection, run_id: int, new: Sequence[NewGene
     """Store calls to generators with their answers; a stored call is left as it is."""
     if not new:
         return
-    made = [one.made for one in new if one.made is not None]
+    made = [generation.made for generation in new if generation.made is not None]
     store_responses(connection, made, now=now)
     ids = stored_ids(connection, made)
     rows = [
         {
-            "subject": one.subject,
-            "number": one.number,
-            "model": one.model,
-            "response_id": None if one.made is None else ids.get(key_of(one.made)),
-            **step_values(one.record, run_id, now),
+            "subject": generation.subject,
+            "number": generation.number,
+            "model": generation.model,
+            "response_id": None if generation.made is None else ids.get(key_of(generation.made)),
+            **step_values(generation.record, run_id, now),
         }
-        for one in new
+        for generation in new
     ]
     connection.execute(insert_or_skip(connection, GENERATION, "run_id", "subject", "number"), rows)
 
@@ -103,8 +103,8 @@ def insert_refinements(connection: Connection, run_id: int, new: Sequence[NewRef
     """Store refinements; a stored one (same run, subject and number) is left as it is."""
     if new:
         rows = [
-            asdict(one) | {"run_id": run_id, "feedback": storable_or_none(one.feedback), "created_at": now}
-            for one in new
+            asdict(attempt) | {"run_id": run_id, "feedback": storable_or_none(attempt.feedback), "created_at": now}
+            for attempt in new
         ]
         connection.execute(insert_or_skip(connection, REFINEMENT, "run_id", "subject", "number"), rows)
 

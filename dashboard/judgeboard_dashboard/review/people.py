@@ -115,9 +115,9 @@ def own_work(reviewer: Reviewer) -> None:
         work = person_work(connection, reviewer)
     if not work.reviews:
         return
-    given = sum(number for _, number in work.days)
+    reviews = sum(number for _, number in work.days)
     pace = "" if work.seconds.value is None else f" Median time per item: {seconds_words(work.seconds)}."
-    sentence(f"{count(given, 'review')} in the last {DAYS} days.{pace}")
+    sentence(f"{count(reviews, 'review')} in the last {DAYS} days.{pace}")
     for streak in work.streaks:
         show(tag("div", streak_words(streak), cls="jb-cap"))
     with st.container(key="stack_own_work"):

@@ -63,8 +63,8 @@ def _question(item: Item, link: Html | None, *, whole: bool, about: str | None =
     """Return the question, and the label of the answer under it; ``about`` is at the end of the label's line."""
     refusal = None
     if item.right_refusal:
-        found = "nothing fitting" if item.passages else "nothing"
-        refusal = tag("span", f"Refusal: {found} was retrieved", cls="jb-mark")
+        retrieved = "nothing fitting" if item.passages else "nothing"
+        refusal = tag("span", f"Refusal: {retrieved} was retrieved", cls="jb-mark")
     text = _evidence(item, item.query, [], whole=whole, cls="jb-evidence jb-question")
     question = tag("div", tag("div", "Question", cls="jb-label"), text)
     aside = tag("span", about) if about else None

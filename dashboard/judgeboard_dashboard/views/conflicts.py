@@ -101,9 +101,9 @@ def _adjudicated(queue: str | None, lead: Reviewer) -> None:
 
 def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
     with reading() as connection:
-        found = open_conflicts(connection, queue, limit=MOST)
+        conflicts = open_conflicts(connection, queue, limit=MOST)
     where = f" in “{queue}”" if queue else ""
-    if not found.lines:
+    if not conflicts.lines:
         empty_page(
             "conflicts",
             f"No open conflicts{where}.",
@@ -111,13 +111,13 @@ def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
             "An item that you must still review blind is not listed.",
         )
         return ()
-    n = len(found.lines)
-    more = "More than " if found.next is not None else ""
+    n = len(conflicts.lines)
+    more = "More than " if conflicts.next is not None else ""
     with st.container(key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         sentence(f"{more}{count(n, 'open conflict')}{where}.")
-        start_button("Start", conflict_rows(queue, found.lines[0].item.item_id), key="conflicts_start")
-    _table(found.lines, key=f"conflicts_{found.lines[0].item.item_id}_{n}", queue=queue)
-    return found.lines
+        start_button("Start", conflict_rows(queue, conflicts.lines[0].item.item_id), key="conflicts_start")
+    _table(conflicts.lines, key=f"conflicts_{conflicts.lines[0].item.item_id}_{n}", queue=queue)
+    return conflicts.lines
 
 
 def _table(lines: Sequence[ConflictLine], *, key: str, queue: str | None) -> None:

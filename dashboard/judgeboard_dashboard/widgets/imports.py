@@ -298,7 +298,7 @@ _CELLS: Mapping[str, Callable[[Any], object]] = {
     "people": len,
     "feedback": lambda value: feedback_words(value[0].kind, value[0].value) if value else None,
     "shown": {Shown.AB: "A first", Shown.BA: "B first"}.get,
-    "tries": lambda tries: ", ".join(one.answer or "–" for one in tries),
+    "tries": lambda tries: ", ".join(attempt.answer or "–" for attempt in tries),
     "claims": lambda claims: ", ".join(str(shown(claim.text)) for claim in claims),
 }
 

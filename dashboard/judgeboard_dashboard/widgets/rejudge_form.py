@@ -334,8 +334,8 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
 def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAddress]:
     if address.response is not None:
         _answer(address.response)
-        one = JobRows("One answer", RowFilter(response_ids=(address.response,)), "all")
-        return one, address._replace(rows=None)
+        answer = JobRows("One answer", RowFilter(response_ids=(address.response,)), "all")
+        return answer, address._replace(rows=None)
     choices = row_choices(where)
     if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (address.rows, where):
         st.session_state[_ROWS] = address.rows or ("open" if where == RowFilter() else "match")
