@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import markdown
 import pytest
 import yaml
 
@@ -166,14 +167,31 @@ def generate() -> dict[str, Any]:
     return runpy.run_path(str(DOCS / "generate.py"), run_name="generate")
 
 
+def site() -> dict[str, Any]:
+    """The configuration of the documentation's site, without the tags of YAML that name Python functions."""
+    text = re.sub(r"!!\S+", "", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    settings: dict[str, Any] = yaml.safe_load(text)
+    return settings
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```" in page.read_text("utf-8")], ids=lambda page: page.name
+)
+def test_the_site_shows_every_block_as_code(page: Path) -> None:
+    extensions = [each if isinstance(each, dict) else {each: {}} for each in site()["markdown_extensions"]]
+    configured = {name: options for each in extensions for name, options in each.items() if name != "mkdocs-click"}
+    text = page.read_text(encoding="utf-8")
+    shown = markdown.markdown(text, extensions=list(configured), extension_configs=configured)
+    assert shown.count('<div class="highlight">') == len(re.findall(r"^ *```\w", text, re.MULTILINE))
+
+
 def test_every_page_of_the_site_exists_and_is_in_its_menu(generate: dict[str, Any]) -> None:
     def pages(entries: list[Any]) -> Iterator[str]:
         for entry in entries:
             (target,) = entry.values()
             yield from pages(target) if isinstance(target, list) else [target]
 
-    text = re.sub(r"!!\S+", "", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    menu = set(pages(yaml.safe_load(text)["nav"]))
+    menu = set(pages(site()["nav"]))
     assert menu == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} | generate["PAGES"].keys()
 
 
