@@ -1,14 +1,14 @@
-"""The browser session of a page: database, reviewer, error messages, links to other pages."""
+"""The frame of a page in a browser session: title, columns, database, reviewer, errors, links to other pages."""
 
 import getpass
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 from urllib.parse import unquote
 
 import streamlit as st
@@ -144,6 +144,14 @@ def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[
             _show_hidden()
     with caught():
         yield
+
+
+def stacking_columns(
+    name: str, widths: int | Sequence[float], gap: Literal["small", "medium", "large"] = "medium"
+) -> list[Any]:
+    """Return columns; a narrow page shows them below each other. ``name`` is unique on the page."""
+    with st.container(key=f"stack_{name}"):
+        return st.columns(widths, gap=gap)
 
 
 def open_rows(name: str, **parameters: str | float | list[str] | None) -> NoReturn:

@@ -12,6 +12,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.differences import both_sides
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
+from judgeboard_dashboard.session import stacking_columns
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, score, when
 
@@ -82,12 +83,11 @@ def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> 
                 disabled=attempt.response_id is None,
                 tip="Your name and the time are stored with the selection. Press the key again to deselect it.",
             )
-        with st.container(key="stack_attempts"):
-            left, right = st.columns([1, 1.35], gap="small")
-            with left:
-                show(_list(sequence, attempt))
-            with right:
-                show(_text(sequence, attempt))
+        left, right = stacking_columns("attempts", [1, 1.35], gap="small")
+        with left:
+            show(_list(sequence, attempt))
+        with right:
+            show(_text(sequence, attempt))
 
 
 def attempts_link(sequences: Sequence[AttemptSequence]) -> Html | None:

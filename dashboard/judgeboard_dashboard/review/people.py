@@ -23,7 +23,7 @@ from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.pairs import stored_words
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
-from judgeboard_dashboard.session import ask_reviewer, reading, store
+from judgeboard_dashboard.session import ask_reviewer, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go
 from judgeboard_dashboard.widgets.tables import (
@@ -120,8 +120,7 @@ def own_work(reviewer: Reviewer) -> None:
     sentence(f"{count(reviews, 'review')} in the last {DAYS} days.{pace}")
     for streak in work.streaks:
         show(tag("div", streak_words(streak), cls="jb-cap"))
-    with st.container(key="stack_own_work"):
-        left, middle, right = st.columns([1.3, 1, 0.7], gap="medium")
+    left, middle, right = stacking_columns("own_work", [1.3, 1, 0.7])
     with left:
         _agreement(work, "Your agreement")
     with middle:
@@ -177,8 +176,7 @@ def people() -> None:
     if result is not None:
         show(tag("div", result, cls="jb-say", role="status"))
     heading(f"{chosen.person.name}: queues and agreement")
-    with st.container(key="stack_person"):
-        left_side, right_side = st.columns(2, gap="medium")
+    left_side, right_side = stacking_columns("person", 2)
     with left_side:
         _queues(chosen, f"person_queues_{chosen.person.id}")
         for streak in chosen.streaks:

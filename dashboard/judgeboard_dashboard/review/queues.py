@@ -37,7 +37,7 @@ from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, saving, store
+from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
@@ -174,8 +174,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     sample = sample_words(progress)
     if sample is not None:
         note(sample, lead="The random sample is short.")
-    with st.container(key="stack_queue"):
-        left, right = st.columns([1.3, 1], gap="medium")
+    left, right = stacking_columns("queue", [1.3, 1])
     with left:
         _people(progress)
     with right:
@@ -303,8 +302,7 @@ def new_queue() -> None:
     with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
         heading("New queue")
         st.button("Back to the queues", key="new_queue_back", type="tertiary", on_click=go, kwargs={"new": None})
-    with st.container(key="stack_new_queue"):
-        left, right = st.columns(2, gap="large")
+    left, right = stacking_columns("new_queue", 2, gap="large")
     values: dict[str, Any] = {}
     with left:
         st.selectbox(

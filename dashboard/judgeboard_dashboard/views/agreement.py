@@ -24,7 +24,7 @@ from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import list_versions, versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
-from judgeboard_dashboard.session import as_now, page, reading
+from judgeboard_dashboard.session import as_now, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
     AgreementFigures,
@@ -217,14 +217,12 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
             figures.calibration()
         else:
             figures.over_time()
-    with st.container(key="stack_versions"):
-        left, right = st.columns([1.65, 1], gap="medium")
+    left, right = stacking_columns("versions", [1.65, 1])
     with left:
         _versions(shown, filters.whose)
     with right:
         _worth_of_flags(shown)
-    with st.container(key="stack_figures"):
-        left, right = st.columns([1.2, 1], gap="medium")
+    left, right = stacking_columns("figures", [1.2, 1])
     with left:
         _all_figures(figures)
     with right:

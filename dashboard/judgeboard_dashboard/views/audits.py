@@ -19,7 +19,7 @@ from judgeboard.methods.audit_report import (
 )
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
-from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.session import page, reading, stacking_columns
 from judgeboard_dashboard.widgets.charts.grid import AUDIT_HEIGHT, MARKED, RIGHT, UNMARKED, WRONG, audit_chart
 from judgeboard_dashboard.widgets.filters import choose, switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -83,8 +83,7 @@ def audits() -> None:
         caption(how_words(connection, audit, report), *report.notes)
         if nothing_usable(report):
             return
-        with st.container(key="stack_audits"):
-            left, right = st.columns([1, 1.1], gap="medium")
+        left, right = stacking_columns("audits", [1, 1.1])
         with left:
             heading("Marks and people's grades")
             _counts(report, as_table=as_table)

@@ -22,7 +22,7 @@ from judgeboard.store.reviewers import Reviewer, graders_by_name
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.session import current_reviewer, page, reading, store
+from judgeboard_dashboard.session import current_reviewer, page, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.charts import grid, scores
 from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
 from judgeboard_dashboard.widgets.filters import choose, grade_field, implied_field, people_field, version_field
@@ -63,8 +63,7 @@ def disagreement() -> None:
         empty_page("disagreement", figures.sentence, among=STEPS)
         return
     sentence(figures.sentence)
-    with st.container(key="stack_disagreement"):
-        left, right = st.columns([1, 1.35], gap="medium")
+    left, right = stacking_columns("disagreement", [1, 1.35])
     with left:
         _picture(figures, asked, as_table=as_table)
     with right:

@@ -16,7 +16,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem
+from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, stacking_columns
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -65,8 +65,7 @@ def imports() -> None:
     """Show the upload at the left, and how its columns were read at the right."""
     demand(Action.IMPORT)
     follow("imports", own=("kind",))
-    with st.container(key="stack_import"):
-        left, right = st.columns([1, 2.1], gap="medium")
+    left, right = stacking_columns("import", [1, 2.1])
     with left:
         uploaded = _upload()
         if uploaded is None:

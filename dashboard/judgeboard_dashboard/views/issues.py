@@ -22,7 +22,7 @@ from judgeboard.trends import Point, start_of
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people
-from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, store
+from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.charts import trend
 from judgeboard_dashboard.widgets.filters import FIELDS, as_date, as_day, filter_in, filter_sentence
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -104,8 +104,7 @@ def _issue(issue: Issue) -> None:
     flags = ", ".join(f"{n:,} {state}" for state, n in figures.flags.items())
     changed = f" Last change: {issue.by}, {when(issue.at)}." if issue.at else ""
     caption(f"Answers: {filter_sentence(issue.where)}. Flags: {flags}.{changed}")
-    with st.container(key="stack_issue"):
-        left, right = st.columns([1.6, 1], gap="large")
+    left, right = stacking_columns("issue", [1.6, 1], gap="large")
     with left:
         sentence(issue_sentence(issue, figures))
         if figures.weeks:

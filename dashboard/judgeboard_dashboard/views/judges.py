@@ -22,7 +22,7 @@ from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import AnswerStart
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import page, reading, store
+from judgeboard_dashboard.session import page, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -73,8 +73,7 @@ def judges() -> None:
         except NotFound as error:
             combined = str(error)
     sentence(health_sentence(health.report))
-    with st.container(key="stack_judges"):
-        left, right = st.columns([1.35, 1], gap="medium")
+    left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)
     with right:

@@ -18,7 +18,7 @@ from judgeboard.store.overview import overview as overview_of
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import your_queues
-from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
+from judgeboard_dashboard.session import as_query, current_reviewer, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, item, queue, responses
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame, figure, table
@@ -67,8 +67,7 @@ def overview() -> None:
     left_out = f" The queue leaves out {count(done, 'answer')} that you have reviewed." if done else ""
     sentence(decided_words(state, named=reviewer is not None) + left_out, lead=open_flags_words(state))
     _cards(state)
-    with st.container(key="stack_overview"):
-        left, right = st.columns([1.05, 1], gap="medium")
+    left, right = stacking_columns("overview", [1.05, 1])
     with left:
         _open_flags(counts)
     with right:

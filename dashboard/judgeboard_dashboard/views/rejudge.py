@@ -23,7 +23,7 @@ from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, pairs_of_run, 
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.session import current_reviewer, page, problem, reading, store
+from judgeboard_dashboard.session import current_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.judge_trial import show_trial
@@ -60,8 +60,7 @@ def rejudge() -> None:
     if address.response is None and address.job is None and address.run is None:
         demand(Action.REJUDGE_MANY)
     where, query = _filters(address)
-    with st.container(key="stack_rejudge"):
-        left, right = st.columns([1, 2.4], gap="medium")
+    left, right = stacking_columns("rejudge", [1, 2.4])
     with left, st.container(border=True, key="rejudge_form"):
         if address.response is not None or permitted(Action.REJUDGE_MANY):
             address = form(address, where)

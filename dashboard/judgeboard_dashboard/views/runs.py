@@ -19,7 +19,7 @@ from judgeboard.store.storing import ImportBatch, list_batches
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, seen, signed_in, store
+from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, seen, signed_in, stacking_columns, store
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, pick_rows, responses
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
@@ -132,8 +132,7 @@ def runs() -> None:
     key = f"runs_{lines[0].run.id}_{len(lines)}"
     chosen = lines[choose_row(Table.of(lines, RUN_COLUMNS), key=key, most=10, columns={"Usable": usable})]
     _foot(lines)
-    with st.container(key="stack_runs"):
-        left, right = st.columns([1.04, 1], gap="medium")
+    left, right = stacking_columns("runs", [1.04, 1])
     with left:
         _problems(chosen)
     with right:

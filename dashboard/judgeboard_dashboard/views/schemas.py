@@ -13,7 +13,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import current_reviewer, page, reading, saving, store
+from judgeboard_dashboard.session import current_reviewer, page, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.tables import show_rows
 from judgeboard_dashboard.widgets.texts import caption, heading, sentence
 
@@ -38,8 +38,7 @@ def schemas() -> None:
     if saved:
         show(tag("div", saved, cls="jb-say"))
     sentence("A label schema names the fields that reviewers of a queue fill in.")
-    with st.container(key="stack_schemas"):
-        left, right = st.columns(2, gap="large")
+    left, right = stacking_columns("schemas", 2, gap="large")
     with left:
         title = st.selectbox("Version", [*versions, NEW], key="version", bind="query-params")
         stored = versions.get(title or "")

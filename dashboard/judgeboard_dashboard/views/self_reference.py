@@ -31,7 +31,7 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import load_pairs
-from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.session import page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow
@@ -92,8 +92,7 @@ def self_reference() -> None:
     sentence(report_sentence(figures.report))
     caption(MEANINGS, *figures.report.notes)
     SelfReferenceFigures(figures.report, filters.as_tables).show()
-    with st.container(key="stack_slices"):
-        left, right = st.columns([1, 1.6], gap="medium")
+    left, right = stacking_columns("slices", [1, 1.6])
     with left:
         _slices(figures.report, filters)
     with right:
@@ -184,8 +183,7 @@ def _items(figures: SelfReferencePage, filters: Filters) -> None:
     if not items:
         caption(f"No such {item_noun}.")
         return
-    with st.container(key="stack_items"):
-        left, right = st.columns([1.45, 1], gap="medium")
+    left, right = stacking_columns("items", [1.45, 1])
     with left:
         chosen = _chosen(items[:MOST_LINES], filters)
         measured = figures.report.conditions["C"].accuracy.value is not None

@@ -23,7 +23,16 @@ from judgeboard.store.settings import LONGEST_SEED, PRIMARY_JUDGE, SettingLine, 
 from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted, who_button
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, problem, reading, saving, store
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    current_reviewer,
+    page,
+    problem,
+    reading,
+    saving,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.widgets.administration import database, events, people, versions
 from judgeboard_dashboard.widgets.filters import switch
 from judgeboard_dashboard.widgets.texts import capital, caption, commands, count, heading, rule_words, when
@@ -53,8 +62,7 @@ def rules() -> None:
         listed, retired = list_versions(connection), retired_versions(connection)
         query_types = response_facets(connection).query_types
         answers, open_flags = count_responses(connection), count_open_flags(connection)
-    with st.container(key="stack_settings"):
-        left, right = st.columns([1, 1.35], gap="medium")
+    left, right = stacking_columns("settings", [1, 1.35])
     with left:
         rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)
         apply_rules(answers)

@@ -19,7 +19,7 @@ from judgeboard.methods.suite_results import (
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
-from judgeboard_dashboard.session import page, seen
+from judgeboard_dashboard.session import page, seen, stacking_columns
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, suite_runs_chart
 from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -104,8 +104,7 @@ def suites() -> None:
     result = suite_result(seen(), filters.run_id, baseline=filters.baseline)
     sentence(result_sentence(result))
     caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
-    with st.container(key="stack_suites"):
-        left, right = st.columns([1.6, 1], gap="medium")
+    left, right = stacking_columns("suites", [1.6, 1])
     with left:
         _trend(filters)
     with right:

@@ -32,7 +32,7 @@ from judgeboard.store.migrations import HEAD
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, store
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, stacking_columns, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.tables import (
@@ -63,8 +63,7 @@ def people() -> None:
         lines = list_people(connection)
     if not sign_in().asked:
         show(tag("div", NOBODY_SIGNS_IN, cls="jb-say jb-wide"))
-    with st.container(key="stack_people"):
-        left, right = st.columns([1.7, 1], gap="medium")
+    left, right = stacking_columns("people", [1.7, 1])
     with left:
         heading("People")
         if lines:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import streamlit as st
-
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.cells import ALL, Cell, Raters, cell_names
 from judgeboard.agreement.choice import SLICES, By
@@ -40,7 +38,7 @@ from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
 from judgeboard.text import day_words
-from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.session import reading, stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
 from judgeboard_dashboard.widgets.filters import as_date, choose
@@ -307,8 +305,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
     """Show a result of several raters; ``ids`` of people, or of judge versions, by name."""
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
     target = partial(_target, grade=result.grade, implied_labels=implied_labels)
-    with st.container(key="stack_raters"):
-        left, right = st.columns([1.1, 1], gap="medium")
+    left, right = stacking_columns("raters", [1.1, 1])
     with left:
         heading("Pair by pair")
         if result.rater_pairs:
