@@ -34,7 +34,7 @@ class Row:
 
 
 class Unreadable(Exception):
-    """The file can be read no further; what came before stands. Formats raise it, `Reading` turns it into a row."""
+    """The rest of the file cannot be read; the rows before count. Formats raise it, `Reading` turns it into a row."""
 
 
 class ColumnType(StrEnum):

@@ -45,7 +45,7 @@ class ResponseImport(ImportKind[Response]):
         "source": ("source",),
         "query": known_names.QUESTION,
         "answer": known_names.ANSWER,
-        # Where both stand, a test case's `context` is the ideal one and `retrieval_context` what was retrieved.
+        # If both are present, a test case's `context` is the ideal one and `retrieval_context` what was retrieved.
         "context": (
             *("retrieved_contexts", "retrieved_context", "retrieval_context", "context", "contexts", "passages"),
             *("retrieved_passages", "retrieved_documents", "retrieved_docs", "retrieved_chunks", "documents", "docs"),
@@ -147,7 +147,7 @@ def _messages(cells: Cells) -> tuple[dict[str, Any], ...] | None:
 
 
 def _reference(cells: Cells) -> str | None:
-    """Return the reference answer; of several, each stands on a line of its own."""
+    """Return the reference answer; several are joined, one per line."""
     value = cells.get("reference")
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return "\n".join(value)

@@ -62,8 +62,8 @@ def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] =
 
     The best place is the sentence or piece of a passage that holds most of the answer sentence's content words, each
     weighted by how few places hold it (log(1 + places / holding)); the first of equals. What a judge quoted for a
-    claim that stands in the sentence comes before that; pass no claims for somebody who may not see a judge. The work
-    grows with the length of the texts, not with its square: a word that stands in many places finds none by itself.
+    claim in the sentence comes before that; pass no claims for somebody who may not see a judge. The work
+    grows with the length of the texts, not with its square: a word that occurs in many places finds none by itself.
     """
     index = _indexed(tuple(passages or ()))
     spans = sentence_spans(answer)

@@ -102,21 +102,21 @@ FORMULA = 1
 
 def _reasoning(tally: Overlap, passages: tuple[str, ...] | None) -> str:
     if not tally.words:
-        support = "The answer states nothing that could be looked for."
+        support = "The answer has no content words to look for."
     elif passages is None:
-        support = "The log carries no passages, so groundedness is unmeasured."
+        support = "The log has no passages, so groundedness is unmeasured."
     elif not passages:
         support = "Nothing was retrieved, so nothing supports the answer."
     elif not tally.missing:
-        support = f"All {tally.words} content words of the answer stand in the passages."
+        support = f"All {tally.words} content words of the answer occur in the passages."
     else:
         missing = list(dict.fromkeys(word.written for word in tally.missing))
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         support = (
-            f"{tally.words - len(tally.missing)} of {tally.words} content words of the answer stand in the passages; "
+            f"{tally.words - len(tally.missing)} of {tally.words} content words of the answer occur in the passages; "
             f"not found: {', '.join(missing[:MOST_NAMED])}{more}."
         )
-    notes = [f"{tally.query_covered:.0%} of the query's words are taken up"]
+    notes = [f"{tally.query_covered:.0%} of the words of the question occur in the answer"]
     if tally.not_found_sentences:
         notes.append("it says that something was not found")
     if tally.cut_off:
@@ -127,7 +127,7 @@ def _reasoning(tally: Overlap, passages: tuple[str, ...] | None) -> str:
 def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -> Verdict:
     """Judge one answer by its words alone (methods: offline judges, ``lexical``).
 
-    Groundedness (0..1) is the share of the answer's content words, numbers and names that stand in the passages,
+    Groundedness (0..1) is the share of the answer's content words, numbers and names that occur in the passages,
     one fifth of it decided by the worst sentence; quality (1..4) comes from how much of the query is taken up and
     how complete the answer is. ``passages`` None leaves groundedness unmeasured; an empty tuple makes it 0 (1 for an
     answer without any content word). Deterministic.

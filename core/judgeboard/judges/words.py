@@ -120,7 +120,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def content_words(sentence: str) -> list[Word]:
-    """Return the content words of one sentence in order, repeated as often as they stand there.
+    """Return the content words of one sentence in order, repeated as often as they occur.
 
     Stop words are left out. Numbers are compared by value (1,200 = 1200.0), words case-folded and without the
     commonest English endings, names (a capital inside the sentence) whole; a run in a script that puts no spaces
@@ -157,7 +157,7 @@ def sentences(text: str) -> list[str]:
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences and lines of ``text`` stand: (start, end) in characters, in order, none blank.
+    """Return the (start, end) of each sentence or line of ``text`` in characters, in order, none blank.
 
     A list marker at the start of a sentence is not part of it; a citation inside one is.
     """

@@ -63,7 +63,7 @@ class LinePage(Generic[Line]):
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Where a row stands among ``total``, from 1, and the ids beside it.
+    """The position of a row among ``total``, from 1, and the ids beside it.
 
     A row that is not ``listed`` has the position it would have.
     """

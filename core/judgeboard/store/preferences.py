@@ -204,7 +204,7 @@ def _request_key(preference: PreferenceOf) -> str:
 
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
-"""What the positions in ``PairFacts.gold`` stand for; the first is no gold."""
+"""The meaning of the positions in ``PairFacts.gold``; the first is no gold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

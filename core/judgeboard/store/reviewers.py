@@ -80,7 +80,7 @@ def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
 
 
 def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:
-    """Return a reviewer, stored now where nobody of this name came from there."""
+    """Return the reviewer of this name and origin; store them if they are new."""
     row = {"origin": origin, "name": name, "role": role, "created_at": datetime.now(UTC)}
     connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), row)
     return _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)[0]

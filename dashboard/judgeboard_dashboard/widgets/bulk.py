@@ -103,7 +103,7 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
         everything = st.checkbox(f"All {listed.total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}")
     number = min(listed.total, MOST_ANSWERS) if everything else len(chosen)
     words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
-    show(words, width="content")  # the actions stand at the left: the toolbar of the table covers the right end
+    show(words, width="content")  # the actions are at the left: the toolbar of the table covers the right end
     asked = st.session_state.get(f"{page}_{_ASKED}")
     for offer in _offers(page):
         sure = asked == offer.name
