@@ -43,7 +43,7 @@ def work(store: Store, queue: str, name: str, share: int) -> Worked:
         if leased is None:
             done.empty_in_share += len(done.share) < share
             return done
-        said = decide_item(
+        decided = decide_item(
             store,
             leased.token,
             reviewer=reviewer,
@@ -51,7 +51,7 @@ def work(store: Store, queue: str, name: str, share: int) -> Worked:
             grade=GRADE,
             request_key=f"{name} {leased.item_id}",
         )
-        (done.share if len(done.share) < share else done.rest).append(said.item_id)
+        (done.share if len(done.share) < share else done.rest).append(decided.item_id)
 
 
 def acknowledge(database: str, queue: str, workers: int) -> None:
@@ -62,10 +62,10 @@ def acknowledge(database: str, queue: str, workers: int) -> None:
         reviewer = ensure_reviewer(store, "page", f"worker {number}")
         while (leased := next_item(store, queue, reviewer)) is not None:
             key = f"{number} {leased.token}"
-            said = decide_item(
+            decided = decide_item(
                 store, leased.token, reviewer=reviewer, decision=Decision.CONFIRM, grade=GRADE, request_key=key
             )
-            sys.stdout.write(f"{said.review_id} {said.item_id}\n")
+            sys.stdout.write(f"{decided.review_id} {decided.item_id}\n")
             sys.stdout.flush()
 
     with ThreadPoolExecutor(workers) as pool:

@@ -138,16 +138,22 @@ def _presses(case: ReviewedLog, draw: random.Random) -> Iterator[tuple[dict[str,
 
 
 def _review(store: Store, press: int, flag: dict[str, Any], reviewer: Reviewer, draw: random.Random) -> None:
-    given = Grade(groundedness=draw.choice((None, 0.2, 1.0)), note=draw.choice((None, "a note")))
+    given_grade = Grade(groundedness=draw.choice((None, 0.2, 1.0)), note=draw.choice((None, "a note")))
     at = START + timedelta(days=20, minutes=press)
     if draw.random() < 0.3:
         sure = Grade(quality=draw.randint(1, 4))
         grade(store, response_id=flag["response_id"], reviewer=reviewer, grade=sure, request_key=f"g{press}", now=at)
         return
-    said = draw.choice((Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE))
+    decision = draw.choice((Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE))
     try:
         done = decide(
-            store, flag_id=flag["id"], reviewer=reviewer, decision=said, grade=given, request_key=f"d{press}", now=at
+            store,
+            flag_id=flag["id"],
+            reviewer=reviewer,
+            decision=decision,
+            grade=given_grade,
+            request_key=f"d{press}",
+            now=at,
         )
     except DecisionRefused:
         return

@@ -38,7 +38,7 @@ class ServedQueues:
         name = f"queue {self.names}"
         kind = f"type{self.names}"
         claim = Claim("hiddenclaim", ClaimStatus.CONTRADICTED)
-        said = Verdict(Status.OK, groundedness=0.1234, quality=2, reasoning="hiddenreason", claims=(claim,))
+        stored_verdict = Verdict(Status.OK, groundedness=0.1234, quality=2, reasoning="hiddenreason", claims=(claim,))
         with self.store.writing() as connection:
             stored = [
                 Response(
@@ -54,7 +54,7 @@ class ServedQueues:
             ]
             ids = store_responses(connection, stored).new
             judge = ensure_version(connection, JudgeVersion("hiddenjudge", "rag", "hiddenmodel", {"n": 1}))
-            store_judgments(connection, judge, None, [NewJudgment(one, 0, 0, said) for one in ids])
+            store_judgments(connection, judge, None, [NewJudgment(one, 0, 0, stored_verdict) for one in ids])
         self.case.queue(name, where=RowFilter(query_types=(kind,)), **rules)
         return name
 

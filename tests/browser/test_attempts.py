@@ -40,19 +40,19 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
     page.wait_for_timeout(PAUSE)
     page.keyboard.press("9")  # and at once, before the next one is drawn:
     page.keyboard.press("0")
-    said = page.locator(".jb-selected")
-    expect(said).to_contain_text("Mara selected attempt 1, ")
+    line = page.locator(".jb-selected")
+    expect(line).to_contain_text("Mara selected attempt 1, ")
     expect(page.locator(".jb-head")).to_contain_text("Saved: attempt 1 of refined is selected")
     assert [(row["number"], row["withdrawn"]) for row in standing(site.store)] == [(1, False)]
     page.reload()
-    expect(said).to_contain_text("Mara selected attempt 1, ")
+    expect(line).to_contain_text("Mara selected attempt 1, ")
     expect(viewed).to_contain_text("Attempt 3")
     for attempt in ("The original", "Attempt 1"):
         page.wait_for_timeout(PAUSE)
         page.keyboard.press("9")
         expect(viewed).to_contain_text(attempt)
     page.get_by_role("button", name="Deselect").click()
-    expect(said).to_have_count(0)
+    expect(line).to_have_count(0)
     assert [(row["number"], row["withdrawn"]) for row in standing(site.store)] == [(1, False), (1, True)]
 
 

@@ -32,9 +32,9 @@ def opened(page: Page, address: str = LIST) -> str:
 
 def shown(page: Page) -> str:
     """The flag in the address."""
-    found = re.search(r"flag=(\d+)", page.url)
-    assert found is not None
-    return found[1]
+    match = re.search(r"flag=(\d+)", page.url)
+    assert match is not None
+    return match[1]
 
 
 def press_and_follow(page: Page, key: str) -> str:

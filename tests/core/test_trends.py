@@ -108,8 +108,8 @@ def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
         (MONDAY + 21, MONDAY + 27, 1),
     ]
     assert panel.empty == (MONDAY + 14,)
-    said = panel_caption(panel, shown(sqlite_log))
-    assert said == "6 answers judged, 2 per week. No judged answers in the week of 19 January."
+    words = panel_caption(panel, shown(sqlite_log))
+    assert words == "6 answers judged, 2 per week. No judged answers in the week of 19 January."
 
 
 def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedLog) -> None:
@@ -218,9 +218,9 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     drawn = shown(sqlite_log)
     assert [panel.group for panel in drawn.panels] == ["c", "a", "b"]
     assert drawn.panels[0].moved_at == MONDAY + 28
-    said = trend_sentence(drawn)
-    assert said.startswith("c fell in the week of 2 February, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
-    assert said.endswith("a and b did not change.")
+    words = trend_sentence(drawn)
+    assert words.startswith("c fell in the week of 2 February, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
+    assert words.endswith("a and b did not change.")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
     assert low.startswith("The share of low groundedness of c rose in the week of 2 February, from 0 % [0, 6] to 100 %")
     later = sqlite_log.version(prompt="new")
@@ -265,8 +265,8 @@ def test_days_of_the_year_before_carry_their_year(sqlite_log: GradedLog) -> None
     for start, score in ((MONDAY - 21, 0.9), (MONDAY, 0.2)):
         ids = sqlite_log.answers(12, day=start)
         sqlite_log.say(version, {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)})
-    said = trend_sentence(shown(sqlite_log))
-    assert f"in the week of {(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY)):%-d %B} 2026" in said
+    words = trend_sentence(shown(sqlite_log))
+    assert f"in the week of {(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY)):%-d %B} 2026" in words
 
 
 @pytest.mark.parametrize("indexed", [False, True])

@@ -52,10 +52,10 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
 def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(page_store: Store, open_page: OpenPage) -> None:
     record(page_store, add_pairs(page_store, 2, gold=Preference.A), {"ab": "ab", "ba": "  "}, name="once")
     app = open_page("pairs")
-    said = " ".join(texts(app))
-    assert "asked in one order only" in said
-    assert "Each pair was asked in one order only. That verdict counts" in said
-    assert "if both orders agree" not in said
+    words = " ".join(texts(app))
+    assert "asked in one order only" in words
+    assert "Each pair was asked in one order only. That verdict counts" in words
+    assert "if both orders agree" not in words
     figures = app.dataframe[0].value
     assert {"Change with order", "Tie in one order", "Same in both orders", "If consistent"}.isdisjoint(figures)
     assert figures["Accuracy"].tolist()[0].startswith("50 %")
@@ -97,11 +97,11 @@ def test_before_the_decision_the_page_holds_nothing_of_judge_or_models(
 ) -> None:
     people_say(sqlite_store, pair_ids[3], "a")
     app = open_page("pairs", pair=pair_ids[3], of=1)
-    said = " ".join(texts(app) + labels(app))
-    assert "left-3" in said
-    assert "right-3" in said
+    words = " ".join(texts(app) + labels(app))
+    assert "left-3" in words
+    assert "right-3" in words
     for hidden in ("strict", "alpha-model", "beta-model", "Judge", "Gold", "p3", "nconsistent", "person 0"):
-        assert hidden not in said, hidden
+        assert hidden not in words, hidden
     assert len(app.dataframe) == 0
 
 
@@ -111,13 +111,13 @@ def test_after_it_the_page_says_both_orders_in_terms_of_the_screen(
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     order = order_for(pair_ids[0], mara.id)
     prefer(sqlite_store, pair_id=pair_ids[0], reviewer=mara, preference=Preference.A, shown=order, request_key="one")
-    said = " ".join(texts(open_page("pairs", pair=pair_ids[0], of=1)))
+    words = " ".join(texts(open_page("pairs", pair=pair_ids[0], of=1)))
     side = "left" if order == "ab" else "right"
-    assert f"YouThe {side} answer is better" in said
-    assert f"Judge, left answer shown firstThe {side} answer is better" in said
-    assert f"Judge, right answer shown firstThe {side} answer is better" in said
-    assert "The same in both orders" in said
-    assert f"{side.capitalize()} answer byalpha-model" in said
+    assert f"YouThe {side} answer is better" in words
+    assert f"Judge, left answer shown firstThe {side} answer is better" in words
+    assert f"Judge, right answer shown firstThe {side} answer is better" in words
+    assert "The same in both orders" in words
+    assert f"{side.capitalize()} answer byalpha-model" in words
 
 
 def test_a_note_on_a_pair_survives_a_reload_and_is_stored_with_the_preference(
@@ -140,9 +140,9 @@ def test_opened_by_its_line_a_pair_is_shown_with_the_verdict_and_can_be_overrule
     pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
 ) -> None:
     app = open_page("pairs", pair=pair_ids[0], of=1, seen=1)
-    said = " ".join(texts(app))
-    assert "strict v1" in said
-    assert "Overrule the judge" in said
+    words = " ".join(texts(app))
+    assert "strict v1" in words
+    assert "Overrule the judge" in words
     (tie,) = (button for button in app.button if button.label == "Tie")
     assert tie.proto.shortcut == "", "a click, no key"
     with sqlite_store.reading() as connection:
@@ -219,8 +219,8 @@ def test_the_list_is_worked_out_again_only_where_something_was_added(
 def test_an_aspect_of_the_address_that_the_judge_does_not_know_is_not_judged(
     pair_ids: list[int], open_page: OpenPage
 ) -> None:
-    said = " ".join(texts(open_page("pairs", **{"pair": pair_ids[0], "of": 1, "in": "made up"})))
-    assert "Pair 1 of 6 · QA · overall" in said
+    words = " ".join(texts(open_page("pairs", **{"pair": pair_ids[0], "of": 1, "in": "made up"})))
+    assert "Pair 1 of 6 · QA · overall" in words
 
 
 def test_a_pair_that_lost_a_text_cannot_be_decided(pair_ids: list[int], page_store: Store, open_page: OpenPage) -> None:

@@ -47,8 +47,8 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(ca
 def test_a_random_sample_that_is_short_is_explained(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.queue(sampling_rate=0.5)
-    said = sample_words(case.progress())
-    assert said is not None
-    assert said.startswith("0 answers in the random sample. 4 more were requested")
+    words = sample_words(case.progress())
+    assert words is not None
+    assert words.startswith("0 answers in the random sample. 4 more were requested")
     case.queue("plain")
     assert sample_words(case.progress("plain")) is None

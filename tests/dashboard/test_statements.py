@@ -26,8 +26,8 @@ def actions(*, claims: tuple[Claim, ...] = (), judgment_id: int | None = None) -
 
 
 def test_a_judge_that_is_seen_gives_the_statements() -> None:
-    found = statements_of(ANSWER, CLAIMS, 7)
-    assert [(one.text, one.start, one.judgment_id) for one in found] == [
+    statements = statements_of(ANSWER, CLAIMS, 7)
+    assert [(one.text, one.start, one.judgment_id) for one in statements] == [
         ("Granite is hard", 0, 7),
         ("Marble is red", None, 7),
     ]

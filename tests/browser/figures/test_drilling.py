@@ -36,10 +36,10 @@ def marks(page: Page, kind: str, *, chart: int = 0) -> Locator:
 def answers(page: Page) -> int:
     """How many answers the Responses page has found."""
     page.wait_for_url(re.compile("/responses"))
-    said = page.locator(".jb-say").filter(has_text=re.compile(r"newest first"))
-    expect(said).to_be_visible()
+    line = page.locator(".jb-say").filter(has_text=re.compile(r"newest first"))
+    expect(line).to_be_visible()
     idle(page)
-    return int(said.inner_text().split(" answer", maxsplit=1)[0].replace(",", ""))
+    return int(line.inner_text().split(" answer", maxsplit=1)[0].replace(",", ""))
 
 
 @pytest.mark.parametrize("measure", list(SHOWN))
@@ -134,11 +134,11 @@ def test_back_from_an_item_brings_the_list_as_it_was_left(reviewer, site) -> Non
     table = page.locator("[data-testid=stDataFrame]").first
     expect(table.locator("canvas").first).to_be_visible()
     idle(page)
-    found = page.locator(".jb-say").inner_text()
+    words = page.locator(".jb-say").inner_text()
     table.click(position={"x": 500, "y": 36 + 18})
     page.wait_for_url(re.compile(r"/item\?response=\d+"))
     expect(page.locator(".jb-answer")).to_be_visible()
     page.go_back()
     page.wait_for_url(re.compile(r"/responses\?.*judge_side=high"))
-    expect(page.locator(".jb-say")).to_have_text(found)
+    expect(page.locator(".jb-say")).to_have_text(words)
     assert "response=" not in page.url

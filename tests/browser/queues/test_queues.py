@@ -272,9 +272,9 @@ def test_pairs_are_decided_with_three_keys_and_the_sides_are_those_of_the_reader
     assert sent(frames) == []
     with site.store.reading() as connection:
         query = "SELECT s.preference FROM review p JOIN preference_score s ON s.review_id = p.id ORDER BY p.id"
-        said = list(connection.execute(text(query)).scalars())
+        values = list(connection.execute(text(query)).scalars())
     sides = {True: {"q": "a", "w": "tie", "e": "b"}, False: {"q": "b", "w": "tie", "e": "a"}}
-    assert said == [sides[left][key] for left, key in zip(lefts, "qwee", strict=True)]
+    assert values == [sides[left][key] for left, key in zip(lefts, "qwee", strict=True)]
 
 
 def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, site) -> None:

@@ -45,8 +45,8 @@ def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -
         (row,) = every_judge(connection, ["label"])
         assert row.calibration is not None
         for name, tenth in zip(cell_names("groundedness"), row.calibration, strict=True):
-            found = answers_in(connection, Cell("label", version.id, score=name))
-            assert len(found) == tenth.share_grounded.n
+            answers = answers_in(connection, Cell("label", version.id, score=name))
+            assert len(answers) == tenth.share_grounded.n
 
 
 def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:

@@ -83,21 +83,21 @@ def test_label_figures_equal_those_of_scikit_learn(
     for query_type, row in rows_of(table, detector, "label").items():
         chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
         people, judge, scores = known.people[chosen], known.judge[chosen], known.scores[chosen]
-        said = shown_statistics(row.statistics)
+        statistics = shown_statistics(row.statistics)
         labels = [BAD, "grounded"]
         assert row.n == len(people)
-        assert said["agreement"].value == pytest.approx(accuracy_score(people, judge), abs=1e-9)
-        assert said["kappa"].value == pytest.approx(cohen_kappa_score(people, judge), abs=1e-9)
+        assert statistics["agreement"].value == pytest.approx(accuracy_score(people, judge), abs=1e-9)
+        assert statistics["kappa"].value == pytest.approx(cohen_kappa_score(people, judge), abs=1e-9)
         if query_type is None:
             assert row.confusion.counts == tuple(map(tuple, confusion_matrix(people, judge, labels=labels).tolist()))
-        assert said["missed"].value == pytest.approx(1 - recall_score(people, judge, pos_label=BAD), abs=1e-9)
-        assert said["false_alarms"].value == pytest.approx(
+        assert statistics["missed"].value == pytest.approx(1 - recall_score(people, judge, pos_label=BAD), abs=1e-9)
+        assert statistics["false_alarms"].value == pytest.approx(
             1 - recall_score(people, judge, pos_label="grounded"), abs=1e-9
         )
         if detector in SCORED:
-            assert said["auroc"].value == pytest.approx(roc_auc_score(people == BAD, -scores), abs=1e-9)
+            assert statistics["auroc"].value == pytest.approx(roc_auc_score(people == BAD, -scores), abs=1e-9)
         else:
-            assert said["auroc"].value is None
+            assert statistics["auroc"].value is None
 
 
 @pytest.mark.parametrize("detector", SCORED)
@@ -110,12 +110,12 @@ def test_score_figures_equal_those_of_scipy(
     for query_type, row in rows_of(table, detector, "groundedness").items():
         chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
         people, scores = known.people_scores[chosen], known.scores[chosen]
-        said = row.statistics
+        statistics = row.statistics
         assert row.n == len(people)
-        assert said["pearson"].value == pytest.approx(pearsonr(people, scores).statistic, abs=1e-9)
-        assert said["spearman"].value == pytest.approx(spearmanr(people, scores).statistic, abs=1e-9)
-        assert said["mean_absolute_difference"].value == pytest.approx(np.abs(people - scores).mean(), abs=1e-9)
-        assert said["bias"].value == pytest.approx((scores - people).mean(), abs=1e-9)
+        assert statistics["pearson"].value == pytest.approx(pearsonr(people, scores).statistic, abs=1e-9)
+        assert statistics["spearman"].value == pytest.approx(spearmanr(people, scores).statistic, abs=1e-9)
+        assert statistics["mean_absolute_difference"].value == pytest.approx(np.abs(people - scores).mean(), abs=1e-9)
+        assert statistics["bias"].value == pytest.approx((scores - people).mean(), abs=1e-9)
 
 
 def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(table: list[AgreementResult]) -> None:
@@ -149,11 +149,11 @@ def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(
 ) -> None:
     known = by_hand["track_b_modernbert"]
     people, scores = known.people_scores, known.scores
-    said = rows_of(table, "track_b_modernbert", "groundedness")[None].statistics
-    assert "influence function" in (said["pearson"].method or "")
-    same_interval(said["pearson"], known, lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]))
+    statistics = rows_of(table, "track_b_modernbert", "groundedness")[None].statistics
+    assert "influence function" in (statistics["pearson"].method or "")
+    same_interval(statistics["pearson"], known, lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]))
     same_interval(
-        said["mean_absolute_difference"], known, lambda rows: float(np.abs(people[rows] - scores[rows]).mean())
+        statistics["mean_absolute_difference"], known, lambda rows: float(np.abs(people[rows] - scores[rows]).mean())
     )
 
 
@@ -203,10 +203,10 @@ def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tm
 
 def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
     row = rows_of(table, "approach_1_modernbert", "label")[None]
-    said = row.sentence
-    assert said.startswith("On 1,344 answers that people graded, judge and people agree on 79 % [77, 82].")
-    assert "Cohen's kappa is 0.56 [0.51, 0.61] (moderate)." in said
-    assert said.endswith("The judge misses 1 in 4 bad answers and raises a false alarm on 1 in 5 good ones.")
+    words = row.sentence
+    assert words.startswith("On 1,344 answers that people graded, judge and people agree on 79 % [77, 82].")
+    assert "Cohen's kappa is 0.56 [0.51, 0.61] (moderate)." in words
+    assert words.endswith("The judge misses 1 in 4 bad answers and raises a false alarm on 1 in 5 good ones.")
     with ragtruth.reading() as connection:
         version = next(each for each in list_versions(connection) if each.title == row.title)
         page = agreement_page(PairSource(connection), version_id=version.id)

@@ -35,24 +35,24 @@ def opened(log: GradedLog, *cell: object) -> int:
 
 def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
     ids = case.reviewers
-    found = measure_agreement(case.store, of="people", by="query_type")
-    assert opened(case, "people", "label", ALL, ALL) == found.n
-    for pair in found.rater_pairs:
+    result = measure_agreement(case.store, of="people", by="query_type")
+    assert opened(case, "people", "label", ALL, ALL) == result.n
+    for pair in result.rater_pairs:
         assert opened(case, "people", "label", ids[pair.first], ids[pair.second]) == pair.n
-    for one in found.slices:
+    for one in result.slices:
         assert opened(case, "people", "label", ALL, ALL, "query_type", one.name) == one.n
-    (twice,) = found.self_agreement
+    (twice,) = result.self_agreement
     assert opened(case, "twice", "label", ids[twice.first], ids[twice.first]) == twice.n == 6
-    for rater in found.against_gold:
+    for rater in result.against_gold:
         assert opened(case, "gold", "label", ids[rater.name], ids[rater.name]) == rater.n
 
 
 def test_each_number_of_judges_opens_its_answers(case: GradedLog) -> None:
-    found = measure_agreement(case.store, of="judges")
-    (pair,) = found.rater_pairs
+    result = measure_agreement(case.store, of="judges")
+    (pair,) = result.rater_pairs
     with case.store.reading() as connection:
         versions = {each.title: each for each in list_versions(connection)}
-    one, two = (versions[each.title].id for each in found.judge_versions)
+    one, two = (versions[each.title].id for each in result.judge_versions)
     assert opened(case, "judges", "label", one, two) == pair.n == opened(case, "judges", "label", ALL, ALL) == 30
     with case.store.reading() as connection:
         test = stand_in_test(connection, versions[pair.first], "label", 0.2)
@@ -74,7 +74,7 @@ def test_people_are_compared_by_a_metadata_field(log: GradedLog) -> None:
     for person in ("mara", "jon"):
         log.reviews({each: {"label": BAD if each % 2 else GOOD} for each in ids}, person)
     for of, raters, first in (("people", "people", ALL), ("judge", "judge", 1)):
-        found = measure_agreement(log.store, of=of, by="metadata.user.plan")
-        assert {each.name: each.n for each in found.slices} == {"free": 14, "3": 12, "(no value)": 11}
-        for each in found.slices:
+        result = measure_agreement(log.store, of=of, by="metadata.user.plan")
+        assert {each.name: each.n for each in result.slices} == {"free": 14, "3": 12, "(no value)": 11}
+        for each in result.slices:
             assert opened(log, raters, "label", first, ALL, "metadata.user.plan", each.name) == each.n

@@ -40,7 +40,7 @@ def test_a_person_with_few_answers_is_tested_by_ranks(
 def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["agreement", "--db", graded, "--by", "query_type", "--alt-test", "--epsilon", "0.1"]
     assert run(words) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for line in (
         "Judge and people · rag v1 · label",
         "On 40 answers that people graded, judge and people agree on",
@@ -51,27 +51,27 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "the judge may win up to 10 of 100 answers fewer than the person it would replace",
         "Note: People gave 'hallucinated' to only 10 of these answers",
     ):
-        assert line in said, line
-    assert "None" not in said
+        assert line in printed, line
+    assert "None" not in printed
     assert run([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["confusion"] == {
+    output = json.loads(capsys.readouterr().out)
+    assert output["confusion"] == {
         "categories": ["hallucinated", "grounded"],
         "counts": [[9, 1], [0, 30]],
         "row_shares": [[0.9, 0.1], [0, 1]],
     }
-    assert (found["n"], found["left_out"], found["of"], found["by"]) == (40, {}, "judge", "query_type")
-    assert found["alt_test"]["epsilon"] == 0.1
-    assert {"code", "text"} == set(found["notes"][0])
+    assert (output["n"], output["left_out"], output["of"], output["by"]) == (40, {}, "judge", "query_type")
+    assert output["alt_test"]["epsilon"] == 0.1
+    assert {"code", "text"} == set(output["notes"][0])
 
 
 def test_people_are_said_pair_by_pair(graded: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["agreement", "--of", "people", "--db", graded]) == 0
-    said = capsys.readouterr().out
-    assert "two of them agree on 100 %" in said
-    assert "Krippendorff's alpha is 1.00" in said
-    assert "Alpha, nominal" not in said  # it is that one
-    assert any(line.split()[:3] in (["mara", "jon", "40"], ["jon", "mara", "40"]) for line in said.splitlines())
+    printed = capsys.readouterr().out
+    assert "two of them agree on 100 %" in printed
+    assert "Krippendorff's alpha is 1.00" in printed
+    assert "Alpha, nominal" not in printed  # it is that one
+    assert any(line.split()[:3] in (["mara", "jon", "40"], ["jon", "mara", "40"]) for line in printed.splitlines())
 
 
 def test_where_no_judge_is_named_the_others_are(

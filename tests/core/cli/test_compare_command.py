@@ -174,8 +174,8 @@ def stored(store: Store) -> set[tuple[int, str]]:
     """What is stored: which pair in which order."""
     with store.reading() as connection:
         versions = versions_that_compared(connection)
-        found = latest_asks(connection, versions[0].id, range(1, 100)) if versions else {}
-    return {(pair_id - 1, shown.value) for pair_id, shown in found}
+        asks = latest_asks(connection, versions[0].id, range(1, 100)) if versions else {}
+    return {(pair_id - 1, shown.value) for pair_id, shown in asks}
 
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store, tmp_path: Path) -> None:

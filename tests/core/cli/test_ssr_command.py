@@ -93,11 +93,11 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
         assert "3 items, 21 calls, 14 of them stored; " in capsys.readouterr().err
         assert len(endpoint.requests) == 21
     assert run(["ssr", "--recorded", "--sweep", "--db", address(sqlite_store)]) == 0
-    said = capsys.readouterr().out
-    assert "ssr v1: 21 asked = 21 ok" in said
-    assert "A no reference: the judge was not asked" in said
-    assert "C selective: 100 %" in said
-    assert "gate threshold 3 of 5: on for 100 %" in said
+    printed = capsys.readouterr().out
+    assert "ssr v1: 21 asked = 21 ok" in printed
+    assert "A no reference: the judge was not asked" in printed
+    assert "C selective: 100 %" in printed
+    assert "gate threshold 3 of 5: on for 100 %" in printed
 
 
 def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
@@ -110,9 +110,9 @@ def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
         capsys.readouterr()
         assert run(command) == 1
         assert len(endpoint.requests) == asked
-        said = capsys.readouterr().out
-        assert "5 asked = 0 ok + 0 unparsable + 0 refused + 5 error" in said
-        assert "the call for a sample failed: 1 question." in said
+        printed = capsys.readouterr().out
+        assert "5 asked = 0 ok + 0 unparsable + 0 refused + 5 error" in printed
+        assert "the call for a sample failed: 1 question." in printed
         endpoint.script = Solver()
         assert run([*command, "--rejudge", "failed"]) == 0
         assert run(command) == 0

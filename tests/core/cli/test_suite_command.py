@@ -240,8 +240,8 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     assert run([*asking, "--examples-from-reviews", "1"]) == 2
     assert "only 0 answers have grades that people agree on" in capsys.readouterr().err
     reviewer = ensure_reviewer(sqlite_store, "test", "mara")
-    given = Grade(scores=(DimensionScore("tone", 5, "1-5"),))
-    grade(sqlite_store, response_id=2, reviewer=reviewer, grade=given, request_key="1")
+    given_grade = Grade(scores=(DimensionScore("tone", 5, "1-5"),))
+    grade(sqlite_store, response_id=2, reviewer=reviewer, grade=given_grade, request_key="1")
     assert run([*asking, "--examples-from-reviews", "1"]) == 0
     assert "rubric v2" in capsys.readouterr().out
     with sqlite_store.reading() as connection:

@@ -38,8 +38,8 @@ def put(store, key: str, value) -> None:
 
 def states(store) -> dict[str, int]:
     with store.reading() as connection:
-        found = list(connection.execute(select(FLAG.c.state)).scalars())
-    return {state: found.count(state) for state in sorted(set(found))}
+        states = list(connection.execute(select(FLAG.c.state)).scalars())
+    return {state: states.count(state) for state in sorted(set(states))}
 
 
 def test_raising_again_adds_nothing(judged) -> None:

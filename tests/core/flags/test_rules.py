@@ -124,8 +124,8 @@ def test_low_groundedness_keeps_the_score_and_a_bare_label_has_none() -> None:
 
 
 def test_judges_of_opposite_labels_disagree_fully() -> None:
-    found = reasons(judge(label=Label.GROUNDED), judge(label=Label.HALLUCINATED, name="nli"))
-    assert found["judges_disagree"].severity == 1.0
+    raised = reasons(judge(label=Label.GROUNDED), judge(label=Label.HALLUCINATED, name="nli"))
+    assert raised["judges_disagree"].severity == 1.0
 
 
 def test_an_audit_is_no_second_opinion() -> None:
@@ -133,13 +133,13 @@ def test_an_audit_is_no_second_opinion() -> None:
 
 
 def test_pairs_are_listed_widest_first() -> None:
-    found = reasons(judge(0.1, 4), judge(0.6, 1, name="nli"), judge(0.9, name="zen"))["judges_disagree"]
-    assert [(pair["judges"], pair["measure"], pair["delta"]) for pair in found.details["pairs"]] == [
+    raised = reasons(judge(0.1, 4), judge(0.6, 1, name="nli"), judge(0.9, name="zen"))["judges_disagree"]
+    assert [(pair["judges"], pair["measure"], pair["delta"]) for pair in raised.details["pairs"]] == [
         (["rag v1", "nli v1"], "quality", 3),
         (["rag v1", "zen v1"], "groundedness", 0.8),
         (["rag v1", "nli v1"], "groundedness", 0.5),
     ]
-    assert found.severity == 1.0
+    assert raised.severity == 1.0
 
 
 def test_a_failed_primary_judge_is_flagged_with_its_own_version() -> None:

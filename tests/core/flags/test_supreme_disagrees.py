@@ -28,23 +28,23 @@ def reasons(*marks: SupremeMark) -> list[Any]:
 
 
 def test_each_audited_judge_has_a_flag_of_its_own() -> None:
-    found = reasons(SupremeMark(judge("rag"), ("supreme v1",), 0.1), SupremeMark(judge("nli"), ("supreme v1",)))
-    assert [(each.rule, each.fingerprint, each.inclusion_probability) for each in found] == [
+    raised = reasons(SupremeMark(judge("rag"), ("supreme v1",), 0.1), SupremeMark(judge("nli"), ("supreme v1",)))
+    assert [(each.rule, each.fingerprint, each.inclusion_probability) for each in raised] == [
         ("supreme_disagrees", "address of rag", 0.1),
         ("supreme_disagrees", "address of nli", 1.0),
     ]
-    assert len({each.raise_key for each in found}) == 2
+    assert len({each.raise_key for each in raised}) == 2
     assert reasons() == []
 
 
 def test_the_sentence_names_both_and_what_was_said() -> None:
-    (found,) = reasons(SupremeMark(judge(), ("supreme v1",)))
-    assert why(found.rule, found.details, found.params) == (
+    (raised,) = reasons(SupremeMark(judge(), ("supreme v1",)))
+    assert why(raised.rule, raised.details, raised.params) == (
         "supreme v1 marks the verdict of rag v1 as wrong: groundedness 0.92, quality 4."
     )
     labelled = judge("nli", None, None, label=Label.GROUNDED)
-    (found,) = reasons(SupremeMark(labelled, ("big v2", "supreme v1")))
-    assert why(found.rule, found.details, found.params) == (
+    (raised,) = reasons(SupremeMark(labelled, ("big v2", "supreme v1")))
+    assert why(raised.rule, raised.details, raised.params) == (
         "big v2 and supreme v1 mark the verdict of nli v1 as wrong: label grounded."
     )
 

@@ -13,8 +13,8 @@ UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
 
 def sentences(thresholds: Thresholds | None = None, **signals: Any) -> list[str]:
     given = Signals("log", "a-1", "QA", **signals)
-    found = reasons_for(given, thresholds or Thresholds(random_share=0), RULES)
-    return [why(reason.rule, reason.details, reason.params) for reason in found]
+    raised = reasons_for(given, thresholds or Thresholds(random_share=0), RULES)
+    return [why(reason.rule, reason.details, reason.params) for reason in raised]
 
 
 def judge(

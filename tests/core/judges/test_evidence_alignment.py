@@ -30,18 +30,18 @@ def said(sentence: AlignedSentence, passages: tuple[str, ...] = PASSAGES) -> str
 
 
 def test_a_sentence_stands_beside_the_place_that_says_most_of_it() -> None:
-    found = align(ANSWER, PASSAGES)
-    assert [ANSWER[one.start : one.end] for one in found] == [
+    alignment = align(ANSWER, PASSAGES)
+    assert [ANSWER[one.start : one.end] for one in alignment] == [
         "Granite cools slowly [1].",
         "Marble was sold in Venice.",
         "Columns of basalt form as it shrinks.",
     ]
-    assert [said(one) for one in found] == [
+    assert [said(one) for one in alignment] == [
         "It cools slowly below the surface, and its crystals grow large.",
         None,
         "Columns form as Basalt shrinks.",
     ]
-    assert [(one.passage, one.by) for one in found] == [(1, "words"), (None, None), (2, "words")]
+    assert [(one.passage, one.by) for one in alignment] == [(1, "words"), (None, None), (2, "words")]
 
 
 def test_a_rare_word_outweighs_several_common_ones() -> None:

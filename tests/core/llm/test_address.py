@@ -43,5 +43,5 @@ def test_naming_a_judge_version_loads_no_client() -> None:
         "import sys; from judgeboard.runs.judging import make_judge; "
         "print(make_judge('rag', model='m', api_key='k').version.model, 'openai' in sys.modules)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.split() == ["m", "False"]
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["m", "False"]

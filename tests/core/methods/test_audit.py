@@ -91,9 +91,9 @@ def test_the_five_published_rows_are_all_true_positives(sqlite_log: GradedLog, g
 
 def test_positive_is_a_wrong_verdict_not_a_bad_answer(log: GradedLog) -> None:
     teacher, ids = log.version("teacher"), log.answers(8)
-    said = [GOOD, GOOD, BAD, BAD, GOOD, GOOD, BAD, BAD]
+    labels = [GOOD, GOOD, BAD, BAD, GOOD, GOOD, BAD, BAD]
     true = [GOOD, BAD, BAD, GOOD, GOOD, BAD, BAD, GOOD]
-    log.say(teacher, {id_: {"label": label} for id_, label in zip(ids, said, strict=True)})
+    log.say(teacher, {id_: {"label": label} for id_, label in zip(ids, labels, strict=True)})
     log.reviews({id_: {"label": label.value} for id_, label in zip(ids, true, strict=True)})
     report, _ = review(log.store, by_number({1: WRONG, 2: WRONG, 3: WRONG, 4: WRONG, 8: WRONG}))
     assert (report.tp, report.fp, report.fn, report.tn) == (3, 2, 1, 2)

@@ -36,9 +36,9 @@ def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.Captu
     assert report.precision.value == pytest.approx(report.tp / (report.tp + report.fp))
     assert report.recall.value == pytest.approx(report.tp / (report.tp + report.fn))
     assert (report.precision.method, report.recall.method) == ("Wilson", "Wilson")
-    said = capsys.readouterr().out
-    assert "precision (marked verdicts that are wrong)" in said
-    assert "recall (wrong verdicts that are marked)" in said
+    printed = capsys.readouterr().out
+    assert "precision (marked verdicts that are wrong)" in printed
+    assert "recall (wrong verdicts that are marked)" in printed
 
 
 def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:

@@ -143,8 +143,8 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
     raise_flags(store)
     mara = ensure_reviewer(store, "page", "Mara")
     for response_id in range(1, 13):
-        given = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
-        grade(store, response_id=response_id, reviewer=mara, grade=given, request_key=f"g{response_id}")
+        given_grade = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
+        grade(store, response_id=response_id, reviewer=mara, grade=given_grade, request_key=f"g{response_id}")
     before = figures(store)
     make_control_answers(store, n=6)
     judge_control_answers(store, make_judge("lexical"))

@@ -26,8 +26,8 @@ def test_whatever_a_real_model_says_of_a_control_is_accounted_for(small_model: s
         )
         # The original has its verdict already: the model is slow, and one answer shows as much as two.
         with sqlite_store.writing() as connection:
-            said = NewJudgment(original, 0, 0, Verdict(Status.OK, groundedness=1.0, quality=4))
-            store_judgments(connection, ensure_version(connection, judge.version), None, [said])
+            judgment = NewJudgment(original, 0, 0, Verdict(Status.OK, groundedness=1.0, quality=4))
+            store_judgments(connection, ensure_version(connection, judge.version), None, [judgment])
         asked = judge_control_answers(sqlite_store, judge, concurrency=2)
     assert asked.selected == asked.asked == 1
     assert asked.asked == asked.ok + asked.unparsable + asked.refused + asked.error

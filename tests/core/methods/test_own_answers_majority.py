@@ -31,13 +31,13 @@ def test_with_options_an_answer_outside_of_them_is_none() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(["A", "B", "C", None]), min_size=1, max_size=9))
 def test_nobody_else_is_more_common_than_the_majority(answers: list[str | None]) -> None:
-    found = majority(answers)
+    vote = majority(answers)
     counts = {each: answers.count(each) for each in answers if each is not None}
-    assert found.agree == max(counts.values(), default=0)
-    assert found.tie == (sum(count == found.agree for count in counts.values()) > 1)
-    if found.answer is not None:
-        leaders = [each for each in answers if each is not None and counts[each] == found.agree]
-        assert found.answer == leaders[0]
+    assert vote.agree == max(counts.values(), default=0)
+    assert vote.tie == (sum(count == vote.agree for count in counts.values()) > 1)
+    if vote.answer is not None:
+        leaders = [each for each in answers if each is not None and counts[each] == vote.agree]
+        assert vote.answer == leaders[0]
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,5 @@ def test_a_threshold_outside_of_its_range_is_refused(tau: float) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("ABC"), min_size=5, max_size=5))
 def test_a_tie_of_five_never_reaches_four_fifths(answers: list[str]) -> None:
-    found = majority(answers)
-    assert not (found.tie and found.agree >= samples_needed(0.8, 5))
+    vote = majority(answers)
+    assert not (vote.tie and vote.agree >= samples_needed(0.8, 5))

@@ -165,13 +165,13 @@ def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> No
     ]
     record(sqlite_store, pair_ids, {"ab": "aab", "ba": "aab"})
     version = record(sqlite_store, pair_ids, {"ab": "bbb", "ba": "bbb"}, name="other", aspect="style")
-    found = report(sqlite_store, version, by_query_type=True)
-    assert [(group.slice, group.aspect, group.counts.pairs) for group in found.groups] == [
+    reported = report(sqlite_store, version, by_query_type=True)
+    assert [(group.slice, group.aspect, group.counts.pairs) for group in reported.groups] == [
         ("all", "style", 3),
         ("QA", "style", 2),
         ("math", "style", 1),
     ]
-    assert found.groups[0].accuracy_consistent.value == 0, "the only aspect of a judge is held against the gold"
+    assert reported.groups[0].accuracy_consistent.value == 0, "the only aspect of a judge is held against the gold"
 
 
 def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store: Store) -> None:

@@ -71,9 +71,9 @@ def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(
     compared, endpoint = compare(sqlite_store, always(said("second")), pair_ids, again=True)
     assert asked(endpoint) == {(1, "ba"): 1}
     with sqlite_store.reading() as connection:
-        found = latest_asks(connection, compared.version.id, pair_ids)
+        asks = latest_asks(connection, compared.version.id, pair_ids)
         assert latest_comparisons(connection, compared.version.id, pair_ids[1])[1].preferences == {"overall": "a"}
-    assert (found[pair_ids[1], Shown.BA].ask, found[pair_ids[1], Shown.BA].usable) == (1, True)
+    assert (asks[pair_ids[1], Shown.BA].ask, asks[pair_ids[1], Shown.BA].usable) == (1, True)
     _, endpoint = compare(sqlite_store, always(said("second")), pair_ids, again=True)
     assert endpoint.requests == []
 

@@ -16,9 +16,9 @@ pytestmark = [pytest.mark.llm, pytest.mark.timeout(300)]
 def play(store: Store, base_url: str, capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
     generator = ["--generator", "smollm2", "--generator-base-url", base_url, "--generator-max-output", "64"]
     assert run([*words, *generator, "--timeout", "200", "--json", "--db", address(store)]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert isinstance(said, dict)
-    return said
+    output = json.loads(capsys.readouterr().out)
+    assert isinstance(output, dict)
+    return output
 
 
 def test_one_answer_is_reflected_on_and_refined(

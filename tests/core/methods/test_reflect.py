@@ -54,8 +54,8 @@ def judge_first(store: Store, **said: Any) -> None:
     with RecordingEndpoint() as endpoint, store.writing() as connection:
         version = ensure_version(connection, judge("rag", endpoint).version)
         ids = connection.execute(select(RESPONSE.c.id)).scalars()
-        given = Verdict(**{"status": Status.OK, "groundedness": 0.2, "quality": 2} | said)
-        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, given) for id_ in ids])
+        stored_verdict = Verdict(**{"status": Status.OK, "groundedness": 0.2, "quality": 2} | said)
+        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, stored_verdict) for id_ in ids])
 
 
 def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store) -> None:

@@ -15,14 +15,14 @@ def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
     with store.reading() as connection:
         (version,) = sampling_versions(connection)
         assert most_samples(connection, version.id) == 5
-        found = self_reference_page(connection, version, 5, 4)
-        assert [(item.pair_id, item.agree, item.gate_on, item.selective) for item in found.items] == [
+        page = self_reference_page(connection, version, 5, 4)
+        assert [(item.pair_id, item.agree, item.gate_on, item.selective) for item in page.items] == [
             (ids[2], 5, True, 1),
             (ids[1], 4, True, 1),
             (ids[0], 2, False, 1),
         ]
-        assert [item.pair_id for item in found.listed(gate_on=False)] == [ids[0]]
-        assert found.listed(category="law") == []
+        assert [item.pair_id for item in page.listed(gate_on=False)] == [ids[0]]
+        assert page.listed(category="law") == []
         samples = tries_at(connection, version.id, ids[0])
         assert [(each.number, each.answer, each.status) for each in samples] == [
             (number, answer, "ok") for number, answer in enumerate(TORN)

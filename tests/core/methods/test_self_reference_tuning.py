@@ -22,10 +22,10 @@ def test_each_category_gets_the_threshold_that_serves_it() -> None:
     # In law three that agree are right to be shown, in art nothing is.
     law = [(agree, WRONG, RIGHT, "law") if agree >= 3 else (agree, RIGHT, WRONG, "law") for agree in (1, 2, 3, 4, 5)]
     art = [(agree, RIGHT, WRONG, "art") for agree in (1, 2, 3, 4, 5)]
-    found = tuned_by_category(of((law + art) * 10))
-    assert [(each.category, each.n, each.agree) for each in found.categories] == [("art", 50, 6), ("law", 50, 3)]
-    assert (found.accuracy.value, found.optimistic) == (1, False)
-    assert "folds" in str(found.accuracy.method)
+    tuned = tuned_by_category(of((law + art) * 10))
+    assert [(each.category, each.n, each.agree) for each in tuned.categories] == [("art", 50, 6), ("law", 50, 3)]
+    assert (tuned.accuracy.value, tuned.optimistic) == (1, False)
+    assert "folds" in str(tuned.accuracy.method)
 
 
 def test_thresholds_are_scored_on_items_they_were_not_chosen_on() -> None:
@@ -33,17 +33,17 @@ def test_thresholds_are_scored_on_items_they_were_not_chosen_on() -> None:
     drawn = np.random.default_rng(7).integers((1, 0), (6, 2), (60, 2)).tolist()
     noise = [(agree, *((RIGHT, WRONG) if up else (WRONG, RIGHT)), "law") for agree, up in drawn]
     items = of(noise)
-    found = tuned_by_category(items).categories[0]
-    at_best = items.selective(found.agree).score.mean()
-    assert found.accuracy.value is not None
-    assert found.accuracy.value < at_best
+    tuned = tuned_by_category(items).categories[0]
+    at_best = items.selective(tuned.agree).score.mean()
+    assert tuned.accuracy.value is not None
+    assert tuned.accuracy.value < at_best
 
 
 def test_a_small_category_is_tuned_on_itself_and_called_optimistic() -> None:
-    found = tuned_by_category(of([(5, WRONG, RIGHT, "law")] * 9))
-    assert found.categories[0].optimistic
-    assert found.optimistic
-    assert "optimistic" in str(found.accuracy.method)
+    tuned = tuned_by_category(of([(5, WRONG, RIGHT, "law")] * 9))
+    assert tuned.categories[0].optimistic
+    assert tuned.optimistic
+    assert "optimistic" in str(tuned.accuracy.method)
     assert not tuned_by_category(of([(5, WRONG, RIGHT, "law")] * 10)).optimistic
 
 
@@ -52,6 +52,6 @@ def test_equally_good_thresholds_show_a_reference_least_often() -> None:
 
 
 def test_tuning_needs_both_conditions_everywhere() -> None:
-    found = tuned_by_category(of([(5, NOT_ASKED, RIGHT, "law"), (2, RIGHT, NOT_ASKED, "law")]))
-    assert (found.accuracy.value, found.optimistic, found.categories) == (None, False, ())
-    assert "conditions A and B" in str(found.accuracy.reason)
+    tuned = tuned_by_category(of([(5, NOT_ASKED, RIGHT, "law"), (2, RIGHT, NOT_ASKED, "law")]))
+    assert (tuned.accuracy.value, tuned.optimistic, tuned.categories) == (None, False, ())
+    assert "conditions A and B" in str(tuned.accuracy.reason)

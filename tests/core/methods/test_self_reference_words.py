@@ -23,10 +23,10 @@ def sentence(store: Store, *made: tuple[TwoOrders, TwoOrders], samples: str = "x
 
 
 def test_a_clear_gain_is_said_in_points(sqlite_store: Store) -> None:
-    said = sentence(sqlite_store, *[(WRONG, RIGHT)] * 20, *[(RIGHT, RIGHT)] * 20)
-    assert "on 100 % [91, 100] of 40 pairs. Without its own answer: 50 %. With it on every pair: 100 %." in said
-    assert "That is 50.0 points [" in said
-    assert "more than without." in said
+    words = sentence(sqlite_store, *[(WRONG, RIGHT)] * 20, *[(RIGHT, RIGHT)] * 20)
+    assert "on 100 % [91, 100] of 40 pairs. Without its own answer: 50 %. With it on every pair: 100 %." in words
+    assert "That is 50.0 points [" in words
+    assert "more than without." in words
     worse = sentence(sqlite_store, *[(RIGHT, WRONG)] * 20, *[(RIGHT, RIGHT)] * 20)
     assert "less than without." in worse
 
@@ -38,9 +38,9 @@ def test_what_may_be_chance_is_said_so_and_no_difference_too(sqlite_store: Store
 
 
 def test_what_was_not_asked_is_not_measured(sqlite_store: Store) -> None:
-    said = sentence(sqlite_store, (NOT_ASKED, NOT_ASKED))
-    assert said.startswith("Accuracy with the judge's own answer is not available: the judge was")
-    assert said.endswith(
+    words = sentence(sqlite_store, (NOT_ASKED, NOT_ASKED))
+    assert words.startswith("Accuracy with the judge's own answer is not available: the judge was")
+    assert words.endswith(
         "The gate is on for 100 % of 1 question; the judge's own answer is then right on 100 % [21, 100]."
     )
 

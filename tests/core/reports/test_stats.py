@@ -48,22 +48,22 @@ def busy_log(store: Store) -> GradedLog:
 
 
 def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
-    said = report(busy_log(store))
-    assert list(said) == KEYS
-    assert (said["responses"], said["reviews"]) == (27, 27)
-    assert said["labels"] == {"grounded": 10, "hallucinated": 15}
-    assert said["judgments"] == {"ok": 44, "unparsable": 1, "refused": 1, "error": 1}
-    assert said["graders"] == [{"name": "jon", "reviews": 3}, {"name": "mara", "reviews": 24}]
-    nli, rag = said["judge_versions"]
+    reported = report(busy_log(store))
+    assert list(reported) == KEYS
+    assert (reported["responses"], reported["reviews"]) == (27, 27)
+    assert reported["labels"] == {"grounded": 10, "hallucinated": 15}
+    assert reported["judgments"] == {"ok": 44, "unparsable": 1, "refused": 1, "error": 1}
+    assert reported["graders"] == [{"name": "jon", "reviews": 3}, {"name": "mara", "reviews": 24}]
+    nli, rag = reported["judge_versions"]
     assert list(rag) == ["fingerprint", "name", "number", "kind", "model", "counts", "cost"]
     assert (rag["name"], rag["number"], rag["cost"]) == ("rag", 1, 0.0036)
     assert (nli["counts"], nli["cost"]) == ({"ok": 20, "unparsable": 1, "refused": 1, "error": 1}, None)
-    assert said["flags"]["by_rule"]["low_groundedness"]["confirmed"] == 1
-    assert said["flags"]["by_rule"]["random_sample"] == dict.fromkeys(
+    assert reported["flags"]["by_rule"]["low_groundedness"]["confirmed"] == 1
+    assert reported["flags"]["by_rule"]["random_sample"] == dict.fromkeys(
         ("open", "confirmed", "dismissed", "superseded"), 0
     )
-    for state, n in said["flags"]["by_state"].items():
-        assert n == sum(states[state] for states in said["flags"]["by_rule"].values())
+    for state, n in reported["flags"]["by_state"].items():
+        assert n == sum(states[state] for states in reported["flags"]["by_rule"].values())
 
 
 def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store: Store) -> None:
@@ -92,13 +92,13 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
 
 
 def test_an_undefined_statistic_has_a_reason_and_no_number_is_nan(store: Store) -> None:
-    said = report(busy_log(store))
-    for row in said["agreement"]:
+    reported = report(busy_log(store))
+    for row in reported["agreement"]:
         for estimate in row["statistics"].values():
             assert list(estimate) == [field.name for field in fields(Estimate)]
             if estimate["value"] is None:
                 assert estimate["reason"]
-    assert all(math.isfinite(number) for number in _numbers(said))
+    assert all(math.isfinite(number) for number in _numbers(reported))
 
 
 @pytest.mark.postgres
@@ -109,9 +109,14 @@ def test_both_engines_and_every_call_give_the_same_bytes(sqlite_store: Store, po
 
 
 def test_an_empty_database_is_counted_as_empty(store: Store) -> None:
-    said = report(GradedLog(store))
-    assert (said["responses"], said["reviews"], said["judge_versions"], said["agreement"]) == (0, 0, [], [])
-    assert said["judgments"] == {"ok": 0, "unparsable": 0, "refused": 0, "error": 0}
+    reported = report(GradedLog(store))
+    assert (reported["responses"], reported["reviews"], reported["judge_versions"], reported["agreement"]) == (
+        0,
+        0,
+        [],
+        [],
+    )
+    assert reported["judgments"] == {"ok": 0, "unparsable": 0, "refused": 0, "error": 0}
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -15,10 +15,10 @@ def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(sqli
     with sqlite_store.writing() as connection:
         ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    found = people_named(sqlite_store, ["ann@example.org", " Mara ", "cli:bob", "New One", "Mara"])
-    assert found[:2] == [ann, mara]
-    assert [(one.origin, one.name) for one in found[2:]] == [("cli", "cli:bob"), ("page", "New One")]
-    assert people_named(sqlite_store, ["New One"]) == [found[3]]
+    people = people_named(sqlite_store, ["ann@example.org", " Mara ", "cli:bob", "New One", "Mara"])
+    assert people[:2] == [ann, mara]
+    assert [(one.origin, one.name) for one in people[2:]] == [("cli", "cli:bob"), ("page", "New One")]
+    assert people_named(sqlite_store, ["New One"]) == [people[3]]
 
 
 def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store: Store) -> None:

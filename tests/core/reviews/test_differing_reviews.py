@@ -81,9 +81,9 @@ def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[
 
 def test_why_is_said_later_in_place_of_ones_own_review(team: ReviewCase, judgments: list[int]) -> None:
     flag = team.flags()[-1]["id"]
-    given = Grade(quality=4, note="fine")
-    team.decide(flag, team.mara, Decision.DISMISS, grade=given, seconds=12.0)
-    said = explain_difference(
+    given_grade = Grade(quality=4, note="fine")
+    team.decide(flag, team.mara, Decision.DISMISS, grade=given_grade, seconds=12.0)
+    review_id = explain_difference(
         team.store,
         response_id=team.response_id,
         reviewer=team.mara,
@@ -92,7 +92,7 @@ def test_why_is_said_later_in_place_of_ones_own_review(team: ReviewCase, judgmen
         request_key="why",
     )
     [row] = team.standing()
-    assert (row["id"], row["decision"], row["quality"], row["note"]) == (said, "dismiss", 4, "fine")
+    assert (row["id"], row["decision"], row["quality"], row["note"]) == (review_id, "dismiss", 4, "fine")
     assert (row["why_differs"], row["judgment_seen_id"], row["seconds"]) == ("refusal", judgments[1], 12.0)
     assert team.state(flag) == "dismissed"
     assert counts(team) == [("rag v2", 1, {"refusal": 1})]

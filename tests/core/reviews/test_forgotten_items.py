@@ -55,9 +55,9 @@ def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:
 
 def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(case: QueueCase) -> None:
     (response_id,) = case.add("a0")
-    said = comment(case.store, response_id=response_id, reviewer=case.mara, text="look", request_key="1")
+    comment_id = comment(case.store, response_id=response_id, reviewer=case.mara, text="look", request_key="1")
     forget(case, "a0")
     with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
         comment(case.store, response_id=response_id, reviewer=case.mara, text="Quokka", request_key="2")
     with pytest.raises(DecisionRefused, match="already been edited or withdrawn"):
-        edit_comment(case.store, comment_id=said, reviewer=case.mara, text="Quokka", request_key="3")
+        edit_comment(case.store, comment_id=comment_id, reviewer=case.mara, text="Quokka", request_key="3")

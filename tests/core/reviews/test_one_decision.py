@@ -201,9 +201,9 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*[0.1] * 12)
     for number, flag in enumerate(case.flags()):
-        given = Grade(label=Label.HALLUCINATED, label_implied=number > 1)
+        given_grade = Grade(label=Label.HALLUCINATED, label_implied=number > 1)
         key = f"implied {number}"
-        decide(store, flag_id=flag["id"], reviewer=case.mara, decision=CONFIRM, grade=given, request_key=key)
+        decide(store, flag_id=flag["id"], reviewer=case.mara, decision=CONFIRM, grade=given_grade, request_key=key)
     assert [row["label_implied"] for row in case.reviews()] == [False] * 2 + [True] * 10
     exported = io.BytesIO()
     export_tables(store, {"reviews": exported})
@@ -223,5 +223,5 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
             cell = Cell("label", other or page.version.id, other, raters, implied_labels=False)
             assert len(answers_in(connection, cell)) == 2, f"{raters}: the answers behind a figure are those it counts"
     with pytest.raises(DecisionRefused) as refused:
-        decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given, request_key="late")
+        decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given_grade, request_key="late")
     assert "kept" not in str(refused.value), "a label that a refused decision implies is no grade"

@@ -39,11 +39,11 @@ def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store
     case.queue(needed=2, optional_grades=("label", "groundedness"))
     review_all(case, 3)
     with case.store.reading() as connection, plans_of(case.store) as plans:
-        given = given_reviews(connection, case.mara.id)
-        assert len(compared_reviews(connection, case.mara.id, given)) == len(given) == 3
+        reviews = given_reviews(connection, case.mara.id)
+        assert len(compared_reviews(connection, case.mara.id, reviews)) == len(reviews) == 3
         reviews_by_day(connection, case.mara.id, case.now)
-        found = notifications(connection, case.mara.id)
-    assert {each.kind for each in found} == {"conflict", "mention"}
+        notified = notifications(connection, case.mara.id)
+    assert {each.kind for each in notified} == {"conflict", "mention"}
     steps = [step.strip() for plan in plans for step in plan.splitlines()]
     assert [step for step in steps if step.removeprefix("SCAN ").split(" ")[0] in LARGE and "SCAN" in step] == []
     assert any("ix_review_reviewer" in step for step in steps)

@@ -27,14 +27,22 @@ def test_items_are_counted_by_what_became_of_them(case) -> None:
     case.review(case.mara, CONFIRM)
     case.adjudicate(case.review(case.jon, DISMISS).item_id)
     case.judge(ids[5], 0.9)  # stops matching, and leaves
-    held = case.lease(case.ada)
+    leased = case.lease(case.ada)
     case.lease(case.jon)  # the same item
-    found = case.progress()
-    counts = (found.items, found.waiting, found.leased, found.agreed, found.conflict, found.adjudicated, found.left)
+    progress = case.progress()
+    counts = (
+        progress.items,
+        progress.waiting,
+        progress.leased,
+        progress.agreed,
+        progress.conflict,
+        progress.adjudicated,
+        progress.left,
+    )
     assert counts == (5, 1, 1, 1, 1, 1, 1)
-    assert (found.reviews, found.reviews_needed, found.finished) == (6, 10, 2)
-    assert (found.several, found.several_finished) == (5, 2)
-    assert held.item_id != split.item_id
+    assert (progress.reviews, progress.reviews_needed, progress.finished) == (6, 10, 2)
+    assert (progress.several, progress.several_finished) == (5, 2)
+    assert leased.item_id != split.item_id
     case.later(hours=1)
     assert (case.progress().waiting, case.progress().leased) == (2, 0)
 
@@ -44,7 +52,7 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
     case.queue(assigned=(case.mara, case.ada))
     for number, (decision, seconds) in enumerate(((CONFIRM, 10.0), (UNSURE, 40.0), (DISMISS, 20.0), (DISMISS, None))):
         case.later(minutes=1)
-        said = decide_item(
+        decided = decide_item(
             case.store,
             case.lease(case.mara).token,
             reviewer=case.mara,
@@ -53,11 +61,11 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
             request_key=f"{number}",
             now=case.now,
         )
-    case.undo(said.review_id, case.mara)
-    held = case.lease(case.mara)
-    assert held.item_id == said.item_id
+    case.undo(decided.review_id, case.mara)
+    leased = case.lease(case.mara)
+    assert leased.item_id == decided.item_id
     for _ in range(2):
-        again = take_item(case.store, held.item_id, case.mara, now=case.now)
+        again = take_item(case.store, leased.item_id, case.mara, now=case.now)
         assert again is not None
         skip(case.store, again.token, case.mara, now=case.now)
     case.lease(case.mara)
@@ -73,9 +81,9 @@ def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> N
     case.flagged(*(0.1 for _ in seconds))
     case.queue()
     for number, spent in enumerate(seconds):
-        held = case.lease(case.mara)
+        leased = case.lease(case.mara)
         decide_item(
-            case.store, held.token, reviewer=case.mara, decision=CONFIRM, seconds=spent, request_key=f"{number}"
+            case.store, leased.token, reviewer=case.mara, decision=CONFIRM, seconds=spent, request_key=f"{number}"
         )
     assert of_person(case, "Mara").median_seconds == median
 
@@ -83,8 +91,8 @@ def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> N
 def test_a_mix_tells_how_many_were_drawn_and_how_many_are_wanting(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.queue(sampling_rate=0.5)
-    found = case.progress()
-    assert (found.sampled, found.short) == (0, 4)
+    progress = case.progress()
+    assert (progress.sampled, progress.short) == (0, 4)
 
 
 def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(case) -> None:

@@ -243,8 +243,8 @@ def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
     case.undo(done.review_id, case.mara)
     leased = case.lease(case.mara)
     for repeated in (False, True):
-        said = case.say(leased, case.mara, DISMISS, request_key="once")
-        assert (said.reveal, said.repeated) == (False, repeated)
+        decided = case.say(leased, case.mara, DISMISS, request_key="once")
+        assert (decided.reveal, decided.repeated) == (False, repeated)
 
 
 def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case) -> None:

@@ -15,8 +15,8 @@ def test_without_halves_it_is_the_share_with_wilsons_interval() -> None:
 
 
 def test_halves_count_half_and_the_method_says_so() -> None:
-    found = half_credit(np.array([1.0, 0.5, 0.0, 0.5]))
-    assert (found.value, found.n, found.method, found.unit) == (0.5, 4, "Wilson, ties half", "pair")
+    credit = half_credit(np.array([1.0, 0.5, 0.0, 0.5]))
+    assert (credit.value, credit.n, credit.method, credit.unit) == (0.5, 4, "Wilson, ties half", "pair")
 
 
 def test_nothing_is_undefined_and_other_scores_are_refused() -> None:
@@ -30,10 +30,10 @@ def test_nothing_is_undefined_and_other_scores_are_refused() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=50))
 def test_the_interval_holds_the_mean_and_stays_on_the_scale(scores: list[float]) -> None:
-    found = half_credit(np.array(scores))
-    assert found.low is not None
-    assert found.high is not None
-    assert found.value is not None
-    assert 0 <= found.low <= found.value + 1e-12
-    assert found.value - 1e-12 <= found.high <= 1
-    assert found.low < found.high
+    credit = half_credit(np.array(scores))
+    assert credit.low is not None
+    assert credit.high is not None
+    assert credit.value is not None
+    assert 0 <= credit.low <= credit.value + 1e-12
+    assert credit.value - 1e-12 <= credit.high <= 1
+    assert credit.low < credit.high

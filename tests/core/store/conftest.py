@@ -39,8 +39,8 @@ class Case:
     def thumbs(self, external_id: str, value: float) -> None:
         """The user says something new of a known answer."""
         known = self.answers[external_id]
-        said = Feedback(FeedbackKind.THUMBS, value, at=datetime(2026, 1, 1, 0, 0, len(known.feedback), tzinfo=UTC))
-        again = Response("log", external_id, known.query, known.answer, feedback=(*known.feedback, said))
+        feedback = Feedback(FeedbackKind.THUMBS, value, at=datetime(2026, 1, 1, 0, 0, len(known.feedback), tzinfo=UTC))
+        again = Response("log", external_id, known.query, known.answer, feedback=(*known.feedback, feedback))
         self.answers[external_id] = again
         assert self.add(again).feedback_added == 1
 

@@ -46,10 +46,10 @@ def test_pages_follow_each_other_without_a_gap(told: Store) -> None:
 
 def test_filters_narrow_together(told: Store) -> None:
     with told.reading() as connection:
-        found = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=3)
-        assert [event.details["n"] for event in found] == [115, 109, 103]
-        older = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=1, before_id=found[0].id)
-        assert older == found[1:2]
+        events = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=3)
+        assert [event.details["n"] for event in events] == [115, 109, 103]
+        older = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=1, before_id=events[0].id)
+        assert older == events[1:2]
         late = latest_events(connection, EventFilter(since=START + timedelta(days=118)), limit=50)
         assert [event.details["n"] for event in late] == [119, 118]
         about = latest_events(connection, EventFilter(response="chat-1"), limit=50)

@@ -76,12 +76,12 @@ def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store
         quality(store, response_id, "mara", 3)
     with store.reading() as connection:
         examples = examples_from_reviews(connection, 1)
-    said = [NewJudgment(response_id, 0, 0, Verdict(Status.OK, quality=3)) for response_id in ids]
+    judgments = [NewJudgment(response_id, 0, 0, Verdict(Status.OK, quality=3)) for response_id in ids]
     with store.writing() as connection:
         shown = ensure_version(connection, JudgeVersion("shown", "rag", params=example_params(examples)))
         plain = ensure_version(connection, JudgeVersion("plain", "rag", params={"examples": "none"}))
         for version in (shown, plain):
-            store_judgments(connection, version, None, said)
+            store_judgments(connection, version, None, judgments)
     with store.reading() as connection:
         graded = load_graded(connection)
         assert graded.response_ids.tolist() == ids

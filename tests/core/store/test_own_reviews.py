@@ -68,7 +68,7 @@ def test_pages_follow_each_other_by_key(case: ReviewCase) -> None:
 
 
 def test_a_review_comes_back_whole(case: ReviewCase) -> None:
-    given = Grade(
+    given_grade = Grade(
         label=Label.GROUNDED,
         groundedness=0.5,
         quality=3,
@@ -77,13 +77,13 @@ def test_a_review_comes_back_whole(case: ReviewCase) -> None:
         scores=(DimensionScore("clarity", 4, "1-5"),),
     )
     review_id = grade(
-        case.store, response_id=case.response_id, reviewer=case.mara, grade=given, seconds=3.0, request_key="g"
+        case.store, response_id=case.response_id, reviewer=case.mara, grade=given_grade, seconds=3.0, request_key="g"
     )
     with case.store.reading() as connection:
         whole = whole_review(connection, review_id)
         assert whole_review(connection, 99) is None
     assert whole is not None
-    assert (whole.grade, whole.decision, whole.seconds, whole.stands) == (given, None, 3.0, True)
+    assert (whole.grade, whole.decision, whole.seconds, whole.stands) == (given_grade, None, 3.0, True)
 
 
 def test_a_page_is_read_from_the_index_of_reviewers(sqlite_store: Store) -> None:

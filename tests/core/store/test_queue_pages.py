@@ -185,13 +185,13 @@ def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
             for order in ORDERS:
                 ids = [line.flag_id for line in queue_page(connection, where, order, limit=1000).lines]
                 for place in {0, 1, len(ids) // 2, len(ids) - 1}:
-                    found = neighbours(connection, where, order, ids[place])
-                    assert found is not None
-                    assert found.listed
-                    assert (found.position, found.total) == (place + 1, len(ids))
-                    assert found.previous == (ids[place - 1] if place else None)
-                    assert found.next == (ids[place + 1] if place + 1 < len(ids) else None)
-                    assert flag_after(connection, where, order, ids[place]) == (found.next or found.previous)
+                    near = neighbours(connection, where, order, ids[place])
+                    assert near is not None
+                    assert near.listed
+                    assert (near.position, near.total) == (place + 1, len(ids))
+                    assert near.previous == (ids[place - 1] if place else None)
+                    assert near.next == (ids[place + 1] if place + 1 < len(ids) else None)
+                    assert flag_after(connection, where, order, ids[place]) == (near.next or near.previous)
 
 
 def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedLog) -> None:
@@ -199,10 +199,10 @@ def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedL
         ids = [line.flag_id for line in queue_page(connection, RowFilter(), limit=1000).lines]
     decide(filled.store, flag_id=ids[5], reviewer=filled.reviewers[0], decision=Decision.DISMISS, request_key="decided")
     with filled.store.reading() as connection:
-        found = neighbours(connection, RowFilter(), "worst", ids[5])
-    assert found is not None
-    assert not found.listed
-    assert (found.position, found.total, found.previous, found.next) == (6, len(ids) - 1, ids[4], ids[6])
+        near = neighbours(connection, RowFilter(), "worst", ids[5])
+    assert near is not None
+    assert not near.listed
+    assert (near.position, near.total, near.previous, near.next) == (6, len(ids) - 1, ids[4], ids[6])
 
 
 def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedLog) -> None:

@@ -30,10 +30,10 @@ def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
         items = [NewJudgment(id_, 0, 0, verdict) for id_, verdict in zip(ids, verdicts, strict=True)]
         store_judgments(connection, version, run.id, items)
     with store.reading() as connection:
-        found = run_problems(connection, run.id)
-        assert run_problems(connection, run.id, limit=1) == found[:1]
+        problems = run_problems(connection, run.id)
+        assert run_problems(connection, run.id, limit=1) == problems[:1]
         assert run_problems(connection, run.id + 1) == []
-    assert found == [
+    assert problems == [
         RunProblem("unparsable", "groundedness 85 is above 1", 3, ids[0], None, "a0"),
         RunProblem("error", "context too long" + "!" * 284, 2, ids[3], None, "a3"),
         RunProblem("refused", None, 1, ids[5], None, "a5"),

@@ -20,8 +20,8 @@ PEOPLE = "People and people"
 
 def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", compare=PEOPLE)
-    (said,) = texts(app, "jb-say")
-    assert said.startswith("On 19 answers that two people or more rated, two of them agree on ")
+    (words,) = texts(app, "jb-say")
+    assert words.startswith("On 19 answers that two people or more rated, two of them agree on ")
     pairs = table(app, "Second")
     assert pairs[["First", "Second"]].values.tolist() == [["Mara", "Jon"]]
     assert pairs["n"].tolist() == [19]
@@ -44,8 +44,8 @@ def test_judges_with_judges_and_what_their_line_opens(
 
 
 def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
-    found = measure_agreement(sqlite_store, of="people", by="query_type")
-    one = max(found.slices, key=lambda each: each.n)
+    result = measure_agreement(sqlite_store, of="people", by="query_type")
+    one = max(result.slices, key=lambda each: each.n)
     cell = Cell("label", ALL, ALL, "people", by="query_type", slice=one.name)
     opened = open_page("responses", **cell_rows(cell).query)
     assert f"label · two people or more, query type {one.name}: {one.n} answers ✕" in labels(opened)
@@ -111,10 +111,10 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
 ) -> None:
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(6), quality=2, groundedness=0.5)
-    said = " ".join(texts(open_page("agreement")))
+    words = " ".join(texts(open_page("agreement")))
     assert (
         "6 reviews have no label, so they do not count here. To include them, choose the grade groundedness or quality."
-        in said
+        in words
     )
 
 
@@ -139,9 +139,9 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
     for reviewer in ("Mara", "Jon", "Lee"):
         log.reviews(truth, reviewer)
     app = open_page("agreement", epsilon="0.1: a crowd")
-    said = " ".join(texts(app, "jb-cap"))
-    assert "The judge passes against 3 of 3 people at ε = 0.1, so it may replace a person here." in said
-    assert "the judge may win up to 10 of 100 answers fewer than the person it would replace" in said
+    words = " ".join(texts(app, "jb-cap"))
+    assert "The judge passes against 3 of 3 people at ε = 0.1, so it may replace a person here." in words
+    assert "the judge may win up to 10 of 100 answers fewer than the person it would replace" in words
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 
@@ -157,8 +157,8 @@ def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_st
     log.say(log.version(), truth)
     for reviewer, n in (("Mara", 40), ("Jon", 40), ("Lee", 10)):
         log.reviews(dict(list(truth.items())[:n]), reviewer)
-    said = " ".join(texts(open_page("agreement"), "jb-cap"))
-    assert "people with fewer than 30 usable items (1)" in said
+    words = " ".join(texts(open_page("agreement"), "jb-cap"))
+    assert "people with fewer than 30 usable items (1)" in words
 
 
 def test_the_report_holds_judge_people_and_judges(
@@ -167,9 +167,9 @@ def test_the_report_holds_judge_people_and_judges(
     app = open_page("agreement")
     assert {"As one HTML file", "As JSON"} <= {each.label for each in app.get("download_button")}
     with sqlite_store.reading() as connection:
-        found = report_results(connection, "label", figures.rag.id, "gold")
-    assert [each.of for each in found] == ["judge", "people", "judges"]
-    assert [each["of"] for each in to_plain(found)] == ["judge", "people", "judges"]
+        results = report_results(connection, "label", figures.rag.id, "gold")
+    assert [each.of for each in results] == ["judge", "people", "judges"]
+    assert [each["of"] for each in to_plain(results)] == ["judge", "people", "judges"]
 
 
 @pytest.mark.parametrize("raters", ["crowd-1-2", "people-1", "people-x-2", "people-1-2-3"])

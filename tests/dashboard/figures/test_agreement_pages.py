@@ -61,9 +61,9 @@ def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, figures: Fig
 def test_tables_are_not_told_of_as_pictures(
     open_page: OpenPage, figures: FiguresLog, page: str, toggle: str, grade: str
 ) -> None:
-    said = " ".join(texts(open_page(page, grade=grade, **{toggle: "true"}), "jb-cap"))
-    assert "Click a row to open its answers." in said
-    assert not [of_a_picture for of_a_picture in ("dashed", "Outlined", "a cell", "a point") if of_a_picture in said]
+    words = " ".join(texts(open_page(page, grade=grade, **{toggle: "true"}), "jb-cap"))
+    assert "Click a row to open its answers." in words
+    assert not [of_a_picture for of_a_picture in ("dashed", "Outlined", "a cell", "a point") if of_a_picture in words]
 
 
 def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -100,8 +100,8 @@ def test_without_grades_both_pages_say_how_to_get_them(open_page: OpenPage, sqli
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     for name in ("agreement", "disagreement"):
-        (said,) = texts(open_page(name), "jb-empty")
-        assert "judgeboard import --kind grades grades.jsonl" in said
+        (words,) = texts(open_page(name), "jb-empty")
+        assert "judgeboard import --kind grades grades.jsonl" in words
 
 
 def test_disagreement_shows_the_worst_and_both_texts(open_page: OpenPage, figures: FiguresLog) -> None:

@@ -14,10 +14,10 @@ def audited(store: Store) -> GradedLog:
     """Twelve answers: 4 wrong verdicts are caught, 2 missed, 1 right one is accused, 5 are left alone."""
     log = GradedLog(store)
     ids = [*log.answers(11), *log.answers(1, query_type=HOSTILE)]
-    said = [GOOD] * 6 + [BAD] * 6
+    labels = [GOOD] * 6 + [BAD] * 6
     people = [BAD] * 6 + [BAD] * 6
     supreme = [BAD] * 4 + [GOOD] * 2 + [GOOD] + [BAD] * 5
-    for name, labels_ in (("teacher", said), ("supreme", supreme)):
+    for name, labels_ in (("teacher", labels), ("supreme", supreme)):
         version = log.version(name)
         log.say(version, {id_: {"label": label} for id_, label in zip(ids, labels_, strict=True)})
     log.reviews({id_: {"label": label.value} for id_, label in zip(ids, people, strict=True)})

@@ -141,9 +141,9 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
         ("1,200", "of 31k"),
     ]
     assert rows(spec, "tip")[2] == "31,000 answers, 1,200 of them 0.4 or more apart: judge from 0.0, people from 0.4"
-    said = grid.outlined_words(picture, 0.4)
+    words = grid.outlined_words(picture, 0.4)
     assert (
-        said
+        words
         == 'Outlined: difference of 0.4 or more. "1,200 of 31k" counts the answers in that cell with such a difference.'
     )
     whole = Picture(picture.axis, picture.counts, ((0, 2_500), (0, 0)))
@@ -162,8 +162,8 @@ def test_a_slice_without_a_value_stays_with_its_reason() -> None:
 
 @pytest.mark.parametrize(("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)])
 def test_the_axis_goes_as_far_left_as_an_interval(low: float | None, start: float) -> None:
-    found = intervals.value_range([intervals.Slice("QA", 20, Estimate(0.5, low, 0.9, 20))])
-    assert found == (pytest.approx(start), 1)
+    bounds = intervals.value_range([intervals.Slice("QA", 20, Estimate(0.5, low, 0.9, 20))])
+    assert bounds == (pytest.approx(start), 1)
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])

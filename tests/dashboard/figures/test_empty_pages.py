@@ -41,8 +41,8 @@ def test_an_empty_page_says_what_it_is_for_and_has_its_command_to_copy(
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     app = open_page(page)
-    (said,) = texts(app, "jb-empty")
-    assert said.startswith(PURPOSES[page])
+    (words,) = texts(app, "jb-empty")
+    assert words.startswith(PURPOSES[page])
     assert texts(app, "jb-example")
     (command,) = app.code
     assert command.value.startswith(COMMANDS[page])

@@ -101,8 +101,8 @@ def test_the_version_that_was_chosen_is_shown(open_page: OpenPage, sqlite_store:
 
 def test_where_nobody_has_judged_the_command_is_named(open_page: OpenPage, sqlite_store: Store) -> None:
     GradedLog(sqlite_store).answers(3)
-    (said,) = texts(open_page("judges"), "jb-empty")
-    assert "judgeboard judge --judge lexical" in said
+    (words,) = texts(open_page("judges"), "jb-empty")
+    assert "judgeboard judge --judge lexical" in words
 
 
 def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
@@ -118,13 +118,13 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     log.review_all(ids[4:], label=GOOD.value)
     judge_by_jury(sqlite_store, ["one", "two", HOSTILE])
     app = open_page("judges", version="jury v1")
-    said = " ".join(texts(app, "jb-cap jb-under"))
+    words = " ".join(texts(app, "jb-cap jb-under"))
     for part in (
         "Unanimous on 8 of 12 labelled answers: 67 %",
         "Fleiss' kappa of the members: 0.5",
         "No verdict because of a tie: 0 of 12",
     ):
-        assert part in said
+        assert part in words
     (members,) = (each.value for each in app.dataframe if "Agreement with people" in each.value)
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
     assert [each.split(" [")[0] for each in members["Agreement with people"]] == ["100 %", "83 %", "83 %", "100 %"]
@@ -146,10 +146,10 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
         again = [NewJudgment(each, 0, 1, verdict[place % 4 == 0]) for place, each in enumerate(ids)]
         store_judgments(connection, version, None, again)
     app = open_page("judges")
-    said = " ".join(texts(app, "jb-cap jb-under"))
-    assert "All repeats have the same quality on 75 %" in said
-    assert "of 8 answers" in said
-    assert "temperature 0.7" in said
+    words = " ".join(texts(app, "jb-cap jb-under"))
+    assert "All repeats have the same quality on 75 %" in words
+    assert "of 8 answers" in words
+    assert "temperature 0.7" in words
     (measures,) = (each.value for each in app.dataframe if "All repeats equal" in each.value)
     assert measures["Spread"].tolist()[0].startswith("0.25 [")
 
@@ -159,5 +159,5 @@ def test_a_recorded_judge_keeps_its_name_and_is_not_asked_again(open_page: OpenP
     with sqlite_store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("approach_1", "replay"))
     log.say_all(version, log.answers(2), quality=4)
-    said = " ".join(texts(open_page("judges"), "jb-cap jb-under"))
-    assert "approach_1 has no repeats. To import repeats: judgeboard import FILE --kind repeats" in said
+    words = " ".join(texts(open_page("judges"), "jb-cap jb-under"))
+    assert "approach_1 has no repeats. To import repeats: judgeboard import FILE --kind repeats" in words

@@ -62,8 +62,8 @@ def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.Ca
 @pytest.mark.parametrize("name", MEASURES)
 def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: OpenPage) -> None:
     with log.reading() as connection:
-        found = trend(connection, measure=name, period=period)
-    panels = [panel for panel in found.panels if panel.points]
+        figures = trend(connection, measure=name, period=period)
+    panels = [panel for panel in figures.panels if panel.points]
     points = [point for panel in to_plain(panels) for point in panel["points"]]
     estimates = [tuple(point["estimate"][part] for part in ("n", "value", "low", "high")) for point in points]
     assert estimates
@@ -73,16 +73,16 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
     of_types = set(drawn["Query type"])
     in_table = [panel for panel in panels if panel.group in of_types]
     assert len(in_table) == min(len(panels), 6)
-    table = trend_table(found, in_table)
+    table = trend_table(figures, in_table)
     shown = table_frame(table)  # shares in percent
     assert [number(row) for row in drawn.astype(object).where(drawn.notna(), None).to_numpy().tolist()] == [
         number(row) for row in shown.astype(object).where(shown.notna(), None).to_numpy().tolist()
     ]
     assert shown.iloc[0, 3] == table.rows[0][3] * (100 if table.columns[3].format == "share" else 1)
-    rows = list(csv.reader(io.StringIO(to_csv(trend_table(found, panels)))))[1:]
+    rows = list(csv.reader(io.StringIO(to_csv(trend_table(figures, panels)))))[1:]
     assert [tuple(float(cell) if cell else None for cell in row[2:]) for row in rows] == estimates
 
-    axis = axis_of(found, panels)
+    axis = axis_of(figures, panels)
     for panel in panels:
         chart = frame_of(panel.points, axis)
         assert chart["value"].tolist() == [each.estimate.value for each in panel.points]

@@ -16,8 +16,8 @@ from judgeboard_dashboard.widgets.navigation import cell_rows
 
 
 def count_in(app) -> int:
-    (said,) = texts(app, "jb-say")
-    return int(said.split(" answer", maxsplit=1)[0].replace(",", ""))
+    (words,) = texts(app, "jb-say")
+    return int(words.split(" answer", maxsplit=1)[0].replace(",", ""))
 
 
 def test_all_answers_fifty_at_a_time(open_page: OpenPage, figures: FiguresLog) -> None:

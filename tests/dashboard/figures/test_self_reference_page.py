@@ -94,9 +94,9 @@ def test_slices_and_categories_stand_in_tables(open_page: OpenPage, filled: list
     ]
     assert str(rows[0][2]).startswith("25 % [")
     assert table_rows(app, "Right if on")[0][:2] == ["geo", 5]
-    said = " ".join(texts(app, "jb-cap"))
+    words = " ".join(texts(app, "jb-cap"))
     assert (
-        "With a gate per category, tuned partly on the same pairs, so this is optimistic, the accuracy of C is" in said
+        "With a gate per category, tuned partly on the same pairs, so this is optimistic, the accuracy of C is" in words
     )
 
 
@@ -152,10 +152,10 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
 
 def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sqlite_store: Store) -> None:
     fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
-    said = " ".join(texts(open_page("self_reference"), "jb-cap"))
-    assert "Pairs: A 4, B 5, C 5, 95 % intervals." in said
-    assert "Split (the orders differ; counted as half): A 1, B 0, C 0." in said
-    assert "Shaded: the gate is on. Numbers: questions per level." in said
+    words = " ".join(texts(open_page("self_reference"), "jb-cap"))
+    assert "Pairs: A 4, B 5, C 5, 95 % intervals." in words
+    assert "Split (the orders differ; counted as half): A 1, B 0, C 0." in words
+    assert "Shaded: the gate is on. Numbers: questions per level." in words
 
 
 def test_tries_beyond_those_chosen_are_set_apart(open_page: OpenPage, filled: list[int]) -> None:

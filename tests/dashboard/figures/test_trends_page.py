@@ -17,8 +17,8 @@ def chips(app: AppTest) -> list[str]:
 
 def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("trends")
-    said = texts(app, "jb-say")
-    assert said[0].startswith("complex fell in the week of 30 March, from 0.85 [")
+    words = texts(app, "jb-say")
+    assert words[0].startswith("complex fell in the week of 30 March, from 0.85 [")
     assert texts(app, "jb-part")[0] == FELL
     assert len(charts(app)) == 3
 
