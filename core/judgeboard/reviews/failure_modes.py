@@ -42,7 +42,6 @@ def save_mode(
     key: str | None = None,
     retired: bool = False,
     by: Actor,
-    now: datetime | None = None,
 ) -> FailureMode:
     """Add a failure mode, or change the one with this name; a ``retired`` one is not offered, its tags are kept.
 
@@ -59,7 +58,7 @@ def save_mode(
             raise BadInput(f"the key of a failure mode is one of the letters {' '.join(KEYS)}, not {key!r}")
         if letter is not None and not retired and used.get(letter, checked) != checked:
             raise BadInput(f"the failure mode {used[letter]!r} has the key {letter} already")
-        at, text = now or datetime.now(UTC), checked_text("the description", description)
+        at, text = datetime.now(UTC), checked_text("the description", description)
         mode = FailureMode(checked, text, letter, retired, by=actor_name(by), at=at)
         insert_mode(connection, **asdict(mode))
         record_event(connection, "save_failure_mode", mode.by, details={"failure_mode": mode.name}, now=at)
@@ -130,8 +129,8 @@ def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
     return str(date(1970, 1, 1) + timedelta(group)), RowFilter(day_from=group, day_to=group + 6)
 
 
-def suggested_modes(connection: Connection, most: int = 10) -> dict[str, int]:
-    """Return the frequent phrases of up to three words in notes without a failure mode, and the notes that have them.
+def suggested_modes(connection: Connection) -> dict[str, int]:
+    """Return up to ten frequent phrases of one to three words in notes without a failure mode, with their counts.
 
     Only the latest 2,000 notes are read. Names of failure modes are left out, and phrases that occur only in a longer
     one.
@@ -148,4 +147,4 @@ def suggested_modes(connection: Connection, most: int = 10) -> dict[str, int]:
     known = {name.casefold() for name in list_modes(connection)}
     frequent = sorted(counts.items(), key=lambda item: (-item[1], -len(item[0]), item[0]))
     named = ((" ".join(phrase), n) for phrase, n in frequent if n >= LEAST_NOTES)
-    return dict([(words, n) for words, n in named if words not in known][:most])
+    return dict([(words, n) for words, n in named if words not in known][:10])

@@ -17,9 +17,9 @@ from judgeboard.store.queues import Queue, queue_by_id
 from judgeboard.store.reviews import LockedResponse
 
 
-def add_schema(store: Store, schema: LabelSchema, *, by: Actor, now: datetime | None = None) -> StoredSchema:
+def add_schema(store: Store, schema: LabelSchema, *, by: Actor) -> StoredSchema:
     """Store a version of a label schema for queues; a schema that is stored already is returned as it is."""
-    at = now or datetime.now(UTC)
+    at = datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         stored = ensure_schema(connection, schema, actor_name(by), at)
         if stored.created_at == at:

@@ -69,9 +69,9 @@ def graded_by(connection: Connection, response_ids: Collection[int], reviewer_id
     return set(connection.execute(query).scalars())
 
 
-def has_grade(review: FromClause = REVIEW) -> ColumnElement[bool]:
-    """Return the condition under which a review carries a grade: a label, a groundedness or a quality."""
-    return or_(review.c.label.is_not(None), review.c.groundedness.is_not(None), review.c.quality.is_not(None))
+def has_grade() -> ColumnElement[bool]:
+    """Return the condition that a review has a grade: a label, a groundedness or a quality."""
+    return or_(REVIEW.c.label.is_not(None), REVIEW.c.groundedness.is_not(None), REVIEW.c.quality.is_not(None))
 
 
 def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
