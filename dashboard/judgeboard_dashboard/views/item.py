@@ -219,25 +219,7 @@ def _draw_item(
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
-    if decides:
-        question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
-        implied = implied_labels(actions)
-        question += implied_words(implied)
-        choices = decision_choices(actions.decide, flag=True, implied=implied)
-    else:
-        question = (
-            "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
-        )
-        choices = [
-            choice(
-                name="save",
-                label="Save grade",
-                act=partial(actions.decide, None),
-                key="Ctrl+Enter",
-                icon=":material/save:",
-                tip="Saves quality, groundedness, label, note and corrected answer as your review",
-            )
-        ]
+    question, choices = _item_choices(actions, item, flag, decides=decides)
     to_rejudge = partial(actions.go, Rows("rejudge", {"response": str(item.response_id)}))
     bar(
         actions,
@@ -246,6 +228,26 @@ def _draw_item(
         grades=partial(item_grades, actions, rubric, to_rejudge),
         form=name_form if reviewer is None else None,
     )
+
+
+def _item_choices(
+    actions: ItemActions, item: Item, flag: ItemFlag | None, *, decides: bool
+) -> tuple[str, list[Choice]]:
+    changes = actions.edits is not None
+    if decides:
+        implied = implied_labels(actions)
+        question = "Change your review: is there a problem?" if changes else "Is there a problem?"
+        return question + implied_words(implied), decision_choices(actions.decide, flag=True, implied=implied)
+    question = "Change your grade" if changes else decided_words(item, flag) or "Not flagged: no open flag to decide"
+    save = choice(
+        name="save",
+        label="Save grade",
+        act=partial(actions.decide, None),
+        key="Ctrl+Enter",
+        icon=":material/save:",
+        tip="Saves quality, groundedness, label, note and corrected answer as your review",
+    )
+    return question, [save]
 
 
 def _implies(reviewer: Reviewer | None, rules: Collection[str]) -> bool | None:
