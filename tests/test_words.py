@@ -7,7 +7,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SUFFIXES = {".py", ".pyi", ".md", ".css", ".js", ".toml", ".yaml"}
-PLACES = ("core", "dashboard", "docs", "benchmarks", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PLACES = (
+    "core",
+    "dashboard",
+    "docs",
+    "benchmarks",
+    "examples",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "data/README.md",
+)
 
 # what nobody writes any more -> the term in its place
 REPLACED = {
@@ -39,11 +49,11 @@ REPLACED = {
 
 
 def sources() -> list[Path]:
-    found = []
+    files = []
     for place in PLACES:
         path = ROOT / place
-        found += [path] if path.is_file() else [each for each in path.rglob("*") if each.suffix in SUFFIXES]
-    return sorted(found)
+        files += [path] if path.is_file() else [each for each in path.rglob("*") if each.suffix in SUFFIXES]
+    return sorted(files)
 
 
 @pytest.mark.parametrize("pattern", REPLACED)

@@ -434,28 +434,28 @@ def _of_aspect(comparison: comparisons.LatestComparison, aspect: str) -> compari
     return comparison._replace(reasoning=reasons.get(aspect, "").rstrip("\n") or None)
 
 
-class PairWalk:
+class ListedPairs:
     """The pairs of one list by id, and those that the person has not compared yet; moving through it reads nothing."""
 
     def __init__(self, aspect: str, lines: Iterable[PairLine]) -> None:
         self.aspect = aspect
         by_id = {line.pair_id: line.mine for line in lines}
-        self._places = {pair_id: place for place, pair_id in enumerate(sorted(by_id), start=1)}
-        self._waiting = [pair_id for pair_id in self._places if not by_id[pair_id]]
+        self._positions = {pair_id: position for position, pair_id in enumerate(sorted(by_id), start=1)}
+        self._left = [pair_id for pair_id in self._positions if not by_id[pair_id]]
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
-    def place(self, pair_id: int) -> int | None:
+    def position(self, pair_id: int) -> int | None:
         """Return the position of a pair in the list, from 1; None if it is not in the list."""
-        return self._places.get(pair_id)
+        return self._positions.get(pair_id)
 
     def judged(self, pair_id: int) -> None:
         """Remove a pair from those that are not compared yet."""
         with suppress(ValueError):
-            self._waiting.remove(pair_id)
+            self._left.remove(pair_id)
 
     def following(self, pair_id: int) -> int | None:
         """Return the next pair without a preference, from the start again at the end; None if there is none."""
-        following = next((each for each in self._waiting if each > pair_id), next(iter(self._waiting), None))
+        following = next((each for each in self._left if each > pair_id), next(iter(self._left), None))
         return None if following == pair_id else following

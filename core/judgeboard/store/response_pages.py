@@ -134,15 +134,15 @@ def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow:
         elsewhere.append(CURRENT.c.response_id.in_(written))
     # The index of scores is one of judges by name; a version's verdicts are sorted as they are found.
     by_name = where.judge_version is None
-    walked = LOWEST.index if by_name else "ix_current_judgment_version_trend"
+    read_index = LOWEST.index if by_name else "ix_current_judgment_version_trend"
     return KeyedList(
         connection,
         CURRENT,
         order if by_name else replace(order, index=None),
         own=own,
         elsewhere=elsewhere,
-        count_index=walked,
-        gather_index="ix_current_judgment_response" if narrow else walked,
+        count_index=read_index,
+        gather_index="ix_current_judgment_response" if narrow else read_index,
     )
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
-from judgeboard.methods.pair_report import PairWalk
+from judgeboard.methods.pair_report import ListedPairs
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
 from judgeboard.store.label_schemas import schema_by_id
@@ -213,7 +213,7 @@ class ReviewSession:
     asked: tuple[str, Any] = ("", None)
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     used_keys: set[str] = field(default_factory=set)
-    _pair_list: tuple[object, PairWalk] | None = None
+    _pair_list: tuple[object, ListedPairs] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)
     _fills: int = 0
     kept: dict[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -259,7 +259,7 @@ class ReviewSession:
         """Set the message at the start of the head line."""
         self.message, self.refused = sentence, refused
 
-    def pair_list(self, key: object, read: Callable[[], PairWalk]) -> PairWalk:
+    def pair_list(self, key: object, read: Callable[[], ListedPairs]) -> ListedPairs:
         """Return the list of pairs that the reviewer goes through; ``read`` is called when ``key`` is new."""
         if self._pair_list is None or self._pair_list[0] != key:
             self._pair_list = (key, read())

@@ -10,10 +10,10 @@ from judgeboard.domain import Preference, Status
 from judgeboard.methods.pair_report import (
     ComparedPairs,
     Listed,
+    ListedPairs,
     PairGroup,
     PairLine,
     PairScreen,
-    PairWalk,
     Revealed,
     pair_screen,
 )
@@ -189,7 +189,7 @@ def one_pair(address: PairAddress) -> None:
         screen=screen,
     )
     keep_draft(session, actions.store, reviewer, actions.subject)
-    number, following = pairs.place(address.pair_id), pairs.following(address.pair_id)
+    number, following = pairs.position(address.pair_id), pairs.following(address.pair_id)
     position = "Pair" if number is None else f"Pair {number:,} of {len(pairs):,}"
     title = None if version is None else version.title
     head_line(
@@ -222,10 +222,10 @@ def screen_row(screen: PairScreen) -> str:
     return f"p{screen.pair_id}n{screen.last_id or 0}"
 
 
-def _list(address: PairAddress, version: StoredVersion | None, reviewer: Reviewer) -> PairWalk:
+def _list(address: PairAddress, version: StoredVersion | None, reviewer: Reviewer) -> ListedPairs:
     compared = pair_list(version, reviewer.id).compared
     aspect = compared.known_aspect(address.aspect)
-    return PairWalk(aspect, compared.lines(aspect, address.listed, address.query_types))
+    return ListedPairs(aspect, compared.lines(aspect, address.listed, address.query_types))
 
 
 def _before(address: PairAddress, version: StoredVersion | None) -> None:
