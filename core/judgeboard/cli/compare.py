@@ -11,7 +11,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import account_lines, check_pairs, model_options, nobody_asked, run_options, stopped_lines
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
-from judgeboard.text import money
+from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
     from judgeboard.methods.pair_report import PairReport
@@ -257,7 +257,7 @@ def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
         made = write_whole(
             output, lambda file: make_pairs(questions, lambda line: file.write(line.encode()), seed=seed)
         )
-    click.echo(f"{made.made:,} pairs made, {made.left_out:,} questions left out", err=True)
+    click.echo(f"{counted(made.made, 'pair')} made, {counted(made.left_out, 'question')} left out", err=True)
     for line, reason in made.first_left_out:
         click.echo(f"  line {line}: {reason}", err=True)
 

@@ -12,6 +12,7 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.proportions import ratio_of_totals, share
 from judgeboard.stats.repeats import ONE_ORDER
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.text import counted
 
 _ENOUGH = 12  # digits of a fingerprint, as the pages show them
 
@@ -139,7 +140,7 @@ def self_consistency(record: JudgeRecord) -> Check:
     at = "" if temperature is None else f" at temperature {temperature:g}"
     sentence = f"Repeats{at} give the same {record.repeats.measure} on {percent_words(estimate)} of {n:,} answers."
     if record.repeats.incomplete:
-        sentence += f" Left out: {record.repeats.incomplete:,} without a value in every repeat."
+        sentence += f" Left out: {counted(record.repeats.incomplete, 'answer')} without a value in every repeat."
     if temperature == 0:
         sentence += " At temperature 0 this measures the server more than the judge."
     if warns:

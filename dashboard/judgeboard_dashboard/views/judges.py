@@ -28,7 +28,7 @@ from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, responses
 from judgeboard_dashboard.widgets.tables import figure, table
-from judgeboard_dashboard.widgets.texts import caption, commands, heading, sentence, with_database
+from judgeboard_dashboard.widgets.texts import caption, commands, count, heading, sentence, with_database
 
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
@@ -214,7 +214,9 @@ def _repeats(report: RepeatsReport) -> None:
         f"{report.judge} has up to {report.repeats} repeats per answer. All repeats have the same {main.measure} on "
         f"{percent_words(main.self_consistency)} of {main.items:,} answers."
     )
-    incomplete = f"Left out: {main.incomplete:,} answers without a value in every repeat." if main.incomplete else None
+    incomplete = (
+        f"Left out: {count(main.incomplete, 'answer')} without a value in every repeat." if main.incomplete else None
+    )
     table(Table.of(report.measures, REPEATS_COLUMNS), key="repeats", under=(*report.notes, incomplete))
 
 

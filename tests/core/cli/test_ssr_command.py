@@ -182,7 +182,7 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["ssr", "make-pairs", "--questions", str(questions)]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["reference"] == "B"
-    assert "1 pairs made, 1 questions left out" in err
+    assert "1 pair made, 1 question left out" in err
     assert "line 2: its correct option 'Athens' is not one of its 4 options" in err
     target = tmp_path / "made.jsonl"
     assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
