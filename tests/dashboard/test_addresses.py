@@ -12,7 +12,7 @@ from app_pages import OpenPage
 )
 def test_an_old_address_opens_the_page_and_keeps_its_query(open_page: OpenPage, old: str, title: str) -> None:
     page = open_page(old, judge="rag v1")
-    assert {old, "first"} <= {known["url_pathname"] for known in page._registered_pages.values()}
+    assert {old, "first", "label-schemas"} <= {known["url_pathname"] for known in page._registered_pages.values()}
     assert [shown.value for shown in page.title] == [title]
     assert page.query_params["judge"] in ("rag v1", ["rag v1"])
 

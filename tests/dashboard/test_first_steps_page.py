@@ -31,11 +31,22 @@ def test_an_empty_database_leads_to_the_import(page_store: Store, open_page) -> 
     assert [title.value for title in page.button(key="first_step").click().run().title] == ["Import"]
 
 
-@pytest.mark.parametrize("name", ["agreement", "disagreement", "trends", "runs", "responses", "queue"])
-def test_each_empty_page_has_the_one_next_button(page_store: Store, open_page, name: str) -> None:
-    page = open_page(name)
+@pytest.mark.parametrize(
+    "name",
+    ["agreement", "disagreement", "trends", "runs", "responses", "queue", "conflicts", "rejudge"],
+)
+def test_each_empty_page_has_an_example_and_the_one_next_button(page_store: Store, open_page, name: str) -> None:
+    page = open_page(name, reviewer="")
     assert 'class="jb-empty"' in markup(page)
+    assert 'class="jb-example"' in markup(page)
     assert [title.value for title in page.button(key="next_step").click().run().title] == ["Import"]
+
+
+def test_my_reviews_is_empty_before_a_name_is_needed(page_store: Store, open_page) -> None:
+    page = open_page("my_reviews", reviewer="")
+    assert 'class="jb-example"' in markup(page)
+    assert page.button(key="next_step").label == "Import a log"
+    assert not page.text_input
 
 
 def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:

@@ -89,3 +89,13 @@ def test_in_training_the_gold_label_is_told_after_each_item(open_page, case: Que
     page = press(page, "dismiss")
     told = f"Differs from the gold label on decision. Gold label: confirmed, hallucinated. Reason: {REASON}"
     assert any(told in text for text in texts(page))
+
+
+def test_training_that_is_open_to_everybody_counts_all_its_items_from_the_first(open_page, case: QueueCase) -> None:
+    decided = case.review(case.mara, CONFIRM)
+    case.review(case.jon, DISMISS)
+    case.adjudicate(decided.item_id, CONFIRM, REASON)
+    case.queue("training", training=True)
+    page = open_page("item", reviewer="Ada", queue="training")
+    assert "1 of 2 in “training”" in shown(page)
+    assert "2 of 2 in “training”" in shown(press(page, "confirm"))

@@ -102,6 +102,7 @@ def compare_command(
     left_out = f", {made.left_out:,} left out" if made.left_out else ""
     counts = {"pairs": len(made.pair_ids), "left_out": made.left_out}
     options.show(report, [f"{made.words}: {len(made.pair_ids):,} pairs{left_out}", *_lines(report)], counts)
+    options.suggest("serve")
     return report.account.exit_code
 
 
@@ -234,6 +235,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
         click.echo("canceled: no calls were made", err=True)
         return 0
     options.show(report, report_lines(report, sweep=chosen["sweep"]))
+    options.suggest("serve")
     return report.account.exit_code
 
 

@@ -117,6 +117,8 @@ def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_control_answers(store, asked_judge, kinds=options.listed(kinds or ""), **how)
     options.show(summary, summary_lines(summary))
+    if summary.ok:
+        options.suggest("health", "--judge-version", summary.judge)
     return summary.exit_code
 
 
@@ -201,6 +203,7 @@ def audit_command(
         with asking.run_options(chosen["concurrency"], chosen["max_cost"]) as how:
             report = audit(store, supreme, audited, sample=sample, again=rejudge, **how)
     options.show(report, report_lines(report))
+    options.suggest("queue", "create", "audited", "--where", "rule=supreme_disagrees")
     return report.account.exit_code
 
 

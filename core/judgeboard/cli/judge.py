@@ -252,6 +252,7 @@ def jury_command(recorded: bool, members: str, name: str | None, where: RowFilte
     store = options.open_store()
     report = judge_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())
     options.show(report, jury_lines(report))
+    options.suggest("agreement", "--judge-version", report.jury.judge_version)
     return report.account.exit_code
 
 

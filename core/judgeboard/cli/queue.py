@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.queue_reviewing import queue_command
 from judgeboard.domain import QueueOrder
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.reviews.presets import PRESETS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -173,7 +173,10 @@ def create(
     store = options.open_store()
     if assigned:
         options.reviewer(store)  # people may assign a queue to themselves
-    people = people_named(store, options.listed(assigned or ""), new=False)
+    try:
+        people = people_named(store, options.listed(assigned or ""), new=False)
+    except NotFound as error:
+        raise NotFound(f"{error}. To assign new people, use `judgeboard queue assign`") from error
     if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
         schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
     created = create_queue(store, queue_rules, by=options.actor(), assigned=people, schema=schema)
@@ -232,9 +235,8 @@ def assign(name: str, people: str, remove: str | None) -> None:
     if not add and not removed:
         raise BadInput("name the people to assign the queue to, or use --remove NAMES")
     store = options.open_store()
-    queue = assign_queue(
-        store, name, by=options.actor(), add=people_named(store, add), remove=people_named(store, removed)
-    )
+    removed_people = people_named(store, removed, new=False)
+    queue = assign_queue(store, name, by=options.actor(), add=people_named(store, add), remove=removed_people)
     with store.reading() as connection:
         names = [person.name for person in assignees(connection, queue.id)]
     options.show(

@@ -115,6 +115,8 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     from judgeboard.reviews.leases import split_token
     from judgeboard.reviews.person_work import feedback_words, training_feedback
     from judgeboard.reviews.queue_decisions import decide_item, preference_at
+    from judgeboard.store.queue_items import item_by_id
+    from judgeboard.store.queues import queue_by_id
 
     store = options.open_store()
     who = options.reviewer(store)
@@ -129,6 +131,7 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     judges = _reveal(store, who, decided.review_id) if reveal and decided.reveal else None
     with store.reading() as connection:
         feedback = training_feedback(connection, decided.item_id, decided.review_id)
+        queue = queue_by_id(connection, item_by_id(connection, decided.item_id).queue_id)
     result: dict[str, Any] = {"review": decided.review_id, "item": decided.item_id, "state": decided.state}
     lines = [f"Stored. {_STATES[decided.state.value]}"]
     if feedback is not None:
@@ -139,6 +142,7 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     elif decided.reveal and not reveal:
         lines.append(f"To see the judge's result: judgeboard queue reveal {decided.review_id}")
     options.show(result | {"repeated": decided.repeated} | _judges_json(judges), lines)
+    options.suggest("queue", "next", queue.name)
 
 
 @options.command("judgeboard queue reveal 31", "judgeboard queue reveal 31 confirm --quality 2", group=queue_command)

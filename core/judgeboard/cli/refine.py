@@ -83,6 +83,7 @@ def refine_command(
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
     options.show(summary, refine_lines(summary), warnings)
+    options.suggest("serve")
     return summary.account.exit_code
 
 
@@ -158,6 +159,7 @@ def reflect_command(
             store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
         )
     options.show(summary, reflect_lines(summary), warnings)
+    options.suggest("serve")
     return summary.account.exit_code
 
 

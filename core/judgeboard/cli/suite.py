@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import model_options, run_options, warned
+from judgeboard.cli.asking import model_options, run_options, temperature_option, warned
 from judgeboard.text import money, shortened
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def suite_command() -> None:
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 @options.judge_name("Name of the judge (default: the name of the rubric).")
 @model_options
+@temperature_option
 def run(
     file: Path,
     candidate: str | None,
@@ -95,7 +96,9 @@ def run(
     warnings = _family_warning(store, judge.version.model, candidate)
     with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
-    return _show(result, junit, warnings)
+    code = _show(result, junit, warnings)
+    options.suggest("serve")
+    return code
 
 
 @options.command("judgeboard suite list", group=suite_command)

@@ -215,9 +215,12 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
     """Start to review a queue."""
     with store.reading() as connection:
         queue = queue_named(connection, name)
-        done, left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
         schema = schema_of_queue(connection, queue)
-    return QueueSession(store, queue, reviewer, done, left, schema)
+    work = QueueSession(store, queue, reviewer, 0, 0, schema)
+    work.lease_items(1)  # before the count: this stores the person's items of a training queue
+    with store.reading() as connection:
+        work.done, work.left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
+    return work
 
 
 def queue_session(store: Store, name: str, reviewer: Reviewer) -> QueueSession:

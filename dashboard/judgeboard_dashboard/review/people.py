@@ -24,7 +24,7 @@ from judgeboard_dashboard.review.pairs import stored_words
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading, stacking_columns, store
-from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
+from judgeboard_dashboard.widgets.first_steps import STEPS, before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
@@ -64,7 +64,7 @@ class ReviewList:
 
 def own_reviews() -> None:
     """Show the reviews of answers, or of pairs, and the way from one list to the other."""
-    reviewer = ask_reviewer("Your reviews are stored under your name.")
+    reviewer = None if before_import("my_reviews") else ask_reviewer("Your reviews are stored under your name.")
     if reviewer is None:
         return
     with reading() as connection:

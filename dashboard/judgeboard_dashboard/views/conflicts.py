@@ -37,7 +37,7 @@ from judgeboard_dashboard.review.screen import (
 from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, page, reading, store
-from judgeboard_dashboard.widgets.first_steps import empty_page
+from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import follow, number_in_address, start_button
 from judgeboard_dashboard.widgets.tables import one_line, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, short, when
@@ -64,7 +64,7 @@ COLUMNS: Columns[ConflictLine] = {
 def conflicts() -> None:
     """Show one conflict where the address names one, else those that a lead may adjudicate, and one's own."""
     follow("conflicts", own=("conflict", "of"))
-    reviewer = ask_reviewer()
+    reviewer = None if before_import("conflicts") else ask_reviewer()
     if reviewer is None:
         return
     queue = st.query_params.get("of")

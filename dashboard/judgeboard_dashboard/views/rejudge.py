@@ -25,7 +25,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import current_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.first_steps import before_import, next_button
 from judgeboard_dashboard.widgets.judge_trial import show_trial
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button
 from judgeboard_dashboard.widgets.rejudge_form import RejudgeAddress, form, job_words, read_address
@@ -97,7 +97,7 @@ def _outcome(address: RejudgeAddress) -> None:
             _comparison(job.run_id, job.version_id, job.ok)
     elif address.run is not None:
         _run(address.run)
-    elif not jobs:
+    elif not jobs and not before_import(PAGE):
         empty(
             "No jobs yet.",
             "Choose rows and a judge in the form, or use a terminal:",

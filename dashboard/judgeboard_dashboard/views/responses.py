@@ -131,7 +131,7 @@ def responses() -> None:
         answers = response_page(
             connection, filters.where, filters.sort, after=turned.after, before=turned.before, limit=PAGE_SIZE
         )
-        order = order_of(connection, filters.where, filters.sort).words
+        order = order_of(connection, filters.where, filters.sort)
         values = metadata_of(connection, [line.response_id for line in answers.lines], columns)
     if cell is not None:
         _cell_chip(cell, filters)
@@ -143,7 +143,8 @@ def responses() -> None:
             empty("No answer matches.")
         return
     words = f" · {filters.words}" if filters.words else ""
-    show(tag("div", tag("b", count(answers.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
+    words += f" · {order.words}{', only answers that have one' if order.name in HEADERS['Groundedness'] else ''}"
+    show(tag("div", tag("b", count(answers.total, "answer")), words, cls="jb-say jb-line"))
     _table(answers, filters, values, known)
     _foot(filters, answers)
     used = {metadata_condition(each).field for each in filters.where.metadata}

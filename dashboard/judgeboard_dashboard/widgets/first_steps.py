@@ -10,6 +10,7 @@ from judgeboard.people.permissions import Action
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps
 from judgeboard.store.overview import work_state
+from judgeboard.store.responses import last_response_id
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted, who_button
 from judgeboard_dashboard.review.queues import EVERY, QUEUES
@@ -139,6 +140,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "2 | rag v2 | done | 500 | 498 | $ 0.41",
         "1 | rag v1 | stopped | 320 | 301 | $ 0.28",
     ),
+    "rejudge": (
+        "Question | rag v1 | rag v2 | Difference",
+        "How high is the wall? | 0.95 | 0.10 | −0.85",
+        "When do you open? | 0.70 | 0.90 | +0.20",
+    ),
     "conflicts": (
         "Question | Ann | Ben | Carla",
         "How high is the wall? | hallucinated | grounded | hallucinated",
@@ -216,6 +222,15 @@ def empty_page(
         caption("Next, in a terminal:")
         st.code(with_database(command), language=None, wrap_lines=True)
     caption(*others)
+
+
+def before_import(page: str) -> bool:
+    """Show a page as empty if no answer is stored; return whether it is."""
+    with reading() as connection:
+        if last_response_id(connection):
+            return False
+    empty_page(page, *NO_ANSWERS)
+    return True
 
 
 def no_open_flags() -> None:

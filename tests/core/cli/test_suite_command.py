@@ -100,6 +100,18 @@ def test_the_json_has_every_field_and_show_prints_the_same(
     assert ", 24 of 24 cases scored (done)" in capsys.readouterr().out
 
 
+def test_the_temperature_of_the_judge_makes_a_version_of_its_own(
+    sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judges = []
+    for options in (), ("--temperature", "0.7"):
+        ran(sqlite_store, playing(), suite, "--json", *options)
+        judges.append(said(capsys)["judge"])
+    with sqlite_store.reading() as connection:
+        temperatures = [get_version(connection, judge).params["temperature"] for judge in judges]
+    assert temperatures == [0, 0.7]
+
+
 def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = {number: scored(1, 1) for number in range(24)}
     some = {number: scored(3, 3) for number in range(8)}

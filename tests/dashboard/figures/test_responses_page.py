@@ -26,6 +26,8 @@ def test_all_answers_fifty_at_a_time(open_page: OpenPage, figures: FiguresLog) -
     assert len(app.dataframe[0].value) == 50
     app.button(key="responses_next").click().run()
     assert texts(app, "jb-cap jb-line")[0] == "51–100 of 113 answers"
+    lowest = open_page("responses", sort="lowest")
+    assert texts(lowest, "jb-say")[0].endswith("lowest groundedness first, only answers that have one")
 
 
 @pytest.mark.parametrize("measure", ["groundedness", "quality", "low_share", "flagged_share"])
