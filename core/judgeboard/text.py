@@ -1,4 +1,4 @@
-"""Texts and times as both databases can hold them, and words for numbers that commands and pages share."""
+"""Texts and times as both databases can hold them, texts of files, and words for numbers on pages and in commands."""
 
 import math
 import re
@@ -6,11 +6,28 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+
+from judgeboard.errors import BadInput
 
 MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
+
+
+def file_text(path: Path, name: str | None = None, *, most: int | None = None) -> str:
+    """Return the text of a UTF-8 file of at most ``most`` bytes; raise BadInput with its ``name``, else its path."""
+    try:
+        if most is not None and path.stat().st_size > most:
+            raise BadInput(f"{name or path} has more than {most:,} bytes")
+        return path.read_text(encoding="utf-8-sig")
+    except IsADirectoryError:
+        raise BadInput(f"{name or path} is a folder: name the file in it") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{name or path} is not a text in UTF-8: save it as UTF-8") from None
+    except OSError as error:
+        raise BadInput(f"{name or path} cannot be read: {error.strerror}") from error
 
 
 def storable(text: str) -> tuple[str, bool]:

@@ -15,7 +15,7 @@ from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.reviews.presets import PRESETS
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted
+from judgeboard.text import counted, file_text
 
 if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
@@ -166,7 +166,7 @@ def create(
         where,
         order=QueueOrder(order or orders[0]),
         reveal=reveal,
-        guidelines=None if guidelines is None else _text(guidelines),
+        guidelines=None if guidelines is None else file_text(guidelines, f"--guidelines {guidelines}"),
         lease_seconds=round(lease_minutes * 60),
         **rules,
     )
@@ -320,13 +320,6 @@ def merge(file: Path) -> int:
     refused = [f"line {line.line}, item {line.item}: {line.reason}" for line in merged.refused]
     options.show(merged, [counts, *refused])
     return 1 if refused else 0
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"--guidelines {file} cannot be read: {error}") from error
 
 
 def _progress_lines(progress: "QueueProgress") -> Iterator[str]:

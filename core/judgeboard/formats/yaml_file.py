@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Strict, TypeAdapter, ValidationError
 
 from judgeboard.errors import BadInput
-from judgeboard.text import unstorable
+from judgeboard.text import file_text, unstorable
 
 if TYPE_CHECKING:
     import yaml
@@ -109,17 +109,7 @@ def _reason(fault: "ErrorDetails") -> str:
 
 def read_yaml(path: Path) -> YamlFile:
     """Read a YAML file (JSON is YAML too)."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise BadInput(f"{path} has more than {MOST_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8-sig")
-    except IsADirectoryError:
-        raise BadInput(f"{path} is a folder: name the file in it") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not a text in UTF-8: save it as UTF-8") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error}") from error
-    return parse_yaml(text, str(path))
+    return parse_yaml(file_text(path, most=MOST_BYTES), str(path))
 
 
 def parse_yaml(text: str, file: str) -> YamlFile:

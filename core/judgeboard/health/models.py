@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import ErrorDetails
 
 from judgeboard.errors import BadInput
+from judgeboard.text import file_text
 
 # "70b", "1.5B", "8x7b" as a word of a name; "a3b" is the active part of a mixture of experts.
 _BILLIONS = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![a-z0-9])")
@@ -64,10 +65,7 @@ def model_table(file: Path | None = None) -> ModelTable:
     known = shipped_models()
     if file is None:
         return known
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the table of models {file} cannot be read: {error}") from error
+    text = file_text(file, f"the table of models {file}")
     own = _parse(text, str(file))
     # The user's patterns also replace longer shipped ones that they match.
     return ModelTable(

@@ -19,6 +19,7 @@ from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, R
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import Provider, host_of, is_address
 from judgeboard.settings import masked
+from judgeboard.text import file_text
 
 _DATE = re.compile(r"-20\d\d-\d\d-\d\d\Z")
 
@@ -71,10 +72,7 @@ def price_of(model: str, own: Path | None = None) -> Price | None:
     """
     lists = [_shipped_prices()]
     if own is not None:
-        try:
-            lists.insert(0, _parse(own.read_text(encoding="utf-8"), str(own)))
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"the price file {own} cannot be read: {error}") from error
+        lists.insert(0, _parse(file_text(own, f"the price file {own}"), str(own)))
     names = {model.casefold(), _DATE.sub("", model.casefold())}
     for prices in lists:
         fitting = [pattern for pattern in prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]
