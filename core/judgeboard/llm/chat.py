@@ -232,8 +232,10 @@ def lines_of(path: Path, what: str) -> Iterator[tuple[int, str]]:
     try:
         with path.open(encoding="utf-8-sig") as lines:
             yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the {what} in {path} cannot be read: {error}") from error
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not a text in UTF-8: save it as UTF-8") from None
+    except OSError as error:
+        raise BadInput(f"the {what} in {path} cannot be read: {error.strerror}") from error
 
 
 def json_of(line: str, where: str) -> Any:
