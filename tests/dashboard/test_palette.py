@@ -4,6 +4,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage
+from judgeboard.domain import Grade
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.decisions import grade
+from judgeboard.store.engine import Store
 from judgeboard_dashboard import gate
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.widgets import palette
@@ -40,9 +44,16 @@ def test_a_text_finds_pages_actions_rows_and_at_last_a_search(page_rows: PageRow
     assert [page for _, page in found("agree")][:2] == ["agreement", "disagreement"]
     assert found("create queue")[0] == ("Create a queue", "queue")
     assert found("claims")[0] == (f"claims · answer {page_rows.responses['claims']}, log", "item")
-    assert ("Mara · person", "agreement") in found("mar")
     assert found("no such thing") == [("Answers with “no such thing”", "responses")]
     assert len(found("")) == palette.MOST
+
+
+def test_a_person_leads_to_people_or_with_grades_to_agreement(page_rows: PageRows, page_store: Store) -> None:
+    nora = ensure_reviewer(page_store, "page", "Nora")
+    assert ("Nora · person", "people") in found("nor")
+    graded = page_rows.responses["claims"]
+    grade(page_store, response_id=graded, reviewer=nora, grade=Grade(quality=2), request_key="nora")
+    assert ("Nora · person", "agreement") in found("nor")
 
 
 def test_what_the_person_may_not_open_is_not_offered(page_rows: PageRows, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from judgeboard.people.permissions import Action
 from judgeboard.store.named_rows import NamedRow, named_rows
+from judgeboard.store.reviewers import graders_by_name
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.session import caught, current_reviewer, open_rows, reading
@@ -96,16 +97,24 @@ def _targets(text: str, pages: Mapping[str, str]) -> Iterator[Target]:
     reviewer_id = None if reviewer is None else reviewer.id
     with reading() as connection:
         rows = named_rows(connection, text, reviewer_id=reviewer_id, all_queues=permitted(Action.MAKE_QUEUES))
-    yield from map(_target, rows)
+        graders = graders_by_name(connection) if any(row.kind == "person" for row in rows) else {}
+    names = {grader_id: name for name, grader_id in graders.items()}
+    yield from (_target(row, names) for row in rows)
     if not filter_in({"text": [text]})[1]:
         yield Target(f"Answers with “{text}”", ":material/search:", "responses", {"text": text})
 
 
-def _target(row: NamedRow) -> Target:
+def _target(row: NamedRow, graders: Mapping[int, str]) -> Target:
+    # The page Agreement names only people with grades.
+    on_agreement = row.id in graders or not may_open("people")
     places = {
         "answer": (":material/article:", "item", {"response": str(row.id)}),
         "flag": (":material/flag:", "item", {"flag": str(row.id)}),
         "queue": (":material/list:", "item", {"queue": row.name}),
-        "person": (":material/person:", "agreement", {"people": row.name}),
+        "person": (
+            ":material/person:",
+            "agreement" if on_agreement else "people",
+            {"people": graders[row.id]} if row.id in graders else {},
+        ),
     }
     return Target(f"{row.name} · {row.about}", *places[row.kind])
