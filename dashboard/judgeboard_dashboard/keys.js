@@ -289,9 +289,10 @@
     }, CALM);
   }, true);
 
-  let asked = null; // the field that asks why an item is skipped: typed into at once
+  let asked = null; // the field that asks why an item is skipped, or that F9 opened: typed into at once
   const answer = () => {
-    const field = [...document.querySelectorAll('[class*="st-key-reason_"] input')].find((each) => each.offsetParent);
+    const opened = last.key === "F9" ? ', [class*="st-key-corrected_"] textarea' : "";
+    const field = visible(`[class*="st-key-reason_"] input${opened}`);
     if (field && field !== asked) field.focus();
     asked = field;
   };

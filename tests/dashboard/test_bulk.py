@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import markup
 from judgeboard.store.engine import Store
+from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import QUEUE_ITEM
 from judgeboard_dashboard.widgets import bulk
 from queue_case import queue_case
@@ -27,10 +28,14 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
 
     page = press(open_page(page_name), f"{page_name}_select")
     assert page.button(key=f"{page_name}_bulk_confirm").disabled, "nothing is selected"
+    assert "hallucinated" not in markup(page), "nobody was asked whether a decision implies a label"
+    with case.store.writing() as connection:
+        set_setting(connection, "implied_labels", ("low_groundedness",), "test")
     next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
     press(page, f"{page_name}_bulk_confirm")
     assert set(case.flag_states()) == {"open"}, "more than 20 are asked about"
     assert page.button(key=f"{page_name}_bulk_confirm").label == "Confirm 55 answers?"
+    assert "selected · low groundedness Y: hallucinated, N: grounded" in markup(page)
     press(page, f"{page_name}_bulk_confirm")
     assert set(case.flag_states()) == {"confirmed"}
     assert "Confirmed 55 answers." in markup(page)

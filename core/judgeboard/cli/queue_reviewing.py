@@ -369,13 +369,17 @@ def _act(
     bulk: str | None,
 ) -> None:
     from judgeboard.reviews.bulk import MOST_ANSWERS
+    from judgeboard.reviews.decisions import IMPLIED, implying_rules
     from judgeboard.store.open_flags import listed_answers
 
     store = options.open_store()
     who = options.reviewer(store)
     with options.seen(store).reading() as connection:
         ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
+        rules, unasked = implying_rules(connection, who.id)
     question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
+    if rules and not unasked and verb in {*IMPLIED}:
+        question += f" The label {IMPLIED[Decision(verb)]} is stored for {', '.join(rules)}."
     if not yes and (options.as_json() or not click.confirm(question, err=True)):
         raise BadInput("nothing was changed: use --yes to act without a question")
     bulk_id = bulk or secrets.token_hex(6)

@@ -103,7 +103,7 @@ def decide_many(
     """Confirm or dismiss all open flags of many answers, as `decide` does for one; the answers it refuses are counted.
 
     Each answer is tagged with the failure ``modes``; without a decision that is all, flagged or not. A label that the
-    decision implies is stored where the reviewer has not graded the answer.
+    decision implies is stored where the reviewer has not graded the answer, and was asked whether it implies one.
 
     Raises:
         BadInput: There are more than 10,000 answers, the decision is neither confirm nor dismiss, there is neither a
@@ -287,7 +287,9 @@ def _repeated(
 
 
 def _implied(connection: Connection, flags: Mapping[int, Sequence[LockedFlag]], reviewer: Reviewer) -> set[int]:
-    """Return the answers for which a decision implies a label: their reviewer has not graded them."""
-    rules, _ = implying_rules(connection, reviewer.id)
+    """Return the answers for which a decision implies a label: their reviewer agreed to it and has not graded them."""
+    rules, unasked = implying_rules(connection, reviewer.id)
+    if unasked:
+        return set()
     implying = {id_ for id_, of_answer in flags.items() if any(flag.rule in rules for flag in of_answer)}
     return implying - graded_by(connection, implying, reviewer.id)

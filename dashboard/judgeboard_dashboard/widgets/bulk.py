@@ -13,17 +13,18 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Table
 from judgeboard.reviews.bulk import MOST_ANSWERS, BulkAdded, BulkDecided, add_many, decide_many, undo_many
-from judgeboard.reviews.decisions import IMPLIED
+from judgeboard.reviews.decisions import IMPLIED, implying_rules
 from judgeboard.store.failure_modes import list_modes
 from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.queues import known_people
+from judgeboard_dashboard.review.screen import implied_words
 from judgeboard_dashboard.session import current_reviewer, reading, store
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame
-from judgeboard_dashboard.widgets.texts import count
+from judgeboard_dashboard.widgets.texts import count, rule_words
 
 ASKED_FROM = 20  # an action on more answers than this needs a second click
 _SELECTING, _ASKED, _WORK, _DONE = "bulk_selecting", "bulk_asked", "bulk_work", "bulk_done"
@@ -102,7 +103,7 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
         most = "" if listed.total <= MOST_ANSWERS else f", the first {MOST_ANSWERS:,}"
         everything = st.checkbox(f"All {listed.total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}")
     number = min(listed.total, MOST_ANSWERS) if everything else len(chosen)
-    words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
+    words = tag("div", tag("b", count(number, "answer")), " selected", _implied(), cls="jb-say jb-line")
     show(words, width="content")  # the actions are at the left: the toolbar of the table covers the right end
     asked = st.session_state.get(f"{page}_{_ASKED}")
     for offer in _offers(page):
@@ -134,6 +135,16 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
         open_button("Rejudge", answers, key=f"{page}_bulk_rejudge", type="tertiary")
     selected = Table(rows.columns, tuple(rows.rows[place] for place in chosen))
     csv_button(listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv")
+
+
+def _implied() -> str:
+    """Return the labels that a decision on many answers stores; empty for a person who was not asked yet."""
+    reviewer = current_reviewer()
+    if reviewer is None:
+        return ""
+    with reading() as connection:
+        rules, unasked = implying_rules(connection, reviewer.id)
+    return "" if unasked or not rules else f" · {', '.join(map(rule_words, rules))}{implied_words(IMPLIED)}"
 
 
 class Offer(NamedTuple):
@@ -170,7 +181,7 @@ def _offers(page: str) -> list[Offer]:
             decision.value,
             label,
             decide and partial(decide, decision=decision),
-            "Decides all open flags of the selected answers. If this implies a label, it is " + IMPLIED[decision],
+            "Decides all open flags of the selected answers",
             key,
         )
         for decision, label, key in ((Decision.CONFIRM, "Confirm", "Y"), (Decision.DISMISS, "Dismiss", "N"))

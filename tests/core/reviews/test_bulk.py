@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput, DecisionRefused, NotAllowed, NotFound
 from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.reviews import bulk
 from judgeboard.reviews.bulk import BulkAdded, BulkDecided, add_many, decide_many, undo_many
-from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.decisions import grade, remember_implied
 from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.queues import own_queues
 from judgeboard.store.filters import RowFilter
@@ -36,6 +36,7 @@ def standing(case: QueueCase) -> list[dict]:
 
 
 def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCase) -> None:
+    remember_implied(case.store, case.mara, implied=True)
     plain, unsure, graded, held, done, blind = case.flagged(0.1, 0.12, 0.14, 0.16, 0.18, 0.2)
     unflagged = case.flagged(0.9)
     of_answer = {flag["response_id"]: flag["id"] for flag in case.flags()}
@@ -85,6 +86,11 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
     assert set(states(case).values()) == {"open"}
     assert not [row for row in standing(case) if row["bulk"]]
     assert undo_many(case.store, "b1", reviewer=case.mara, now=case.now) == 0
+
+
+def test_a_person_who_was_not_asked_stores_no_implied_label(case: QueueCase) -> None:
+    assert confirm(case, case.flagged(0.1, 0.2)).decided == 2
+    assert {row["label"] for row in standing(case)} == {None}
 
 
 def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it(
