@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import combinations, product
 from typing import Any
 
 from sqlalchemy import Connection
@@ -31,7 +32,7 @@ GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge 
 KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
 """Streamlit keeps C and R for itself."""
 LONGEST_MODE = 60  # characters
-LEAST_NOTES = 2
+LEAST_NOTES, LONGEST_PHRASE = 2, 5  # notes of a group, words of a phrase
 
 
 def save_mode(
@@ -130,21 +131,28 @@ def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
 
 
 def suggested_modes(connection: Connection) -> dict[str, int]:
-    """Return up to ten frequent phrases of one to three words in notes without a failure mode, with their counts.
+    """Return up to ten groups of notes without a failure mode by a phrase that they share, with their counts.
 
-    Only the latest 2,000 notes are read. Names of failure modes are left out, and phrases that occur only in a longer
-    one.
+    A note is in one group. Only the latest 1,000 notes about a problem are read. Names of failure modes and parts of
+    them are left out.
     """
-    counts = Counter[tuple[str, ...]]()
-    for note in untagged_notes(connection):
-        words = re.findall(r"[^\W\d_][\w'-]+", note.casefold())
-        phrases = (tuple(words[at : at + size]) for size in (1, 2, 3) for at in range(len(words) - size + 1))
-        counts.update({phrase for phrase in phrases if not {phrase[0], phrase[-1]} & STOP_WORDS})
-    for phrase, n in list(counts.items()):
-        for part in (phrase[:-1], phrase[1:]):
-            if part and counts[part] == n:
-                counts[part] = 0
-    known = {name.casefold() for name in list_modes(connection)}
-    frequent = sorted(counts.items(), key=lambda item: (-item[1], -len(item[0]), item[0]))
-    named = ((" ".join(phrase), n) for phrase, n in frequent if n >= LEAST_NOTES)
-    return dict([(words, n) for words, n in named if words not in known][:10])
+    notes_of: dict[tuple[str, ...], set[int]] = {}
+    for number, note in enumerate(untagged_notes(connection)):
+        for part in re.split(r"[.,:;?!]", note.casefold()):
+            words = re.findall(r"[^\W\d_][\w'-]*", part)
+            for at, size in product(range(len(words)), range(1, LONGEST_PHRASE + 1)):
+                notes_of.setdefault(tuple(words[at : at + size]), set()).add(number)
+    names = [name.casefold().split() for name in list_modes(connection)]
+    known = {tuple(words[at:end]) for words in names for at, end in combinations(range(len(words) + 1), 2)}
+    weights = {phrase: len(phrase) for phrase in notes_of.keys() - known if {*phrase} - STOP_WORDS}
+    groups: dict[str, int] = {}
+    while len(groups) < 10:
+        weights = {phrase: words for phrase, words in weights.items() if len(notes_of[phrase]) >= LEAST_NOTES}
+        if not weights:
+            break
+        best = min(weights, key=lambda phrase: (-len(notes_of[phrase]) * weights[phrase], phrase))
+        grouped = set(notes_of[best])
+        groups[" ".join(best)] = len(grouped)
+        for phrase in weights:
+            notes_of[phrase] -= grouped
+    return dict(sorted(groups.items(), key=lambda group: -group[1]))

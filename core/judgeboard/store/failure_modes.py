@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, exists, func, insert, literal_column, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, literal_column, or_, select
 
+from judgeboard.domain import Label
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, record_of
 from judgeboard.store.tables import CURRENT, FAILURE_MODE, RESPONSE, REVIEW, REVIEW_FAILURE_MODE
 
 Group = Literal["query_type", "judge_version", "week"]
-MOST_NOTES = 2_000  # the latest; suggestions do not need older ones
+MOST_NOTES = 1_000  # the latest; suggestions do not need older ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,12 @@ def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dic
 
 
 def untagged_notes(connection: Connection) -> list[str]:
-    """Return the latest notes of current reviews of answers that have no failure mode."""
+    """Return the latest notes of current reviews of answers that have no failure mode, without those of good answers."""
     tagged = exists().where(REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
+    decision, label, quality = REVIEW.c.decision, REVIEW.c.label, REVIEW.c.quality
+    ungraded = and_(decision.is_(None), label.is_(None), quality.is_(None))
+    problem = or_(decision.in_(("confirm", "unsure")), label == Label.HALLUCINATED.value, quality < 4, ungraded)
     query = select(REVIEW.c.note).where(
-        REVIEW.c.note.is_not(None), REVIEW.c.response_id.is_not(None), is_current(), ~tagged
+        REVIEW.c.note.is_not(None), REVIEW.c.response_id.is_not(None), is_current(), ~tagged, problem
     )
     return list(connection.execute(query.order_by(REVIEW.c.id.desc()).limit(MOST_NOTES)).scalars())

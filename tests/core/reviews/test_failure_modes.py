@@ -22,7 +22,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import whole_review
 from judgeboard.store.response_pages import response_page
-from queue_case import CONFIRM, QueueCase
+from queue_case import CONFIRM, DISMISS, QueueCase
 
 ENTITY, OUTDATED = "wrong entity", "outdated source"
 
@@ -134,14 +134,18 @@ def test_tags_are_exported_and_imported(modes: QueueCase, tmp_path: Path) -> Non
     assert counts(modes) == {("QA", ENTITY): (1, 1), ("QA", "rude tone"): (1, 1)}
 
 
-def test_frequent_words_of_notes_without_a_mode_are_suggested(modes: QueueCase) -> None:
-    modes.flagged(0.1, 0.2, 0.3, 0.4)
+def test_notes_about_problems_without_a_mode_are_grouped_by_a_phrase(modes: QueueCase) -> None:
+    modes.flagged(0.1, 0.2, 0.3, 0.4, 0.15, 0.25)
     modes.queue()
     for note in ("The fee table is outdated.", "Fee table outdated again", "wrong person"):
         modes.review(modes.mara, note=note)
     modes.review(modes.mara, note="fee table", modes=(ENTITY,))
     with modes.store.reading() as connection:
-        assert suggested_modes(connection) == {"fee table": 2, "outdated": 2}
-    save_mode(modes.store, "Outdated", by=modes.lead)
+        assert suggested_modes(connection) == {"fee table": 2}, "a note is in one group"
+    save_mode(modes.store, "Fee table", by=modes.lead)
     with modes.store.reading() as connection:
-        assert suggested_modes(connection) == {"fee table": 2}, "there is a failure mode of this name"
+        assert suggested_modes(connection) == {}, "these words are in names of failure modes"
+    for _ in range(2):
+        modes.review(modes.mara, DISMISS, note="Well said")
+    with modes.store.reading() as connection:
+        assert suggested_modes(connection) == {}, "praise is no failure"
