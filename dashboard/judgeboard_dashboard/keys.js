@@ -289,10 +289,14 @@
     }, CALM);
   }, true);
 
-  let asked = null; // the field that asks why an item is skipped, or that F9 opened: typed into at once
+  // Typed into at once: the field that asks why an item is skipped, the correction that F9 opened, the field K went to.
+  const OPENED = {
+    F9: '[class*="st-key-corrected_"] textarea',
+    K: ".st-key-schema_here input, .st-key-schema_here textarea",
+  };
+  let asked = null;
   const answer = () => {
-    const opened = last.key === "F9" ? ', [class*="st-key-corrected_"] textarea' : "";
-    const field = visible(`[class*="st-key-reason_"] input${opened}`);
+    const field = visible(`[class*="st-key-reason_"] input${OPENED[last.key] ? `, ${OPENED[last.key]}` : ""}`);
     if (field && field !== asked) field.focus();
     asked = field;
   };

@@ -133,6 +133,7 @@ SPANS = """
 name: spans
 fields:
   - {name: errors, type: spans, options: [fact, source]}
+  - {name: reason, type: text}
 """
 EDGES = """(box, text) => {
   const node = document.createTreeWalker(box, NodeFilter.SHOW_TEXT).nextNode(), range = document.createRange();
@@ -171,9 +172,16 @@ def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(reviewe
     expect(marked).to_have_count(3)
     assert page.evaluate("[...CSS.highlights.get('jb-span-0')].map(String)") == ["Granite cools", "below the"]
     page.wait_for_timeout(GUARD)
+    press(page, "k")
+    reason = page.get_by_label("reason")
+    expect(reason).to_be_focused()
+    page.keyboard.type("no yes")
+    page.keyboard.press("Escape")
+    idle(page)
     page.keyboard.press("n")
     expect(page.get_by_text("Nothing is left for you")).to_be_visible()
     (review,) = [each for each in rows_of(site.store, REVIEW) if each["label_schema_id"]]
+    assert review["texts"] == {"reason": "no yes"}
     assert [(each["type"], ANSWER[each["start"] : each["end"]]) for each in review["spans"]] == [
         ("fact", "Granite cools"),
         ("source", "cools slowly"),

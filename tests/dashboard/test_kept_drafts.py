@@ -74,7 +74,10 @@ def test_another_person_gets_another_item_and_nothing_of_it(queues, open_page) -
 def test_a_draft_keeps_every_grade() -> None:
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "The fee.", 0, 8)
     draft = Draft(quality=2, label=Label.GROUNDED, note="n", scores={"tone": 3}, marks={subject_of(mark): mark})
-    assert Draft.from_content(draft.content()) == draft
+    kept = draft.content()
+    assert Draft.from_content(kept) == draft
+    draft.scores["tone"], draft.values["verdict"] = 1, "fix"
+    assert draft.content() != kept, "the next key press is a change that is stored"
     assert Draft().content() == {}
 
 

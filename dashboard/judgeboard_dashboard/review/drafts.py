@@ -126,8 +126,9 @@ class Draft:
         return tuple(name for name in names if name not in BUILT_IN)
 
     def content(self) -> dict[str, Any]:
-        """Return the content of the draft as it is stored, without empty values."""
-        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _ON_SCREEN}
+        """Return the content of the draft as it is stored, without empty values; later key presses do not change it."""
+        kept = self.copied()
+        values = {each.name: getattr(kept, each.name) for each in fields(kept) if each.name not in _ON_SCREEN}
         values |= {"marks": marks_json(self.marks.values()), "in_suite": self.in_suite or None}
         return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 

@@ -57,9 +57,9 @@ class SchemaActions(DraftActions):
 
     @property
     def current(self) -> SchemaField | None:
-        """The field that the digits fill in; None if no field has choices."""
-        named = next((field for field in self.choosable if field.name == self.draft.field_at), None)
-        return named or next(iter(self.choosable), None)
+        """The field that the digits fill in, or that is typed into; None if no field is shown."""
+        named = next((field for field in self.fields if field.name == self.draft.field_at), None)
+        return named or next(iter(self.choosable or self.fields), None)
 
     def choices(self, field: SchemaField) -> tuple[Any, ...]:
         """Return what a reviewer can choose in a field: its values, or the numbers of the passages."""
@@ -68,8 +68,8 @@ class SchemaActions(DraftActions):
         return field.values
 
     def next(self) -> None:
-        """Go to the next field with choices; after the last comes the first."""
-        names = [field.name for field in self.choosable]
+        """Go to the next field; after the last comes the first."""
+        names = [field.name for field in self.fields]
         if self.current is not None:
             self.draft.field_at = names[(names.index(self.current.name) + 1) % len(names)]
 
@@ -79,7 +79,7 @@ class SchemaActions(DraftActions):
             self.choose(self.current, self.choices(self.current)[number])
 
     def choose(self, field: SchemaField, value: Any) -> None:
-        """Choose a value; the same again removes it. After a single choice the next field follows."""
+        """Choose a value; the same again removes it. After a single choice the next one with choices follows."""
         values, before = self.draft.values, self.draft.values.get(field.name)
         self.draft.field_at = field.name
         if field.type is FieldType.SPANS:
@@ -91,8 +91,8 @@ class SchemaActions(DraftActions):
             del values[field.name]
         else:
             values[field.name] = value
-            if self.fields and field.name != self.choosable[-1].name:
-                self.next()
+            later = [each.name for each in self.choosable]
+            self.draft.field_at = [*later[later.index(field.name) + 1 :], field.name][0]
 
     def remove(self, field: SchemaField, span: Mapping[str, Any]) -> None:
         """Remove a span."""
@@ -173,7 +173,8 @@ def _schema_form(fields: SchemaActions, row: str, *, quality: bool) -> None:
     with st.container(key="rubric_group_fields", gap="small"):
         for place, field in enumerate(fields.fields):
             at = field is current
-            with st.container(key=f"schema_field_{place}", gap="xxsmall"):
+            key = "schema_here" if at and field.type in TYPED else f"schema_field_{place}"  # K goes into it
+            with st.container(key=key, gap="xxsmall"):
                 mark = "required" if field.required else "optional"
                 show(
                     tag("div", f"{'▸ ' if at else ''}{field.name}", tag("span", mark, cls=f"jb-{mark}"), cls="jb-label")
