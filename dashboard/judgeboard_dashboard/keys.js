@@ -219,7 +219,8 @@
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     if (typing(event.target)) {
       if (event.key === "Escape") event.target.blur();
-      if (!saves || !head() || event.target.closest("form, [data-testid=stForm]") || !taker({ key: SAVE })) return;
+      const ours = saves ? taker({ key: SAVE }) : /^F[24789]$/.test(event.key);
+      if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
       event.target.blur(); // its text is sent before the press
     }
     if (inTable(event.target)) return;

@@ -28,12 +28,15 @@ def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(revi
     page.wait_for_timeout(PAUSE)
     page.keyboard.press("F2")
     expect(page.locator(".jb-answer").first).to_be_visible()
+    page.set_viewport_size({"width": 1440, "height": 520})
     page.keyboard.press("F9")
     field = page.get_by_role("textbox", name="Corrected answer")
     expect(field).to_be_focused()
+    expect(field).to_be_in_viewport(ratio=0.5)  # also below texts that fill the pane
     page.keyboard.press("Control+End")
     page.keyboard.type(" Not a new decision.")
-    page.keyboard.press("Control+Enter")
+    page.keyboard.press("F8")
+    expect(page.get_by_role("button", name="In the suite")).to_be_visible()
     expect(page.locator("ins")).to_have_text(re.compile("new decision"))
 
 

@@ -9,13 +9,14 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import AgreementChoice
-from judgeboard.agreement.ratings import RESAMPLED, item_ratings
+from judgeboard.agreement.ratings import RESAMPLED, ItemRatings, item_ratings, values_at
 from judgeboard.agreement.result import Statistics, of_raters, with_accuracy
 from judgeboard.formats.label_schema import FieldType, SchemaField
+from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, Small, alternative_annotator_test
 from judgeboard.stats.arrays import AnyArray, grouping
 from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.pair_statistics import pair_statistics
-from judgeboard.stats.ratings import Scale
+from judgeboard.stats.ratings import Scale, positions
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import FieldReview, field_reviews, schema_named
 from judgeboard.store.queue_items import answer_texts
@@ -32,7 +33,7 @@ class FieldAgreement:
     """Agreement of people on a field; ``n`` answers have values of two people or more.
 
     ``options`` has alpha of each option alone, where several may be chosen. ``judges`` compares each judge version that
-    scored the field with every person's value, by title.
+    scored the field with every person's value, by title; ``tests`` are their alternative annotator tests, if asked for.
     """
 
     field: str
@@ -41,28 +42,42 @@ class FieldAgreement:
     statistics: Statistics
     options: Statistics
     judges: Mapping[str, Statistics]
+    tests: Mapping[str, AlternativeAnnotatorTest]
 
 
-def field_agreement(connection: Connection, schema: str) -> list[FieldAgreement]:
+def field_agreement(
+    connection: Connection,
+    schema: str,
+    *,
+    epsilon: float | None = None,
+    small: Small = "skip",
+    implied_labels: bool = True,
+) -> list[FieldAgreement]:
     """Return the agreement on each field of a label schema, over the reviews of all versions of its name.
 
     The fields are those of ``schema`` ("support v2", or a name for its newest version). Each person's latest review of
     an answer counts, without adjudications and without reviews after the reveal. A field of several categories has
     alpha with the MASI distance of sets, spans have F1 by character and alpha by word, rankings Kendall's tau-b; the
     other fields have the statistics of single grades. Texts have none. A judge made of the schema (`rubric_of`) is
-    compared with people on the fields that it scored, without the answers that its prompt shows as examples.
+    compared with people on the fields that it scored, without the answers that its prompt shows as examples. With
+    ``epsilon``, the alternative annotator test says whether it may replace a person. The options are those of
+    `measure_agreement`.
     Raises NotFound if there is no such schema.
     """
     stored = schema_named(connection, schema)
-    reviews = field_reviews(connection, stored.schema)
+    reviews = field_reviews(connection, stored.schema, implied_labels=implied_labels)
     names = reviewer_names(connection)
-    return [
-        _of_field(connection, field, reviews, names) for field in stored.schema.fields if field.type != FieldType.TEXT
-    ]
+    fields = [field for field in stored.schema.fields if field.type != FieldType.TEXT]
+    return [_of_field(connection, field, reviews, names, epsilon, small) for field in fields]
 
 
 def _of_field(
-    connection: Connection, field: SchemaField, reviews: Iterable[FieldReview], names: dict[int, str]
+    connection: Connection,
+    field: SchemaField,
+    reviews: Iterable[FieldReview],
+    names: dict[int, str],
+    epsilon: float | None,
+    small: Small,
 ) -> FieldAgreement:
     values: dict[int, dict[int, Any]] = {}
     groups: dict[int, int] = {}
@@ -76,6 +91,7 @@ def _of_field(
     items = [list(values[each].values()) for each in ids]
     options: Statistics = {}
     judges: dict[str, Statistics] = {}
+    tests: dict[str, AlternativeAnnotatorTest] = {}
     if field.many:
         statistics = {"set_alpha": set_alpha([[frozenset(each) for each in sets] for sets in items], of_items)}
         for option in field.values:
@@ -83,7 +99,7 @@ def _of_field(
                 item: {who: option in options_of for who, options_of in of_people.items()}
                 for item, of_people in values.items()
             }
-            options[option] = _single(Scale(option, (False, True)), chosen, groups, names)["alpha"]
+            options[option] = _single(_rated(Scale(option, (False, True)), chosen, groups, names))["alpha"]
     elif field.type is FieldType.SPANS:
         statistics = _of_spans(connection, ids, items, of_items)
     elif field.type is FieldType.RANKING:
@@ -94,36 +110,40 @@ def _of_field(
         statistics = {"ranking_tau": ranking_agreement(items, [each for each in lengths if each], of_items[known])}
     else:
         scale = _scale(field, values)
-        statistics = _single(scale, values, groups, names)
-        judges = _judges(connection, field, scale, values, groups)
-    return FieldAgreement(field.name, field.type, len(ids), statistics, options, judges)
+        rated = _rated(scale, values, groups, names)
+        statistics = _single(rated)
+        for title, verdicts in _verdicts(connection, field, values).items():
+            judges[title] = _with_people(verdicts, scale, values, groups)
+            if epsilon is not None:
+                judged = sorted(verdicts)
+                codes = positions(np.array([verdicts[each] for each in judged]), scale)
+                judge = values_at(rated.ids, np.array(judged, dtype=np.int64), codes)
+                tests[title] = alternative_annotator_test(judge, rated.ratings, epsilon, small=small)
+    return FieldAgreement(field.name, field.type, len(ids), statistics, options, judges, tests)
 
 
-def _judges(
-    connection: Connection, field: SchemaField, scale: Scale, values: Values, groups: Mapping[int, int]
-) -> dict[str, Statistics]:
-    """Return the agreement of each judge version with people; each person's value of an answer is a row."""
+def _verdicts(connection: Connection, field: SchemaField, values: Values) -> dict[str, dict[int, Any]]:
+    """Return what each judge version gave in a field, by title and response, for the answers that people reviewed."""
     if not field.numbered:
         return {}
     judged = current_verdicts(connection, field.name, of_reviewed=True)
-    by_version: dict[int, list[tuple[Any, Any, int]]] = {}
+    by_version: dict[int, dict[int, Any]] = {}
     for version, item, score in zip(
         judged.version_ids.tolist(), judged.response_ids.tolist(), judged.grades.scores.tolist(), strict=True
     ):
         value = field.numbered.get(score)
-        if value is not None:
-            rows = by_version.setdefault(version, [])
-            rows += [(value, of_person, groups[item]) for of_person in values.get(item, {}).values()]
+        if value is not None and item in values:
+            by_version.setdefault(version, {})[item] = value
+    return {get_version(connection, version).title: verdicts for version, verdicts in by_version.items()}
+
+
+def _with_people(verdicts: Mapping[int, Any], scale: Scale, values: Values, groups: Mapping[int, int]) -> Statistics:
+    """Return the agreement of a judge version with people; each person's value of an answer is a row."""
+    rows = [(verdict, value, groups[item]) for item, verdict in verdicts.items() for value in values[item].values()]
+    judge, people, of_rows = (np.array(column) for column in zip(*rows, strict=True))
     _, group = RESAMPLED["responses"]
-    statistics = {}
-    for version, rows in by_version.items():
-        if rows:
-            judge, people, of_rows = (np.array(column) for column in zip(*rows, strict=True))
-            grouped = grouping(of_rows, len(rows), row="grade", group=group)
-            statistics[get_version(connection, version).title] = with_accuracy(
-                pair_statistics(judge, people, scale, grouped)
-            )
-    return statistics
+    grouped = grouping(of_rows, len(rows), row="grade", group=group)
+    return with_accuracy(pair_statistics(judge, people, scale, grouped))
 
 
 def _scale(field: SchemaField, values: Values) -> Scale:
@@ -136,13 +156,16 @@ def _scale(field: SchemaField, values: Values) -> Scale:
     return Scale(field.name, (*field.values, *sorted(occurring - set(field.values))))
 
 
-def _single(scale: Scale, values: Values, groups: Mapping[int, int], names: dict[int, str]) -> Statistics:
+def _single(rated: ItemRatings) -> Statistics:
+    return of_raters(AgreementChoice("people"), rated.ratings).statistics
+
+
+def _rated(scale: Scale, values: Values, groups: Mapping[int, int], names: dict[int, str]) -> ItemRatings:
     rows = [(item, who, value) for item, of_people in values.items() for who, value in of_people.items()]
     ids, raters = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 1))
     ratings: AnyArray = np.array([row[2] for row in rows], dtype=np.float64 if scale.categories is None else None)
     of_rows = np.array([groups[row[0]] for row in rows], dtype=np.int64)
-    rated = item_ratings(ids, raters, ratings, scale, of_rows, names)
-    return of_raters(AgreementChoice("people"), rated.ratings).statistics
+    return item_ratings(ids, raters, ratings, scale, of_rows, names)
 
 
 def _of_spans(

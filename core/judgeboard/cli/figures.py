@@ -98,17 +98,22 @@ def agreement_command(
     """
     from judgeboard.agreement.fields import field_agreement
     from judgeboard.agreement.measure import measure_agreement
+    from judgeboard.agreement.notes import stand_in_sentence
     from judgeboard.reports.agreement import fields_table, result_lines
     from judgeboard.reports.output import text_lines
 
-    if schema is not None:
-        with options.seen(options.open_store()).reading() as connection:
-            fields = field_agreement(connection, schema)
-        options.show({"schema": schema, "fields": fields}, [*text_lines(fields_table(fields))])
-        return
     if epsilon is not None and not alt_test:
         raise BadInput("--epsilon needs --alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
+    if schema is not None:
+        of_schema = {name: chosen[name] for name in ("small", "implied_labels")}
+        with options.seen(options.open_store()).reading() as connection:
+            fields = field_agreement(connection, schema, epsilon=tested, **of_schema)
+        tests = [
+            f"{each.field}, {title}: {stand_in_sentence(test)}" for each in fields for title, test in each.tests.items()
+        ]
+        options.show({"schema": schema, "fields": fields}, [*text_lines(fields_table(fields)), *tests])
+        return
     store = options.seen(options.open_store())
     if report is not None and chosen["of"] != "repeats" and chosen["by"] is None:
         chosen["by"] = "query_type"  # the chart of the first page

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, String, cast, func, select
+from sqlalchemy import Connection, Row, String, case, cast, func, select
 
 from judgeboard.domain import DimensionScore, Grade
 from judgeboard.errors import NotFound
@@ -105,15 +105,18 @@ class FieldReview:
     values: dict[str, Any]
 
 
-def field_reviews(connection: Connection, schema: LabelSchema) -> list[FieldReview]:
+def field_reviews(connection: Connection, schema: LabelSchema, *, implied_labels: bool = True) -> list[FieldReview]:
     """Return each person's latest current review of an answer with any version of a schema's name.
 
-    Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out.
+    Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out; without
+    ``implied_labels`` also labels that a decision implied.
     """
     versions = select(LABEL_SCHEMA.c.id).where(LABEL_SCHEMA.c.name == schema.name)
-    columns = ("id", "response_id", "reviewer_id", "label", "groundedness", "quality", "spans", "choices")
+    columns = ("id", "response_id", "reviewer_id", "groundedness", "quality", "spans", "choices")
+    own_label = case((REVIEW.c.label_implied.is_not(True), REVIEW.c.label)).label("label")
+    label = REVIEW.c.label if implied_labels else own_label
     query = (
-        select(*(REVIEW.c[name] for name in columns), RESPONSE.c.evidence_group)
+        select(*(REVIEW.c[name] for name in columns), label, RESPONSE.c.evidence_group)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
         .where(

@@ -25,7 +25,7 @@ from judgeboard_dashboard.widgets.texts import (
     when,
 )
 
-MOST = 10
+MOST = 50
 MOST_MARKS = 5
 MOST_REASONING = 20_000  # characters
 DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "undone"}
@@ -34,7 +34,7 @@ STAGES = {"blind": "blind", "revealed": "judge shown", "adjudication": "adjudica
 
 
 def history(item: Item) -> Html | None:
-    """Return the foldable list of the last ten events, None where nothing happened."""
+    """Return the foldable list of the last 50 events, None where nothing happened."""
     events = sorted(_events(item), key=lambda event: event[0], reverse=True)
     if not events:
         return None

@@ -79,15 +79,15 @@ def filled_in_by_the_judge(request: Mapping[str, Any], _number: int) -> Scripted
 
 def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(store: Store) -> None:
     case = queue_case(store)
-    responses = case.flagged(*[0.1] * 12)
+    responses = case.flagged(*[0.1] * 30)
     add_schema(store, SCHEMA, by=case.lead)
-    create_queue(store, QueueRules("q"), by=case.lead, schema="s", now=case.now)
-    for _ in range(12):
-        leased = case.lease(case.mara)
+    create_queue(store, QueueRules("q", needed=3, blind_people=True), by=case.lead, schema="s", now=case.now)
+    for who in (case.mara, case.jon, case.ada) * 30:
+        leased = case.lease(who)
         number = responses.index(leased.response_id)
         values = {"verdict": ("good", "bad")[number % 2], "tone": 1 + number % 3, "safe": True}
         grade = SCHEMA.grade(values)
-        case.say(leased, case.mara, CONFIRM, scores=grade.scores, choices=grade.choices)
+        case.say(leased, who, CONFIRM, scores=grade.scores, choices=grade.choices)
     with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
         judge = make_judge("rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url)
         assert judge_pending(store, judge).exit_code == 0
@@ -95,9 +95,25 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
     assert "- 2: bad\n- 1: good" in system["content"]
     assert "minutes" not in system["content"]
     with store.reading() as connection:
-        fields = {each.field: each for each in field_agreement(connection, "s")}
+        fields = {each.field: each for each in field_agreement(connection, "s", epsilon=0.2)}
     assert {name for name, each in fields.items() if each.judges} == {"verdict", "tone", "safe"}
     assert fields["verdict"].judges["s v1"]["kappa"].value == 1
     assert fields["tone"].judges["s v1"]["weighted_kappa"].value == 1
-    assert fields["safe"].judges["s v1"]["agreement"].value == pytest.approx(11 / 12)
-    assert ("verdict", "s v1 vs. people", 12) in [row[:3] for row in fields_table(list(fields.values())).rows]
+    assert fields["safe"].judges["s v1"]["agreement"].value == pytest.approx(29 / 30)
+    assert ("verdict", "s v1 vs. people", 90) in [row[:3] for row in fields_table(list(fields.values())).rows]
+    assert {name: each.tests["s v1"].passed for name, each in fields.items() if each.tests} == dict.fromkeys(
+        ("verdict", "tone", "safe"), True
+    ), "a judge may replace a person on categories and on yes or no too"
+
+
+def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1)
+    add_schema(store, schema_in("name: l\nfields: [label]"), by=case.lead)
+    rules = QueueRules("q", needed=2, blind_people=True, implied_labels=True)
+    create_queue(store, rules, by=case.lead, schema="l", now=case.now)
+    for who in (case.mara, case.jon):
+        case.say(case.lease(who), who, CONFIRM)
+    with store.reading() as connection:
+        ((implied,), (own,)) = (field_agreement(connection, "l", implied_labels=each) for each in (True, False))
+    assert (implied.n, own.n) == (1, 0)
