@@ -28,7 +28,7 @@ def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(revi
     page.wait_for_timeout(PAUSE)
     page.keyboard.press("F2")
     expect(page.locator(".jb-answer").first).to_be_visible()
-    page.set_viewport_size({"width": 1440, "height": 520})
+    page.evaluate("document.querySelector('.st-key-pane_answer').firstElementChild.style.minHeight = '900px'")
     page.keyboard.press("F9")
     field = page.get_by_role("textbox", name="Corrected answer")
     expect(field).to_be_focused()
