@@ -18,7 +18,7 @@ OVERFLOWING = """() => {
   for (const [name, node] of Object.entries(whole))
     if (node && node.scrollWidth > node.clientWidth) found.push(`${name} ${node.scrollWidth} > ${node.clientWidth}`);
   const unseen = "[data-testid=stDataFrame], [data-testid=stElementToolbar]";
-  for (const node of document.querySelectorAll("button, .jb-label, label p, [data-testid=stHeading] h1")) {
+  for (const node of document.querySelectorAll("button, .jb-label, .jb-saved, label p, [data-testid=stHeading] h1")) {
     if (!node.offsetParent || node.closest(unseen)) continue;
     const said = node.textContent.trim();
     if (node.scrollWidth > node.clientWidth + 1) found.push(`${said} is cut`);
@@ -57,7 +57,7 @@ def looks(page: Page) -> Iterator[str]:
 
 
 def misfits(page: Page) -> dict[str, list[str]]:
-    """By look: buttons and labels whose text is wider than they are, or wraps; chart texts that run out of the chart.
+    """By look: buttons, labels and messages whose text is cut or wraps; chart texts out of their chart.
 
     The page itself if it scrolls sideways. Nothing where all fits.
     """

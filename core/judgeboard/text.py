@@ -168,9 +168,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def day_words(day: int, *, year: bool = True) -> str:
-    """Return a UTC day (days since 1970-01-01) as "1 March 2026", without ``year`` as "1 March"."""
+    """Return a UTC day (days since 1970-01-01) as "1 Mar 2026", without ``year`` as "1 Mar"."""
     moment = EPOCH + timedelta(days=day)
-    return f"{moment.day} {moment:%B %Y}" if year else f"{moment.day} {moment:%B}"
+    return f"{moment.day} {moment:%b %Y}" if year else f"{moment.day} {moment:%b}"
 
 
 def money(micro: int | None) -> str:

@@ -388,7 +388,7 @@ _COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def period_words(start: int, period: Period, *, year: bool = False) -> str:
-    """Return "the week of 2 March" or "2 March"."""
+    """Return "the week of 2 Mar" or "2 Mar"."""
     return f"{'the week of ' if period == 'week' else ''}{day_words(start, year=year)}"
 
 
@@ -417,12 +417,14 @@ def trend_sentence(trend: Trend) -> str:
 
 
 def panel_caption(panel: Panel, trend: Trend) -> str:
-    """Return "336 answers judged, 18 to 44 a week. No judged answer was asked in the week of 9 February."."""
+    """Return "336 answers judged, 18 to 44 a week. No judged answer was asked in the week of 9 Feb."."""
     if not panel.points:
         return "These answers have no time." if panel.without_time else "No answers."
     sizes = [point.estimate.n for point in panel.points]
     each = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} to {max(sizes):,}"
-    caption = f"{panel.n:,} {MEASURES[trend.measure].counts}, {each} per {trend.period}."
+    counts = MEASURES[trend.measure].counts
+    words = counts.replace("answers", "answer") if panel.n == 1 else counts
+    caption = f"{panel.n:,} {words}, {each} per {trend.period}."
     if not panel.empty:
         return caption
     year = _several_years([point.start for point in panel.points])

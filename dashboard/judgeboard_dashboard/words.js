@@ -57,6 +57,8 @@
     hovered = event.target.closest?.(HOVERED) ?? null;
     update();
   });
+  /* After text was selected with the mouse, the next key would draw a frame around the whole page. */
+  document.addEventListener("mouseup", () => document.querySelector("[data-testid=stMain]:focus")?.blur());
   let waits = false;
   new MutationObserver(() => {
     if (waits) return;

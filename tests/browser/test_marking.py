@@ -98,6 +98,7 @@ def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_
     answer = site.rows.responses["good"]
     opened(page, f"/item?response={answer}")
     page.keyboard.press("t")
+    expect(page.locator(".st-key-commentbox [data-testid=InputInstructions]:visible")).to_have_count(0)
     page.keyboard.type("yes, by 1 and 2")
     page.keyboard.press("Enter")
     expect(page.locator(".jb-comment")).to_have_text("yes, by 1 and 2")
@@ -108,6 +109,19 @@ def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_
     page.keyboard.press("Escape")
     page.keyboard.press("3")
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
+
+
+def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_page(reviewer, site) -> None:
+    page = reviewer("Vera")
+    opened(page, f"/item?response={site.rows.responses['good']}")
+    left, right, height = page.locator(".jb-answer").first.evaluate(EDGES, "Granite cools")
+    page.mouse.move(left, height)
+    page.mouse.down()
+    page.mouse.move(right, height)
+    page.mouse.up()
+    press(page, "3")
+    expect(page.locator("[data-testid=stMain]")).not_to_be_focused()
+    assert page.evaluate("getSelection().toString()") != ""
 
 
 def test_tools_comments_and_sentences_fit_and_move_nothing(reviewer, site) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -109,7 +110,9 @@ def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
     ]
     assert panel.empty == (MONDAY + 14,)
     words = panel_caption(panel, shown(sqlite_log))
-    assert words == "6 answers judged, 2 per week. No judged answers in the week of 19 January."
+    assert words == "6 answers judged, 2 per week. No judged answers in the week of 19 Jan."
+    alone = replace(panel.points[0], estimate=replace(panel.points[0].estimate, n=1))
+    assert panel_caption(replace(panel, points=(alone,), empty=()), shown(sqlite_log)) == "1 answer judged, 1 per week."
 
 
 def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedLog) -> None:
@@ -219,10 +222,10 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     assert [panel.group for panel in drawn.panels] == ["c", "a", "b"]
     assert drawn.panels[0].moved_at == MONDAY + 28
     words = trend_sentence(drawn)
-    assert words.startswith("c fell in the week of 2 February, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
+    assert words.startswith("c fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
     assert words.endswith("a and b did not change.")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
-    assert low.startswith("The share of low groundedness of c rose in the week of 2 February, from 0 % [0, 6] to 100 %")
+    assert low.startswith("The share of low groundedness of c rose in the week of 2 Feb, from 0 % [0, 6] to 100 %")
     later = sqlite_log.version(prompt="new")
     sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
     assert "The judge version changed two weeks after, not in that week." in trend_sentence(shown(sqlite_log))
@@ -266,7 +269,7 @@ def test_days_of_the_year_before_carry_their_year(sqlite_log: GradedLog) -> None
         ids = sqlite_log.answers(12, day=start)
         sqlite_log.say(version, {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)})
     words = trend_sentence(shown(sqlite_log))
-    assert f"in the week of {(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY)):%-d %B} 2026" in words
+    assert f"in the week of {(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY)):%-d %b} 2026" in words
 
 
 @pytest.mark.parametrize("indexed", [False, True])

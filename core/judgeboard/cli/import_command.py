@@ -163,7 +163,7 @@ def _counts(summary: "ImportSummary") -> str:
         return f"{summary.file}: 0 rows of {summary.format}: there is nothing to import"
     would = "would be " if summary.dry_run else ""
     if summary.usable and not summary.new and not summary.rejected and not summary.feedback_added:
-        since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%B %Y}"
+        since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%b %Y}"
         return f"{summary.file}: nothing new, all {summary.unchanged:,} rows are already stored{since}"
     return (
         f"{summary.file}: {counted(summary.rows, 'row')} of {summary.format}: {summary.new:,} {would}new, "

@@ -169,9 +169,8 @@ def _judges_disagree_words(details: Mapping[str, Any], _params: Mapping[str, Any
     (one, two), (first, second) = widest["judges"], widest["values"]
     if widest["measure"] == "label":
         return f"{one} gives the label {first}, {two} gives {second}."
-    measured = "quality " if widest["measure"] == "quality" else ""
     apart = shown(widest["delta"])
-    return f"{one} gives {measured}{shown(first)}, {two} gives {measured}{shown(second)}: difference {apart}."
+    return f"{one} gives {widest['measure']} {shown(first)}, {two} gives {shown(second)}: difference {apart}."
 
 
 def _still_disagree(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -178,12 +178,12 @@ def check_title(check: Check) -> str:
 
 
 def figure_words(check: Check) -> str | None:
-    """Return for example "58 % [54, 61], n 400"; None if nothing is measured."""
+    """Return for example "58 % [54, 61], n = 400"; None if nothing is measured."""
     estimate = check.statistic
     if estimate.value is None:
         return None
     words = percent_words(estimate) if check.share else effect_words(estimate)
-    return f"{words}, n {estimate.n:,}"
+    return f"{words}, n = {estimate.n:,}"
 
 
 def health_sentence(report: HealthReport) -> str:

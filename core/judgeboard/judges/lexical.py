@@ -116,7 +116,7 @@ def _reasoning(tally: Overlap, passages: tuple[str, ...] | None) -> str:
             f"{tally.words - len(tally.missing)} of {tally.words} content words of the answer occur in the passages; "
             f"not found: {', '.join(missing[:MOST_NAMED])}{more}."
         )
-    notes = [f"{tally.query_covered:.0%} of the words of the question occur in the answer"]
+    notes = [f"{tally.query_covered * 100:.0f} % of the words of the question occur in the answer"]
     if tally.not_found_sentences:
         notes.append("it says that something was not found")
     if tally.cut_off:

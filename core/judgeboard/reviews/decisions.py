@@ -306,7 +306,7 @@ def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> 
         return f"A newer judgment replaced this flag on {external_id}."
     who = "You" if first.reviewer_id == review.reviewer_id else shortened(first.by, LONGEST_NAME)
     at, now = first.at.astimezone(UTC), review.at.astimezone(UTC)
-    day = "" if at.date() == now.date() else f"on {at.day} {at:%B} "
+    day = "" if at.date() == now.date() else f"on {at.day} {at:%b} "
     year = f"{at.year} " if at.year != now.year else ""
     return f"{who} {VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
 

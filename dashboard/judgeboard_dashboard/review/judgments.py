@@ -29,7 +29,12 @@ def judgments_pane(item: Item) -> Html:
     heads = [tag("th", column["Judge"], scope="col") for column in columns]
     head = tag("thead", tag("tr", tag("td"), *heads))
     table = tag("table", head, tag("tbody", *rows), cls="jb-judgments", style=f"--jb-columns:{len(columns)}")
-    label = tag("div", "Judgments side by side", tag("span", count(len(columns), "judgment")), cls="jb-label")
+    label = tag(
+        "div",
+        "Judgments side by side",
+        tag("span", f"{count(len(columns), 'judgment')} · F7: back to the texts"),
+        cls="jb-label",
+    )
     return tag("div", label, table, cls="jb-pane")
 
 
@@ -115,7 +120,9 @@ def raw_calls_pane(item: Item) -> Html:
         )
         for place, raw in enumerate(calls)
     ]
-    return tag("div", tag("div", "Raw calls", cls="jb-label"), *parts, cls="jb-pane")
+    return tag(
+        "div", tag("div", "Raw calls", tag("span", "F2: back to the texts"), cls="jb-label"), *parts, cls="jb-pane"
+    )
 
 
 def message_texts(messages: Iterable[Message]) -> list[Html]:

@@ -372,17 +372,19 @@ def queue_pane(
     draft, judgment = reveal.blind_draft, primary_verdict(item)
     lines = []
     for grade in ("groundedness", "quality", "label"):
-        own, judged = (_grade_words(getattr(each, grade, None)) for each in (draft, judgment))
+        own, judged = (_grade_words(grade, getattr(each, grade, None)) for each in (draft, judgment))
         if own or judged:
-            yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"judge: {judged or UNKNOWN}")
+            yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"Judge: {judged or UNKNOWN}")
             lines.append(tag("div", tag("span", grade.capitalize()), yours, its, cls="jb-against"))
     both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
     return join((keys, both, reasons)), signals
 
 
-def _grade_words(grade: float | str | None) -> str | None:
-    """Return a grade as short as it can be read: "0.5", "0.12", "3", "grounded"."""
-    return f"{grade:.2g}" if isinstance(grade, int | float) else grade and str(grade)
+def _grade_words(name: str, grade: Any) -> str | None:
+    """Return a grade as in the list of signals: "0.50", "3 / 4", "grounded"."""
+    if grade is None or name == "label":
+        return grade and str(grade)
+    return score(grade) if name == "groundedness" else f"{grade} / 4"
 
 
 def _blind_queue(queue: Queue) -> Html | None:

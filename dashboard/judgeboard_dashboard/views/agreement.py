@@ -116,7 +116,7 @@ def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool
         bind="query-params",
         width=243,
         disabled=disabled,
-        format_func=lambda name: words.get(name, name),
+        format_func=lambda name: str(words.get(name, name)).replace("else lower median of people", "else lower median"),
         help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
         "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
     )
@@ -222,7 +222,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         _versions(shown, filters.whose)
     with right:
         _worth_of_flags(shown)
-    left, right = stacking_columns("figures", [1.2, 1])
+    left, right = stacking_columns("figures", [1.35, 1])
     with left:
         _all_figures(figures)
     with right:

@@ -38,13 +38,13 @@ from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, when
 
 COLUMNS: Columns[tuple[Issue, IssueFigures]] = {
-    Column("Issue", "count", width=60): lambda line: line[0].number,
-    Column("State", width=70): lambda line: line[0].state.value,
-    Column("Title", width=300): lambda line: line[0].title,
-    Column("Owner", width=120): lambda line: line[0].owner,
-    Column("Answers", "count", width=80, help="Answers with the problem"): lambda line: line[1].answers,
-    Column("Open flags", "count", width=90): lambda line: line[1].flags["open"],
-    Column("Share", "share estimate", width=130, help="Share of answers with the problem, until it is fixed"): (
+    Column("Issue", "count", width=52): lambda line: line[0].number,
+    Column("State", width=62): lambda line: line[0].state.value,
+    Column("Title", width=290): lambda line: line[0].title,
+    Column("Owner", width=75): lambda line: line[0].owner,
+    Column("Answers", "count", width=70, help="Answers with the problem"): lambda line: line[1].answers,
+    Column("Open flags", "count", width=80): lambda line: line[1].flags["open"],
+    Column("Share", "share estimate", width=110, help="Share of answers with the problem, until it is fixed"): (
         lambda line: line[1].before
     ),
     Column("After the fix", "share estimate", width=130, help="The same share from the day of the fix on"): (
@@ -82,12 +82,12 @@ def _list() -> None:
         empty_page(
             "issues",
             "No issue is open. An issue describes a systemic problem. It has a title, an owner and a state.",
-            "Filter answers on Queue or Responses, or click a line of Failure modes. Then press Open an issue.",
+            "Filter answers on Queue or Responses, or click a row of Failure modes. Then press Open an issue.",
         )
         return
     newest = f"The newest {MOST}." if len(measured) == MOST else None
     targets = [Rows("issues", {"issue": str(issue.number)}) for issue, _ in measured]
-    under = (newest, "Click a line to open the issue. Intervals: 95 %.")
+    under = (newest, "Click a row to open the issue. Intervals: 95 %.")
     table(Table.of(measured, COLUMNS), targets, key="issues", under=under)
 
 

@@ -85,7 +85,7 @@ def _list() -> None:
         _lines_table(lines[:MOST_LINES], heads),
         [replace(address, verdict_seen=True).rows() for address in addresses[:MOST_LINES]],
         key="pairs_list",
-        under=(f"{more}Click a line to see the pair with the judge's verdict and to overrule it.",),
+        under=(f"{more}Click a row to see the pair with the judge's verdict and to overrule it.",),
     )
 
 
@@ -134,7 +134,7 @@ def _share(estimate: Estimate, group: PairGroup | None = None) -> str:
     words = percent_words(estimate)
     if group is None or estimate.n == group.counts.pairs - group.counts.unmeasured:
         return words
-    return f"{words}, n {estimate.n:,}"
+    return f"{words}, n = {estimate.n:,}"
 
 
 # Slice, pairs and the four shares are visible at a width of 800 px; the counts follow.

@@ -85,12 +85,18 @@ def _values(field: SchemaField) -> str:
     return ", ".join(f"{value}{keys.get(value, '')}" for value in field.values if not isinstance(value, bool))
 
 
+def _word(value: object) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
 FIELD_COLUMNS: Columns[SchemaField] = {
-    Column("Field", width=120): lambda field: f"{field.name}{' *' if field.required else ''}",
-    Column("Type", width=90): lambda field: f"{field.type.value.replace('_', '/')}{' (several)' if field.many else ''}",
-    Column("Values", width=260): _values,
+    Column("Field", width=110): lambda field: f"{field.name}{' *' if field.required else ''}",
+    Column("Type", width=120): lambda field: (
+        f"{field.type.value.replace('_', '/')}{' (several)' if field.many else ''}"
+    ),
+    Column("Values", width=245): _values,
     Column("Shown", width=160): lambda field: (
-        " and ".join(f"{name} is {' or '.join(map(str, values))}" for name, values in field.shown_when) or "always"
+        " and ".join(f"{name} is {' or '.join(map(_word, values))}" for name, values in field.shown_when) or "always"
     ),
 }
 

@@ -55,14 +55,14 @@ RUN_COLUMNS: Columns[SuiteRun] = {
     Column("Candidate", width=230): lambda run: run.candidate,
     Column("Judge", width=140): lambda run: run.judge,
     Column("Average", "number", width=70): lambda run: run.average_score.value,
-    Column("95 %", width=95): lambda run: _interval(run.average_score),
+    Column("95 % CI", width=95): lambda run: _interval(run.average_score),
     Column("Measured", "count", width=75): lambda run: run.measured,
     Column("Cases", "count", width=57): lambda run: run.total_cases,
 }
 DIMENSION_COLUMNS: Columns[tuple[str, Estimate]] = {
     Column("Dimension"): lambda mean: mean[0],
     Column("Average", right=True): lambda mean: None if mean[1].value is None else two_decimals(mean[1].value),
-    Column("95 %"): lambda mean: _interval(mean[1]),
+    Column("95 % CI"): lambda mean: _interval(mean[1]),
     Column("Cases", "count", width=60): lambda mean: mean[1].n,
 }
 FAILURE_COLUMNS: Columns[CaseResult] = {
@@ -208,17 +208,17 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
     cases = {case.key: case for case in result.cases}
     changes = sorted(result.baseline.cases, key=lambda change: change.change)
     columns: Columns[ComparedCase] = {
-        Column("Change", "number"): lambda change: change.change,
+        Column("Change", "number", width=70): lambda change: change.change,
         Column("Before", "number", width=70): lambda change: change.before,
         Column("Now", "number", width=70): lambda change: change.after,
-        Column("Question", width=330): lambda change: _question(cases[change.key]),
+        Column("Question", width=520): lambda change: _question(cases[change.key]),
     }
     table(
         Table.of(changes, columns),
         _case_rows([cases[change.key] for change in changes]),
         key="suite_changes",
         under=("Largest drop first, on the dimensions of both runs.",),
-        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=80)},
+        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=70)},
         most=8,
     )
 

@@ -301,15 +301,17 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     show(tag("div", details(estimate), cls="jb-cap"))
     if warning := selection_warning(seen(), estimate.model, selected.where):
         show(tag("div", warning, cls="jb-cap"))
+    buttons = st.container()  # above the field of the name: it goes when the name is entered
     reviewer = ask_reviewer("Your name is stored with the job.")
-    try_button(judge.spec, judge.api_key, selected.where, estimate, reviewer)
-    pressed = st.button(
-        f"{'Judge' if selected.mode == 'plain' else 'Rejudge'} {count(estimate.calls, 'answer')}",
-        key="rejudge_start",
-        type="primary",
-        icon=":material/restart_alt:",
-        disabled=not estimate.calls,
-    )
+    with buttons:
+        try_button(judge.spec, judge.api_key, selected.where, estimate, reviewer)
+        pressed = st.button(
+            f"{'Judge' if selected.mode == 'plain' else 'Rejudge'} {count(estimate.calls, 'answer')}",
+            key="rejudge_start",
+            type="primary",
+            icon=":material/restart_alt:",
+            disabled=not estimate.calls,
+        )
     if not pressed or (reviewer := reviewer or entered_reviewer()) is None:
         return address
     try:

@@ -153,7 +153,7 @@ def table_frame(table: Table) -> "pd.DataFrame":
 
 def _shown(value: Any, column: Column) -> Any:
     if value is None or column.format in _TYPES:
-        return value * 100 if value is not None and column.format == "share" and not column.bar else value
+        return value * 100 if value is not None and column.format == "share" else value
     # A rejected row may contain half a character, which has no bytes to send to a browser.
     return storable_or_none(cell_text(value, column))
 
@@ -165,9 +165,9 @@ def column_settings(table: Table) -> dict[str, Any]:
         number_format = _NUMBER_FORMATS.get(column.format)
         looks: dict[str, Any] = {"width": column.width, "help": column.help}
         if column.bar:
-            bar_format = "percent" if column.format == "share" else number_format
+            most = 100 if column.format == "share" else 1
             settings[column.title] = st.column_config.ProgressColumn(
-                format=bar_format, min_value=0, max_value=1, color="primary", **looks
+                format=number_format, min_value=0, max_value=most, color="primary", **looks
             )
         elif number_format is not None:
             settings[column.title] = st.column_config.NumberColumn(format=number_format, **looks)

@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from judgeboard.domain import Label, Preference, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.filters import RowFilter
 from page_fit import misfits
 from page_state import idle, settled
@@ -53,6 +54,28 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
     press(page, "u")
     found["decided"] = misfits(page)
     assert not any(found.values()), found
+
+
+@pytest.mark.parametrize("grades", [("label",), ("label", "groundedness")])
+def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(reviewer, site, grades) -> None:
+    page = reviewer("Narrow", width=800)
+    opened(page, site.queue(1, grades=grades, optional_grades=(), **BLIND))
+    bar, pane = (page.locator(part).bounding_box() for part in (".st-key-bar", "[class*='st-key-pane_judge']:visible"))
+    assert bar is not None
+    assert pane is not None
+    assert 0 < bar["y"] - (pane["y"] + pane["height"]) < 70
+
+
+def test_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None:
+    person = ensure_reviewer(site.store, "page", "Begin")
+    for _ in range(2):
+        assign_queue(site.store, site.queue(1), by=site.case.lead, add=[person])
+    page = reviewer("Begin")
+    page.goto("/queue")
+    names = page.locator(".st-key-your_queues .jb-say")
+    expect(names).to_have_count(2)
+    idle(page)
+    assert len({box["x"] for name in names.all() if (box := name.bounding_box())}) == 1
 
 
 @pytest.mark.parametrize("height", [700, 900, 1080])

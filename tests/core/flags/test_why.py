@@ -52,11 +52,11 @@ def failed(cause: str | None, tokens: int | None = None, status: Status = Status
         ),
         (
             {"primary": judge(0.82, title="nli v1"), "others": (judge(0.31),)},
-            "nli v1 gives 0.82, rag v3 gives 0.31: difference 0.51.",
+            "nli v1 gives groundedness 0.82, rag v3 gives 0.31: difference 0.51.",
         ),
         (
             {"primary": judge(None, 4), "others": (judge(None, 1, title="nli v1"),)},
-            "rag v3 gives quality 4, nli v1 gives quality 1: difference 3.",
+            "rag v3 gives quality 4, nli v1 gives 1: difference 3.",
         ),
         (
             {

@@ -70,7 +70,7 @@ def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase,
     assert str(refused.value) == "Jon confirmed ragtruth-12260 at 09:41 UTC."
     with pytest.raises(DecisionRefused) as refused:
         team.decide(flag, team.jon, Decision.DISMISS, now=NOW + timedelta(days=40))
-    assert str(refused.value) == "You confirmed ragtruth-12260 on 1 March at 09:41 UTC."
+    assert str(refused.value) == "You confirmed ragtruth-12260 on 1 Mar at 09:41 UTC."
     assert [review["decision"] for review in team.reviews()] == ["confirm"]
     assert team.state(flag) == "confirmed"
 

@@ -158,7 +158,7 @@ def test_a_field_of_a_newer_program_is_refused() -> None:
 def test_words_of_a_drill_down() -> None:
     where = RowFilter(query_types=("Data2txt",), rules=("low_groundedness",), judge_side="low", user="down")
     assert describe(where) == "Data2txt, low groundedness, judge low, user thumbs down"
-    assert describe(RowFilter(day_from=20513, day_to=20519)) == "1 March 2026 to 7 March 2026"
+    assert describe(RowFilter(day_from=20513, day_to=20519)) == "1 Mar 2026 to 7 Mar 2026"
     assert describe(RowFilter(min_score=0.2, max_score=0.5, text="rope")) == "score 0.2 to 0.5, “rope”"
 
 

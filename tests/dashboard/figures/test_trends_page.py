@@ -18,7 +18,7 @@ def chips(app: AppTest) -> list[str]:
 def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("trends")
     words = texts(app, "jb-say")
-    assert words[0].startswith("complex fell in the week of 30 March, from 0.85 [")
+    assert words[0].startswith("complex fell in the week of 30 Mar, from 0.85 [")
     assert texts(app, "jb-part")[0] == FELL
     assert len(charts(app)) == 3
 
@@ -92,7 +92,7 @@ def test_the_table_says_what_the_trend_says(open_page: OpenPage, figures: Figure
     fell = table[table["Query type"] == FELL]
     assert fell["Groundedness"].tolist() == pytest.approx([0.85] * 4 + [0.25] * 2)
     assert fell["Answers"].tolist() == [6] * 6
-    assert fell["Asked in"].tolist()[0] == "the week of 2 March 2026"
+    assert fell["Asked in"].tolist()[0] == "the week of 2 Mar 2026"
 
 
 def test_an_unknown_value_in_the_address_shows_the_page_as_it_is_without_it(

@@ -10,6 +10,8 @@ from judgeboard.domain import Estimate
 from judgeboard_dashboard.theme import palette
 
 SELECTION = "cell"
+PERCENT: dict[str, Any] = {"format": ".0%", "labelExpr": "replace(datum.label, '%', ' %')"}
+"""The labels of an axis of shares: \"20 %\"."""
 
 
 def fin(chart: Any, height: int) -> Any:

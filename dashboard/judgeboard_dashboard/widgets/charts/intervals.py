@@ -13,7 +13,7 @@ from judgeboard.methods.suite_results import SuiteRun, score_words
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_rows, pick
+from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, estimate_rows, pick
 from judgeboard_dashboard.widgets.texts import day, when
 
 HEIGHT = 240
@@ -132,7 +132,7 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
     )
     scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
     ticks = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]} if whole else {"tickCount": 5}
-    y = alt.Y("value:Q", title=upwards, scale=scale, axis=alt.Axis(format=".0%", **ticks))
+    y = alt.Y("value:Q", title=upwards, scale=scale, axis=alt.Axis(**PERCENT, **ticks))
     base = alt.Chart(rows).encode(x=x)
     known = base.transform_filter("isValid(datum.value)")
     blue = colours.series[0]
@@ -183,7 +183,7 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
         ],
     )
     scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
-    x = alt.X("value:Q", title="Prefers the better answer", scale=scale, axis=alt.Axis(format=".0%", tickCount=5))
+    x = alt.X("value:Q", title="Prefers the better answer", scale=scale, axis=alt.Axis(tickCount=5, **PERCENT))
     colour = alt.Color(
         "part:N",
         sort=PARTS,

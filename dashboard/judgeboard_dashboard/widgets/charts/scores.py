@@ -10,7 +10,7 @@ import pandas as pd
 from judgeboard.health.record import LevelCounts
 from judgeboard.stats.detection import Tenth
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_rows, pick
+from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, estimate_rows, pick
 
 CALIBRATION_HEIGHT = 240
 
@@ -59,7 +59,7 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
         "value:Q",
         title="People: share grounded",
         scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format=".0%", tickCount=5),
+        axis=alt.Axis(tickCount=5, **PERCENT),
     )
     blue = colours.series[0]
     base = alt.Chart(rows)

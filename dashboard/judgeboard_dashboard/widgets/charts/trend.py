@@ -15,7 +15,7 @@ from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts.frame import click_points, pick
+from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, pick
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, heading
@@ -126,7 +126,7 @@ def _values(axis: TrendAxis) -> alt.Y:
         "value:Q",
         title=axis.title,
         scale=alt.Scale(domain=[axis.floor, axis.high], nice=False, zero=False),
-        axis=alt.Axis(values=ticks, format=".0%" if axis.share else ".2f"),
+        axis=alt.Axis(values=ticks, **(PERCENT if axis.share else {"format": ".2f"})),
     )
 
 
@@ -240,5 +240,5 @@ def show_trend_table(figures: Trend, shown: Sequence[Panel]) -> None:
         trend_table(figures, shown),
         [target for panel in shown for target in _targets(panel)],
         key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}",
-        under=("Click a line to open its answers.",),
+        under=("Click a row to open its answers.",),
     )
