@@ -1,6 +1,6 @@
 """Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -190,19 +190,23 @@ def check_pairs(file: str | Path, source: str | None) -> None:
 
 _FOR_A_MODEL = frozenset(
     ("model", "provider", "base_url", "replies", "concurrency", "max_cost", "prices", "max_output", "timeout_s")
-) | {"rejudge", "name"}
+) | {"rejudge", "name", "temperature"}
 
 
 def nobody_asked(context: click.Context, *own: str) -> None:
     """Refuse the options of a model, and ``own`` ones, beside ``--recorded``, where they would have no effect."""
+    refuse_given(context, "--recorded makes no model calls", _FOR_A_MODEL | {*own})
+
+
+def refuse_given(context: click.Context, why: str, names: Collection[str]) -> None:
+    """Raise BadInput if options of these names were given; ``why`` says why they would have no effect."""
     needless = [
         parameter.opts[0]
         for parameter in context.command.params
-        if parameter.name in _FOR_A_MODEL | {*own}
-        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+        if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
     if needless:
-        raise BadInput(f"--recorded makes no model calls: remove {', '.join(needless)}")
+        raise BadInput(f"{why}: remove {', '.join(needless)}")
 
 
 def given_grade(chosen: Mapping[str, Any], schema: "LabelSchema | None" = None) -> "Grade":

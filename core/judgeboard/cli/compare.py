@@ -219,7 +219,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     if recorded == (chosen["pairs"] is not None):
         raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure stored samples")
     if recorded:
-        nobody_asked(context, "temperature", "limit", "yes")
+        nobody_asked(context, "limit", "yes")
     elif chosen["judge_version"] is not None:
         raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
     else:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.asking import refuse_given
 from judgeboard.errors import BadInput
 
 
@@ -106,6 +107,8 @@ def agreement_command(
         raise BadInput("--epsilon needs --alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
     if schema is not None:
+        unread = ("of", "judge_versions", "unit", "aspect", "grade", "human", "unusable", "by", "report")
+        refuse_given(click.get_current_context(), "--schema measures each field with the statistic of its type", unread)
         of_schema = {name: chosen[name] for name in ("small", "implied_labels")}
         with options.seen(options.open_store()).reading() as connection:
             fields = field_agreement(connection, schema, epsilon=tested, **of_schema)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "(1 to 4, the judge of refine) or lexical (word overlap, offline).",
 )
 @stored_judge_options
-@click.option("--limit", type=click.IntRange(1, 2**62), help="Maximum number of answers to judge (default: no limit).")
+@click.option("--limit", type=click.IntRange(1, 10**9), help="Maximum number of answers to judge (default: no limit).")
 @options.where
 @click.option(
     "--rejudge",

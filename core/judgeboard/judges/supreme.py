@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from judgeboard.domain import AUDIT, JudgeInput, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Judge, ModelJudge
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, Judge, ModelJudge
 from judgeboard.judges.material import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.asking import Replied
@@ -24,9 +24,14 @@ class SupremeJudge(ModelJudge):
     scale = "of a verdict: correct 1, incorrect 0"
 
     def __init__(
-        self, endpoint: ModelEndpoint, *, name: str | None = None, max_output: int = DEFAULT_MAX_OUTPUT
+        self,
+        endpoint: ModelEndpoint,
+        *,
+        name: str | None = None,
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        asking: Asking | None = None,
     ) -> None:
-        super().__init__(endpoint, name=name, max_output=max_output, approach=1)
+        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, approach=1)
 
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""

@@ -10,7 +10,7 @@ from judgeboard.domain import AUDIT, JudgeInput, Label, Status, StepRecord, Verd
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
 from judgeboard.flags.rules import differences_of
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, AskedJudge, Asking
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
@@ -37,7 +37,10 @@ from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import batches
 
 NAME = "supreme"
-_OF_JUDGE = ("model", "provider", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s")
+_OF_JUDGE = (
+    *("model", "provider", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s"),
+    "temperature",
+)
 # An independent supreme judge of the same kind gets the same values of these parameters.
 _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 
@@ -45,11 +48,15 @@ _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 def make_supreme(**chosen: Any) -> SupremeJudge:
     """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
-    ``chosen`` are ``name``, ``max_output`` and the fields of the model; the environment gives what is missing.
+    ``chosen`` are ``name``, ``max_output``, ``temperature`` and the fields of the model; the environment gives what is
+    missing.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
     return SupremeJudge(
-        endpoint, name=chosen.get("name") or NAME, max_output=chosen.get("max_output") or DEFAULT_MAX_OUTPUT
+        endpoint,
+        name=chosen.get("name") or NAME,
+        max_output=chosen.get("max_output") or DEFAULT_MAX_OUTPUT,
+        asking=Asking(chosen.get("temperature") or TEMPERATURE),
     )
 
 

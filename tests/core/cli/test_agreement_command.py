@@ -111,6 +111,7 @@ def test_the_report_is_written_beside_what_is_said(
         (["--grade", "style"], "there is no grade 'style'"),
         (["--unit", "pairs"], "no judge version has a verdict on pairs that people graded"),
         (["--of", "repeats"], "no judge has repeats"),
+        (["--schema", "support", "--by", "source", "--of", "people"], "remove --of, --by"),
     ],
 )
 def test_what_cannot_be_measured_is_one_line_and_exit_code_2(

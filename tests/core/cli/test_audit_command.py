@@ -63,6 +63,14 @@ def test_a_model_audits_a_tenth_unless_told_otherwise(log: GradedLog, capsys: py
     assert endpoint.requests[0].body["model"] == "big"
 
 
+@pytest.mark.parametrize("approach", [[], ["--approach", "2", "--judge", "grade"]])
+def test_the_supreme_judge_is_asked_at_the_temperature_that_is_given(log: GradedLog, approach: list[str]) -> None:
+    with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
+        model = ["--supreme-model", "big", "--base-url", endpoint.base_url, *approach]
+        assert audit(log, *model, "--temperature", "0.7", "--sample", "1") == 0
+    assert {request.body["temperature"] for request in endpoint.requests} == {0.7}
+
+
 def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
     log: GradedLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +107,7 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
             "makes no model calls: remove --supreme-m",
         ),
         (["--recorded", "--supreme-version", "second", "--concurrency", "16"], "remove --concurrency"),
+        (["--recorded", "--supreme-version", "second", "--temperature", "1"], "remove --temperature"),
         (["--recorded", "--supreme-version", "nobody"], "no judge version 'nobody'"),
         (["--recorded", "--supreme-version", "teacher"], "cannot audit itself"),
         (["--supreme-model", "m", "--base-url", "http://127.0.0.1:1/v1", "--judge", "rag"], "--approach 2"),
