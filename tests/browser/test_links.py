@@ -148,3 +148,15 @@ def test_the_palette_opens_by_its_keys_and_keeps_them_from_the_page(reviewer, si
             if each.id == site.rows.flags["claims"]
         ]
     assert flag.state == "open"
+
+
+def test_an_action_of_the_palette_opens_its_form(reviewer, site) -> None:
+    page = reviewer("Mara")
+    page.goto("/runs")
+    idle(page)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("create queue")
+    expect(page.get_by_role("dialog").get_by_role("button", name="Create a queue")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/queue\?.*new=1"))
+    expect(page.get_by_text("New queue")).to_be_visible()

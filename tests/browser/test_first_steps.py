@@ -1,0 +1,68 @@
+"""A new database in a browser: answers are tried with a judge and a typed key, then judged, and compared by tenant."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import expect
+
+from graded_log import GradedLog
+from held_endpoint import HeldEndpoint
+from judgeboard.store.engine import open_store
+from page_state import idle
+from served import serving
+
+pytestmark = pytest.mark.browser
+
+KEY = "sk-typed-in-a-browser"
+DAY = 20_000
+
+
+@pytest.fixture(scope="module")
+def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """A server on five answers of two tenants that nobody judged."""
+    path = tmp_path_factory.mktemp("new") / "new.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    log = GradedLog(store)
+    for tenant, answers in (("acme", 3), ("globex", 2)):
+        log.answers(answers, day=DAY, metadata={"tenant": tenant})
+    with serving(path) as url:
+        yield SimpleNamespace(url=url, path=path)
+    store.close()
+
+
+def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(
+    reviewer, site, endpoint: HeldEndpoint
+) -> None:
+    page = reviewer("Mara")
+    page.goto("/")
+    page.get_by_role("button", name="Judge answers").click()
+    page.wait_for_url("**/rejudge?rows=plain**")
+    for label, value in (("Model", "gpt-4o-mini"), ("Address", endpoint.url), ("API key", KEY)):
+        page.get_by_role("textbox", name=label).fill(value)
+        page.get_by_role("textbox", name=label).press("Enter")
+        idle(page)
+    page.get_by_role("button", name="Try 3 answers").click()
+    expect(page.get_by_text("3 of 3 verdicts usable. Nothing is stored.")).to_be_visible()
+    calls = page.locator(".jb-pane details", has_text="Raw call")
+    expect(calls).to_have_count(3)
+    calls.first.locator("summary").click()
+    expect(calls.first).to_contain_text("answer 1")
+    page.get_by_role("button", name="Judge 5 answers").click()
+    expect(page.locator(".jb-tally")).to_contain_text("5 ok", timeout=60_000)  # a worker begins first
+    expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
+    assert {request.headers["authorization"] for request in endpoint.server.requests} == {f"Bearer {KEY}"}
+    assert not [file for file in site.path.parent.iterdir() if file.is_file() and KEY.encode() in file.read_bytes()]
+    page.goto("/trends")
+    split = page.get_by_role("combobox", name="Split by")
+    split.click()
+    page.get_by_role("option", name="metadata.tenant").click()
+    expect(page.locator(".jb-part")).to_have_text(["acme", "globex"])
+    expect(page.locator("[data-testid=stVegaLiteChart] svg")).to_have_count(2)
+    page.get_by_text("Table", exact=True).click()
+    cells = page.locator("[data-testid=stDataFrame] table")
+    for words in ("metadata.tenant", "acme", "globex"):
+        expect(cells).to_contain_text(words)
