@@ -498,7 +498,8 @@ class Pair:
 class PairItem:
     """A stored pair with both answers; texts are None where they are forgotten or were never recorded.
 
-    ``passages`` are those that both answers were given, None where they differ or are not known.
+    ``passages`` are those that both answers were given, None where they differ or are not known; ``turns`` the earlier
+    ones of the dialogue that both answers continue.
     """
 
     id: int
@@ -516,6 +517,7 @@ class PairItem:
     response_b_id: int | None
     gold: Preference | None
     passages: tuple[str, ...] | None = None
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

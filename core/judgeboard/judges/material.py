@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, Strict
 
-from judgeboard.domain import JudgeInput
+from judgeboard.domain import JudgeInput, PairItem
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, not_in_a_file
 from judgeboard.llm.chat import Message
 from judgeboard.text import storable
@@ -95,7 +95,7 @@ ADDED_SECTIONS = frozenset({"Dialogue", "Whole dialogue", "Reference"})
 """The sections of a prompt file that only some items need; prompts of earlier releases lack them."""
 
 
-def earlier_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
+def earlier_parts(prompt: Prompt, item: JudgeInput | PairItem) -> list[tuple[str, str]]:
     """Return the titled earlier turns, if there are any and the prompt file says how to use them."""
     turns = item.turns if "Dialogue" in prompt.sections else ()
     return [(f"EARLIER TURN {number} {turn.role.upper()}", turn.text) for number, turn in enumerate(turns, start=1)]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
-from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, numbered
+from judgeboard.judges.material import chat, earlier_parts, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry, letter_in, letters_of, text_field
 from judgeboard.llm.asking import Replied, UnusableReply
 from judgeboard.llm.chat import ChatRequest
@@ -93,7 +93,9 @@ class PairwiseJudge(ModelJudge):
         answers = (pair.answer_a, pair.answer_b)
         first, second = answers if shown is Shown.AB else answers[::-1]
         references = [] if reference is None else [reference]
+        turns = earlier_parts(self._prompt, pair)
         parts = [
+            *turns,
             *_question_parts(pair.question, pair),
             *(("CORRECT ANSWER", text) for text in references),
             ("FIRST ANSWER", first),
@@ -102,7 +104,7 @@ class PairwiseJudge(ModelJudge):
         token = fence_token(text for _, text in parts)
         sections = self._prompt.sections
         example = {aspect: {"reasoning": "…", "verdict": TIE} for aspect in self.aspects}  # some models take no schema
-        shown_parts = {"Options": pair.options, "Passages": pair.passages, "Reference": references}
+        shown_parts = {"Dialogue": turns, "Options": pair.options, "Passages": pair.passages, "Reference": references}
         instructions = (
             fill(sections["Role"], domain=self._domain),
             sections["Comparing"],

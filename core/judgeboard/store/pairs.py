@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
+from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.responses import Named, check_storable, find_responses, key_of, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_by_key, rows_with
@@ -27,15 +28,20 @@ def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool
             b.c.generator_model.label("model_b"),
             a.c.passages.label("passages_a"),
             b.c.passages.label("passages_b"),
+            a.c.messages.label("messages_a"),
+            b.c.messages.label("messages_b"),
         )
         .join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
         .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
         .order_by(PAIR.c.id)
     )
     rows = rows_with(connection, with_hidden_rows(query) if hidden_too else query, PAIR.c.id, ids)
-    return [
-        record_of(PairItem, row, passages=row.passages_a if row.passages_a == row.passages_b else None) for row in rows
-    ]
+    items = []
+    for row in rows:
+        passages = row.passages_a if row.passages_a == row.passages_b else None
+        turns, other_turns = map(earlier_turns, (row.messages_a, row.messages_b))
+        items.append(record_of(PairItem, row, passages=passages, turns=turns if turns == other_turns else ()))
+    return items
 
 
 def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from endpoint_scripts import in_turn
-from judgeboard.domain import PairItem, Preference, Shown, Status
+from judgeboard.domain import PairItem, Preference, Shown, Status, Turn
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
@@ -108,6 +108,17 @@ def test_options_are_lettered_and_passages_numbered() -> None:
     _, (request,) = compared(always(completion(said(overall="first"))), pair=pair)
     _, task = texts(request)
     assert all(f"[BEGIN {title} " in task for title in ("OPTION A", "OPTION B", "PASSAGE 1"))
+
+
+def test_earlier_turns_are_shown_and_their_use_is_said() -> None:
+    pair = replace(PAIR, turns=(Turn("user", "Which rope is it?"), Turn("assistant", "The blue one.")))
+    _, (request,) = compared(always(completion(said(overall="first"))), pair=pair)
+    system, task = texts(request)
+    places = [task.index(text) for text in ("[BEGIN EARLIER TURN 1 USER", "Which rope is it?", "The blue", "How long is")]
+    assert places == sorted(places)
+    assert "Use them only to understand the question" in system
+    _, (plain,) = compared(always(completion(said(overall="first"))))
+    assert "earlier turns" not in texts(plain)[0]
 
 
 def test_an_answer_cannot_close_its_fence() -> None:
