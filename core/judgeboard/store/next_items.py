@@ -7,7 +7,7 @@ Repeats of items that they reviewed, unannounced test items and the items of tra
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, literal_column, or_, select
 
 from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.rules import sampling_number
@@ -133,7 +133,10 @@ def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:
     known = exists().where(
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.response_id == REVIEW.c.response_id,
-        or_(QUEUE_ITEM.c.repeat_for == reviewer_id, QUEUE_ITEM.c.state.in_(UNFINISHED)),
+        or_(
+            QUEUE_ITEM.c.repeat_for == reviewer_id,
+            and_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.state.in_(UNFINISHED)),
+        ),
     )
     return _gold_reviews(queue.label_schema_id, REVIEW.c.response_id).where(~known).order_by(REVIEW.c.id)
 

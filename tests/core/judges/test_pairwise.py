@@ -114,7 +114,9 @@ def test_earlier_turns_are_shown_and_their_use_is_said() -> None:
     pair = replace(PAIR, turns=(Turn("user", "Which rope is it?"), Turn("assistant", "The blue one.")))
     _, (request,) = compared(always(completion(said(overall="first"))), pair=pair)
     system, task = texts(request)
-    places = [task.index(text) for text in ("[BEGIN EARLIER TURN 1 USER", "Which rope is it?", "The blue", "How long is")]
+    places = [
+        task.index(text) for text in ("[BEGIN EARLIER TURN 1 USER", "Which rope is it?", "The blue", "How long is")
+    ]
     assert places == sorted(places)
     assert "Use them only to understand the question" in system
     _, (plain,) = compared(always(completion(said(overall="first"))))

@@ -77,6 +77,14 @@ def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(c
     assert case.flag_states()[:3] == ["dismissed"] * 3
 
 
+def test_people_train_on_the_same_answers_at_the_same_time(case: QueueCase, gold) -> None:
+    case.queue("training", training=True, assigned=(case.ada, case.jon))
+    assert (work(case, case.ada).left, work(case, case.jon).left) == (3, 3)
+    for person in (case.ada, case.jon) * 3:
+        case.review(person, DISMISS, "training", label=Label.GROUNDED)
+    assert {work(case, person).training.value for person in (case.ada, case.jon)} == {1}
+
+
 def test_what_cannot_be_a_test_or_a_training_is_refused(case: QueueCase) -> None:
     case.flagged(0.1)
     with pytest.raises(BadInput, match="no matching answer has a gold label"):
