@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from judgeboard.imports.importing import import_file
 from judgeboard.store.overview import count_responses
 
 pytestmark = pytest.mark.browser
@@ -65,3 +66,11 @@ def test_nothing_of_a_hostile_file_acts(reviewer, site, tmp_path: Path) -> None:
     expect(page.locator(".st-key-import_card")).to_contain_text("1 of 1 row can be imported.")
     assert page.evaluate("window.hacked") is None
     assert [url for url in elsewhere if not url.startswith(("data:", "blob:"))] == []
+
+
+def test_grades_of_a_file_are_those_of_the_person_with_that_name(reviewer, site, tmp_path: Path) -> None:
+    grades = write(tmp_path / "grades.jsonl", {"response_id": "claims", "annotator": "zoe", "label": "grounded"})
+    import_file(site.store, grades, kind="grades")
+    page = reviewer("Zoe")
+    page.goto("/my-reviews")
+    expect(page.get_by_text("1 review, newest first.")).to_be_visible()

@@ -113,21 +113,28 @@ def people_remove(address: str) -> None:
 
 
 @options.command(
-    "judgeboard people link ann@example.org", "judgeboard people link --remove", group=people_command, json=False
+    "judgeboard people link ann@example.org",
+    "judgeboard people link ann@example.org --annotator ann",
+    "judgeboard people link --remove",
+    group=people_command,
+    json=False,
 )
 @click.argument("person", required=False)
-@click.option("--remove", is_flag=True, help="Review under the terminal's own name again.")
-def people_link(person: str | None, remove: bool) -> None:
+@click.option("--annotator", metavar="NAME", help="Link this annotator of imported files, not the terminal's user.")
+@click.option("--remove", is_flag=True, help="End the link: review under the own name again.")
+def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
     """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.
 
-    Applies to the user of this terminal. Earlier reviews stay under the terminal's name.
+    Applies to the user of this terminal, or to an annotator of files that are imported later. Earlier reviews stay
+    under the earlier name.
     """
     from judgeboard.people.roster import link_person
 
     if (person is None) != remove:
         raise click.UsageError("give either PERSON or --remove")
-    linked = link_person(options.open_store(), options.actor(), person, options.actor())
-    click.echo(f"{options.actor()} reviews as {linked.name}")
+    user, origin = (options.actor(), "cli") if annotator is None else (annotator, "import")
+    linked = link_person(options.open_store(), user, person, options.actor(), origin=origin)
+    click.echo(f"{user} reviews as {linked.name}")
 
 
 @options.command("judgeboard people work", "judgeboard people work --json", group=people_command)

@@ -34,6 +34,7 @@ from judgeboard.store.reviewers import (
     lock_names,
     reviewers_of,
     store_reviewer,
+    take_up_imports,
 )
 from judgeboard.store.settings import check_query_types, primary_judge, set_setting
 from judgeboard.store.statements import AT_ONCE
@@ -184,7 +185,8 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
 def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     """Return the reviewer of this name, stored if it is new; equal names of two origins are two reviewers.
 
-    A name in upper or lower case is the same person; if several are stored, an exact match comes first.
+    A name in upper or lower case is the same person; if several are stored, an exact match comes first. Without
+    sign-in, a new name on a page is the author of imported reviews with that name.
 
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
     Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.
@@ -192,6 +194,7 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     tidy = checked_name(name)
     with store.reading() as connection:
         known = find_reviewer(connection, origin, tidy)
+        imported = known is None and origin == "page" and find_reviewer(connection, IMPORTED, tidy) is not None
     if known is not None:
         return known
     if origin == SIGNED_IN:
@@ -200,15 +203,18 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
         lock_names(connection)
         known = find_reviewer(connection, origin, tidy)
         if known is None:
-            record_event(connection, "first_seen", tidy, details={"origin": origin})
-            known = store_reviewer(connection, origin, tidy)
+            author = take_up_imports(connection, tidy) if imported else None
+            details = {"origin": origin} | ({} if author is None else {"person": author.id})
+            record_event(connection, "first_seen", tidy, details=details)
+            known = author or store_reviewer(connection, origin, tidy)
     return known
 
 
-def link_person(store: Store, user: str, person: str | None, actor: Actor) -> Reviewer:
+def link_person(store: Store, user: str, person: str | None, actor: Actor, *, origin: str = "cli") -> Reviewer:
     """Let a user of the terminal (``cli:USER``) review as a person from now on; None ends it. Return who they are.
 
-    Their earlier reviews stay under the name of the terminal.
+    With the origin ``import`` the user is an annotator, whose reviews in later files become the person's. Earlier
+    reviews stay where they are.
 
     Raises:
         NotFound: Nobody has the name ``person``.
@@ -218,7 +224,9 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor) -> Re
     if target is not None and target.origin not in {SIGNED_IN, "page"}:
         raise BadInput(f"{target.name} is no person on the pages: give the name or the e-mail address used there")
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        own = store_reviewer(connection, "cli", checked_name(user))
+        name = checked_name(user)
+        annotator = find_reviewer(connection, origin, name) if origin == IMPORTED else None
+        own = annotator or store_reviewer(connection, origin, name)
         change_reviewer(connection, own.id, same_as=None if target is None else target.id)
         details = {"person": None if target is None else target.id, "user": own.id}
         record_event(connection, "link_person", actor_name(actor), details=details)

@@ -16,8 +16,8 @@ from judgeboard.domain import ImportedGrade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.store.reviewers import lock_names, reviewers_of, store_reviewer
-from judgeboard.store.reviews import NewReview, has_grade, insert_reviews, is_current, is_test
+from judgeboard.store.reviewers import authors, lock_names, store_reviewer
+from judgeboard.store.reviews import NewReview, has_grade, insert_reviews, is_current, is_imported, is_test
 from judgeboard.store.statements import Columns, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
@@ -282,7 +282,7 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
     """Store grades as reviews of imported reviewers; return how many are new.
 
     The same grade (response, annotator, content) is stored once. Another grade of the same annotator on the same
-    response replaces the current one.
+    response replaces the current imported one.
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
     by_key = {_request_key(grade): grade for grade in grades}
@@ -326,11 +326,12 @@ def _owner(review: NewReview) -> tuple[int | None, int]:
 
 
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
-    """Return the ids of the imported reviewers of these names, storing new ones; "ines" and "Ines" are one person."""
+    """Return the ids of the authors with these names, storing new ones; "ines" and "Ines" are one person."""
     lock_names(connection)
-    known = {person.name: person.id for person in reviewers_of(connection, ORIGIN)}
+    known: dict[str, int] = {}
     folded: dict[str, int] = {}
-    for name, id_ in known.items():
+    for name, id_ in authors(connection):
+        known.setdefault(name, id_)
         folded.setdefault(name.casefold(), id_)
     new = {name.casefold(): name for name in sorted(names, reverse=True) if name.casefold() not in folded}
     for name in sorted(new.values()):
@@ -339,11 +340,12 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
 
 
 def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict[tuple[int | None, int], int]:
-    """The current review without a decision of the same person on the same answer as each new one."""
+    """The current imported review of the same person on the same answer as each new one."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
         REVIEW.c.response_id.in_({review.response_id for review in new}),
         REVIEW.c.reviewer_id.in_({review.reviewer_id for review in new}),
         REVIEW.c.decision.is_(None),
+        is_imported(),
         is_current(),
     )
     return {(response, reviewer): id_ for response, reviewer, id_ in connection.execute(query.order_by(REVIEW.c.id))}

@@ -16,7 +16,7 @@ from judgeboard.stats.repeats import NONE, OrderVerdicts
 from judgeboard.store.comparisons import BothOrders
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.reviews import NewReview, insert_reviews, is_current
+from judgeboard.store.reviews import NewReview, insert_reviews, is_current, is_imported
 from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
@@ -88,7 +88,11 @@ def store_preferences(
 
 
 def load_preferences(
-    connection: Connection, pair_ids: Collection[int] | None = None, *, aspect: str | None = None
+    connection: Connection,
+    pair_ids: Collection[int] | None = None,
+    *,
+    aspect: str | None = None,
+    only_imported: bool = False,
 ) -> list[CurrentPreference]:
     """Return the current preferences on these pairs (default: all) and this aspect (default: all), the oldest first."""
     query = (
@@ -105,6 +109,8 @@ def load_preferences(
     )
     if aspect is not None:
         query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
+    if only_imported:
+        query = query.where(is_imported())
     rows = rows_with(connection, query, REVIEW.c.pair_id, pair_ids)
     return [record_of(CurrentPreference, row, blind=not row.seen) for row in rows]
 
@@ -179,7 +185,7 @@ class _Known(NamedTuple):
 def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Owner, _Known]:
     pair_ids = {pair_id for pair_id, _, _ in owners}
     current: dict[_Owner, _Known] = {}
-    for row in load_preferences(connection, pair_ids):
+    for row in load_preferences(connection, pair_ids, only_imported=True):
         known = current.setdefault((row.pair_id, row.reviewer_id, row.shown), _Known(row.review_id, {}, row.note))
         known.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
     return current

@@ -68,7 +68,7 @@ def reviewers_of(connection: Connection, origin: str, *, lock: bool = False) -> 
 
 
 def change_reviewer(connection: Connection, reviewer_id: int, **columns: Any) -> None:
-    """Store a person's ``role``, ``same_as`` whom they review (None: as themselves), or ``implied_labels``."""
+    """Store ``columns`` of a person; ``same_as`` is as whom they review (None: as themselves)."""
     connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(**columns))
 
 
@@ -84,6 +84,31 @@ def store_reviewer(connection: Connection, origin: str, name: str, role: Role = 
     row = {"origin": origin, "name": name, "role": role, "created_at": datetime.now(UTC)}
     connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), row)
     return _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)[0]
+
+
+def authors(connection: Connection) -> list[tuple[str, int]]:
+    """Return the names and ids of the people to whom the reviews of a file belong, authors of earlier imports first.
+
+    An author who is linked to a person is that person. Without sign-in, people who gave their name on a page are
+    authors too. Where people sign in they stay apart, so that an import adds no reviews to a person of the pages.
+    """
+    origins = {"import"} if reviewers_of(connection, "oidc") else {"import", "page"}
+    query = select(REVIEWER.c.name, func.coalesce(REVIEWER.c.same_as, REVIEWER.c.id)).where(
+        REVIEWER.c.origin.in_(origins)
+    )
+    return [(name, id_) for name, id_ in connection.execute(query.order_by(REVIEWER.c.origin, REVIEWER.c.id))]
+
+
+def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
+    """Let the author of imported reviews be the person who gives this name on a page; None if there is none.
+
+    Where people sign in, and after a link, the author and the new person are two.
+    """
+    author = find_reviewer(connection, "import", name)
+    if author is None or reviewers_of(connection, "oidc") or (author.name, author.id) not in authors(connection):
+        return None
+    change_reviewer(connection, author.id, origin="page", name=name)
+    return reviewer_by_id(connection, author.id)
 
 
 def checked_name(name: str) -> str:

@@ -74,6 +74,12 @@ def has_grade() -> ColumnElement[bool]:
     return or_(REVIEW.c.label.is_not(None), REVIEW.c.groundedness.is_not(None), REVIEW.c.quality.is_not(None))
 
 
+def is_imported(review: FromClause = REVIEW) -> ColumnElement[bool]:
+    """Return the condition that a review came from a file."""
+    condition: ColumnElement[bool] = review.c.request_key.startswith("import:")
+    return condition
+
+
 def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition that a review is of a test or training item: it counts in no figure of answers."""
     return exists().where(QUEUE_ITEM.c.id == review.c.queue_item_id, QUEUE_ITEM.c.test.is_(True))

@@ -407,7 +407,12 @@ REVIEWER = _table(
     *required(String, "origin", "name"),
     Column("role", String, nullable=False, default="reviewer"),
     Column("created_at", Utc, nullable=False),
-    Column("same_as", BigId, ForeignKey("reviewer.id"), comment="The person as whom this terminal user reviews."),
+    Column(
+        "same_as",
+        BigId,
+        ForeignKey("reviewer.id"),
+        comment="The person as whom a terminal user or annotator reviews.",
+    ),
     Column("notified_until", BigId, comment="The id of the last event that the person has read."),
     Column("implied_labels", Boolean, comment="Whether their decisions imply labels; NULL: not asked yet."),
     UniqueConstraint("origin", "name"),

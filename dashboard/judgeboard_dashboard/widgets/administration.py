@@ -12,7 +12,7 @@ import streamlit as st
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
-from judgeboard.people.permissions import SIGNED_IN, Action, role_words
+from judgeboard.people.permissions import IMPORTED, SIGNED_IN, Action, role_words
 from judgeboard.people.roster import (
     LONGEST_ADDRESS,
     PersonLine,
@@ -52,6 +52,10 @@ NOBODY_SIGNS_IN = (
     "Sign-in is off: everyone who opens these pages may do everything, under any name. "
     "To turn sign-in on, see “Sign in” in the documentation. The people below may then sign in."
 )
+ANNOTATORS = (
+    "Annotators of imported files are not the people who sign in. To give their reviews in later files to a person: "
+    "`judgeboard people link E-MAIL --annotator NAME`"
+)
 _RESULT = "people_result"
 _ADDRESS = "people_address"
 
@@ -68,6 +72,8 @@ def people() -> None:
         heading("People")
         if lines:
             table(Table.of(lines, PEOPLE_COLUMNS), key="people_table", name="people")
+            if sign_in().asked and any(line.person.origin == IMPORTED for line in lines):
+                caption(ANNOTATORS)
         else:
             empty("No people yet.", "`judgeboard people add E-MAIL --role admin`")
     with right:

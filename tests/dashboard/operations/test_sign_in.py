@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app_pages import markup
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
-from judgeboard.people.roster import add_person, change_role, remove_person
+from judgeboard.people.roster import add_person, change_role, ensure_reviewer, remove_person
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import make_judge
@@ -181,6 +181,17 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
     remove_person(sqlite_store, ANN, "cli:root")
     assert "may not sign in here yet" in markup(page.run())
     assert not page.dataframe
+
+
+def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("settings").segmented_control(key="part").set_value("People").run()
+    assert "--annotator" not in markup(page)
+    ensure_reviewer(sqlite_store, "import", "mara")
+    assert "judgeboard people link E-MAIL --annotator NAME" in markup(page.run())
 
 
 def test_only_leads_are_told_of_test_items_and_repeats(
