@@ -55,6 +55,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             *("author", "annotated_by"),
         ),
         "label": ("label", "human_label", "gold_label", "verdict"),
+        "label_implied": ("label_implied",),
         "groundedness": ("groundedness", "human_groundedness", "faithfulness", "groundedness_score"),
         "quality": ("quality", "human_quality", "quality_score"),
         "spans": ("spans", "highlights"),
@@ -95,6 +96,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         scores = scores_in(cells, scale, "aspects")
         grade = Grade(
             label=cells.choice("label", Label),
+            label_implied=_is_true(cells, "label_implied"),
             groundedness=checked("groundedness", checked_groundedness, cells.number("groundedness")),
             quality=None if scale else checked("quality", checked_quality, cells.number("quality")),
             spans=_spans(cells),
@@ -191,6 +193,15 @@ def _aspect_columns(cells: Cells) -> dict[str, Any]:
         return aspects
     names = (*cells.extra, *(cells.taken[field] for field in ("groundedness", "quality") if field in cells.taken))
     return {name: cells.values[name] for name in names if not (cells.textual and cells.values[name] == "")}
+
+
+def _is_true(cells: Cells, field: str) -> bool:
+    """Whether a field holds true; texts as in CSV are read in any case."""
+    value = cells.get(field)
+    words = "false" if value is None else str(value).casefold()
+    if words not in {"true", "false"}:
+        raise Unusable(field, f"{words[:40]!r} is not true or false")
+    return words == "true"
 
 
 def _modes(cells: Cells) -> tuple[str, ...]:

@@ -357,7 +357,7 @@ def _request_key(grade: GradeOf) -> str:
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
     fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}
-    content += [each for each in (fields, grade.imported.grade.modes) if each]
+    content += [each for each in (fields, grade.imported.grade.modes, grade.imported.grade.label_implied) if each]
     return import_key([*content, None if grade.imported.at is None else iso_z(grade.imported.at)])
 
 

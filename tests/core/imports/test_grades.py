@@ -19,6 +19,12 @@ def test_a_grade_is_read_as_given(one):
     assert (grade.spans, grade.note) == ((span,), " n ")
 
 
+@pytest.mark.parametrize(("written", "implied"), [(True, True), ("True", True), ("false", False), (None, False)])
+def test_a_label_that_a_decision_implied_stays_an_implied_one(one, written, implied):
+    graded = one({**ROW, "label": "hallucinated", "label_implied": written}, kind="grades")
+    assert graded.grade.label_implied is implied
+
+
 @pytest.mark.parametrize("part", [{"label": "grounded"}, {"groundedness": 0}, {"quality": 1}])
 def test_one_part_is_enough(one, part):
     assert not isinstance(one({**ROW, **part}, kind="grades"), Rejected)
@@ -34,6 +40,7 @@ def test_one_part_is_enough(one, part):
         ({"label": True}, "label"),
         ({"label": 1}, "label"),
         ({"label": ["grounded"]}, "label"),
+        ({"label": "grounded", "label_implied": "perhaps"}, "label_implied"),
         ({"groundedness": 1.01}, "groundedness"),
         ({"groundedness": True}, "groundedness"),
         ({"groundedness": "0.5"}, "groundedness"),

@@ -52,6 +52,7 @@ GRADE = {
     "source": "log",
     "annotator": "ada",
     "label": "grounded",
+    "label_implied": True,
     "groundedness": 0.5,
     "quality": 4,
     "spans": [{"start": 0, "end": 2}],
@@ -145,7 +146,9 @@ OTHER_ANSWER = [("responses", {**LEFT, "answer": "other"})]
 OTHER_PAIR = [("pairs", {**ASKED, "question": "how?"})]
 OF_PAIRS = {"pair_id", "preference", "shown"}
 OF_SCHEMAS = {"label_schema", "fields"}  # a schema comes from a file of its own
-OF_RESPONSES = {"external_id", "label", "groundedness", "quality", "spans", "corrected_answer", "failure_modes"}
+OF_RESPONSES = {
+    *("external_id", "label", "label_implied", "groundedness", "quality", "spans", "corrected_answer", "failure_modes")
+}
 # By kind: a row, the fields it cannot have, what makes the store refuse it, and what the store needs to accept it.
 CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row]]]] = [
     ("responses", RESPONSE, set(), OTHER_ANSWER, []),
