@@ -13,7 +13,7 @@ from judgeboard.cli.asking import address_options
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import FORMATS
-from judgeboard.text import as_utc, iso_z
+from judgeboard.text import as_utc, counted, iso_z
 
 if TYPE_CHECKING:
     from judgeboard.store.events import StoredEvent
@@ -407,8 +407,8 @@ def flag_command() -> None:
     others = summary.responses - summary.logged
     more = f" and {others:,} of pairs, suites, control answers or attempts" if others else ""
     click.echo(
-        f"{summary.logged:,} answers of the log{more}: "
-        f"{summary.raised:,} flags raised, {summary.superseded:,} superseded"
+        f"{counted(summary.logged, 'answer')} of the log{more}: "
+        f"{counted(summary.raised, 'flag')} raised, {summary.superseded:,} superseded"
     )
     queue = ("queue", "create", "flagged", "--where", "state=open")
     options.suggest(*(queue if summary.responses else options.FIRST_STEP))

@@ -101,7 +101,7 @@ def compare_command(
     report = measure_pairs(store, version_id, pair_ids=made.pair_ids, account=compared.account, **figures)
     left_out = f", {made.left_out:,} left out" if made.left_out else ""
     counts = {"pairs": len(made.pair_ids), "left_out": made.left_out}
-    options.show(report, [f"{made.words}: {len(made.pair_ids):,} pairs{left_out}", *_lines(report)], counts)
+    options.show(report, [f"{made.words}: {counted(len(made.pair_ids), 'pair')}{left_out}", *_lines(report)], counts)
     options.suggest("serve")
     return report.account.exit_code
 
@@ -139,8 +139,9 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
     from judgeboard.methods.self_reference_report import CONDITION_WORDS
 
     yield (
-        f"{report.items:,} items with {report.k} samples; gate threshold {report.needed} of {report.k}: on for "
-        f"{percent_words(report.gate.on_rate)} of the items, own answer right on {percent_words(report.gate.precision)}"
+        f"{counted(report.items, 'item')} with {report.k} samples; gate threshold {report.needed} of {report.k}: on "
+        f"for {percent_words(report.gate.on_rate)} of the items, own answer right on "
+        f"{percent_words(report.gate.precision)}"
     )
     for name, scores in report.conditions.items():
         words = percent_words(scores.accuracy)
@@ -153,11 +154,11 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
         known = [f", {name} {percent_words(share)}" for name, share in scores_of.items() if share.value is not None]
         yield (
             f"gate {'on' if each.gate_on else 'off'}, own answer {'right' if each.majority_right else 'wrong'}: "
-            f"{each.n:,} items{''.join(known)}"
+            f"{counted(each.n, 'item')}{''.join(known)}"
         )
     for level in report.calibration:
         right = f", right on {percent_words(level.share)}" if level.n else ""
-        yield f"{level.agree} of {report.k} agree: {level.n:,} items{right}"
+        yield f"{level.agree} of {report.k} agree: {counted(level.n, 'item')}{right}"
 
 
 def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
@@ -166,7 +167,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     for each in tuned.categories:
         gate = f"threshold {each.agree} of {k}" if each.agree <= k else "never on"
         optimistic = ", optimistic" if each.optimistic else ""
-        yield f"  {each.category}: gate {gate}, {percent_words(each.accuracy)} on {each.n:,} items{optimistic}"
+        yield f"  {each.category}: gate {gate}, {percent_words(each.accuracy)} on {counted(each.n, 'item')}{optimistic}"
 
 
 @options.group(

@@ -14,6 +14,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.domain import Decision, DimensionScore, Grade, JudgeInput, JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.errors import BadInput
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.store.engine import Store
@@ -79,7 +80,7 @@ def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) 
         stored[what] = summary.usable
         if kind == "responses":
             judged = judge_pending(store, make_judge("lexical"), actor=ACTOR)
-            line = f"{judged.ok:,} answers judged offline by {judged.judge}"
+            line = f"{counted(judged.ok, 'answer')} judged offline by {judged.judge}"
             say(line if judged.selected else "all answers are judged")
     return stored
 

@@ -8,6 +8,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import refuse_given
 from judgeboard.errors import BadInput
+from judgeboard.text import counted
 
 
 @options.command(
@@ -185,5 +186,5 @@ def stats_command() -> None:
 
     stats = measure(options.seen(options.open_store()))
     tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
-    lines = [f"{stats.responses:,} responses, {stats.reviews:,} reviews"]
+    lines = [f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}"]
     options.show(stats, [*lines, *(line for table in tables if table.rows for line in ("", *text_lines(table)))])

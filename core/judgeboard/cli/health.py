@@ -10,6 +10,7 @@ from judgeboard.cli import asking, options
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.health.report import HealthReport
@@ -228,7 +229,7 @@ def report_lines(report: "AuditReport") -> Iterator[str]:
     head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"
     yield from asking.account_lines(head, report.account)
     audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"
-    yield f"{audited}; {report.flags_raised:,} flags"
+    yield f"{audited}; {counted(report.flags_raised, 'flag')}"
     right = f"accused {report.fp:,} (right and marked), right and not marked {report.tn:,}"
     yield f"caught {report.tp:,} (wrong and marked), missed {report.fn:,}, {right}"
     for name, estimate, meaning in rates(report):

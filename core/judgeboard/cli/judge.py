@@ -11,7 +11,7 @@ from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_optio
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import money
+from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge
@@ -262,7 +262,7 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
     counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({report.split:,} split)"
     missing = f"; {account.not_reached:,} not judged by every member" if account.not_reached else ""
     members = ", ".join(member.judge_version for member in report.members)
-    yield f"{jury.judge_version} of {members}: {report.items:,} answers = {counts}{missing}"
+    yield f"{jury.judge_version} of {members}: {counted(report.items, 'answer')} = {counts}{missing}"
     kappa = f"kappa {number_words(jury.kappa)}, n {jury.accuracy.n:,}"
     yield f"with people: accuracy {percent_words(jury.accuracy)}, {kappa}"
     unanimous = f"unanimous on {report.unanimous_items:,} of {report.labelled:,} answers"

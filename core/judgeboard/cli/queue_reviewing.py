@@ -349,7 +349,7 @@ def undo(bulk: str) -> None:
 
     store = options.open_store()
     undone = undo_many(store, bulk, reviewer=options.reviewer(store))
-    options.show({"bulk": bulk, "undone": undone}, [f"undone on {undone:,} answers"])
+    options.show({"bulk": bulk, "undone": undone}, [f"undone on {counted(undone, 'answer')}"])
 
 
 def _decide(decision: Decision | None, modes: tuple[str, ...], **chosen: Any) -> None:

@@ -9,7 +9,7 @@ import click
 from judgeboard.cli import asking, options
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import money
+from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
     from judgeboard.methods.refine_run import RefineSummary
@@ -94,8 +94,8 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
         yield f"{summary.judge}: nothing to do. No question matches, or all are already refined with these settings."
         return
     cost = money(account.cost_micro)
-    counts = f"{summary.prompts:,} prompts, {summary.passed:,} passed; {summary.calls:,} calls, cost {cost}"
-    yield f"{summary.judge}, run {account.run_id}: {counts}"
+    prompts, calls = counted(summary.prompts, "prompt"), counted(summary.calls, "call")
+    yield f"{summary.judge}, run {account.run_id}: {prompts}, {summary.passed:,} passed; {calls}, cost {cost}"
     for item in summary.items[:20]:
         ratings = " → ".join("–" if attempt.rating is None else str(attempt.rating) for attempt in item.attempts)
         last = item.attempts[-1] if item.attempts else None
@@ -171,12 +171,12 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
     else:
         yield (
             f"{summary.judge}, run {account.run_id}: {summary.eligible:,} eligible, "
-            f"{summary.regenerated:,} regenerated: {summary.kept_new:,} new answers kept, "
+            f"{summary.regenerated:,} regenerated: {counted(summary.kept_new, 'new answer')} kept, "
             f"{summary.kept_original:,} originals kept ({summary.second_failed:,} second judgments failed)"
         )
         yield (
-            f"{summary.identical:,} new answers identical, {summary.no_answer:,} calls without an answer; "
-            f"{summary.calls:,} calls, cost {money(account.cost_micro)}"
+            f"{counted(summary.identical, 'new answer')} identical, {counted(summary.no_answer, 'call')} without an "
+            f"answer; {counted(summary.calls, 'call')}, cost {money(account.cost_micro)}"
         )
     if summary.no_messages:
         yield (

@@ -11,6 +11,7 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.settings import load_settings, masked, provider_address
 from judgeboard.store.engine import Readable, Store, open_store
 from judgeboard.store.overview import count_open_flags, count_responses
+from judgeboard.text import counted
 
 _SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a clear day the sky is blue.",))
 
@@ -34,7 +35,9 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
     with see(store).reading() as connection:
         answers, open_flags = count_responses(connection), count_open_flags(connection)
     store.close()
-    yield Finding(ok=True, what=f"database {store.shown_url}: {answers:,} answers, {open_flags:,} open flags")
+    yield Finding(
+        ok=True, what=f"database {store.shown_url}: {counted(answers, 'answer')}, {counted(open_flags, 'open flag')}"
+    )
     if answers == 0:
         yield Finding(ok=False, what="no answers yet", fix="judgeboard import FILE, or judgeboard demo")
 

@@ -22,6 +22,7 @@ from judgeboard.stats.estimates import percent, percent_words, surely_above, sur
 from judgeboard.stats.means import mean_change
 from judgeboard.stats.proportions import LevelUse, level_use, superiority
 from judgeboard.store.health import ControlScores
+from judgeboard.text import counted
 
 LEAST = 30
 """Minimum number of scores or answers. Source of the checks and their limits: "LLM-as-Judge", AI Engineering Patterns
@@ -104,7 +105,7 @@ def verbosity(record: JudgeRecord) -> Check:
     explained = longer and within is not None and not surely_above(within, 0)
     sentence = (
         f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
-        f"{correlation.n:,} answers, {rise.value or 0:+.3f} per {PER} characters."
+        f"{counted(correlation.n, 'answer')}, {rise.value or 0:+.3f} per {PER} characters."
     )
     if explained and within is not None:
         gone = within.low is not None and within.low <= 0
@@ -134,7 +135,7 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     warns = surely_above(within, 0)
     sentence = (
         f"{_direction(within)}: rank correlation of {measure} with length at equal human grades "
-        f"{effect_words(within)} on {within.n:,} answers."
+        f"{effect_words(within)} on {counted(within.n, 'answer')}."
     )
     return Check("verbosity_at_equal_grades", state_of(warns=warns), within, sentence, "judgeboard serve")
 
@@ -194,7 +195,9 @@ def user_feedback(record: JudgeRecord) -> Check:
     best = aurocs[measure]
     warns = surely_below(best, USEFUL)
     agreement = "The judge does not agree with users" if warns else "The judge agrees with users, as far as measured"
-    sentence = f"{agreement}: AUROC of {measure} for negative feedback {effect_words(best)} on {best.n:,} answers."
+    sentence = (
+        f"{agreement}: AUROC of {measure} for negative feedback {effect_words(best)} on {counted(best.n, 'answer')}."
+    )
     return Check("user_feedback", state_of(warns=warns), best, sentence, import_log("feedback"))
 
 

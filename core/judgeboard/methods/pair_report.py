@@ -273,7 +273,9 @@ _UNUSABLE = {
 def outcome_words(group: PairGroup) -> str:
     """Return the counts of a group in one line."""
     counts = group.counts
-    words = f"{counts.pairs:,} pairs: A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
+    words = (
+        f"{counted(counts.pairs, 'pair')}: A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
+    )
     if group.one_order:
         words += "; asked in one order only"
     else:

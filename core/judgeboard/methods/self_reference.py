@@ -41,7 +41,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
-from judgeboard.text import money
+from judgeboard.text import counted, money
 
 _OF_JUDGE = ("k", "name", "temperature", "domain")
 
@@ -305,13 +305,13 @@ class RunEstimate:
     def sentence(self) -> str:
         """The estimate in words."""
         stored = self.calls_planned - self.calls_left
-        calls = f"{self.calls_planned:,} calls" + (f", {stored:,} of them stored" if stored else "")
+        calls = counted(self.calls_planned, "call") + (f", {stored:,} of them stored" if stored else "")
         cost = (
             f"cost unknown: no price for {self.model}"
             if self.most_cost_micro is None
             else f"at most about {money(self.most_cost_micro)}"
         )
-        return f"{self.items:,} items, {calls}; {cost}"
+        return f"{counted(self.items, 'item')}, {calls}; {cost}"
 
 
 def estimate_run(

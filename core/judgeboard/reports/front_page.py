@@ -16,7 +16,7 @@ from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.overview import count_responses
 from judgeboard.store.response_pages import response_facets
-from judgeboard.text import day_words, some_of
+from judgeboard.text import counted, day_words, some_of
 from judgeboard.trends import Trend, trend
 
 _RATED = {
@@ -72,7 +72,8 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     span = f", weeks of {day_words(min(days))} to {day_words(max(days))}" if days else ""
     yield "<h1>Judgeboard report: the answers and their judge</h1>\n"
     yield _paragraph(
-        f"Log: {some_of(log.sources)}, {log.answers:,} answers{span}. Written on {log.made.day} {log.made:%b %Y}.",
+        f"Log: {some_of(log.sources)}, {counted(log.answers, 'answer')}{span}. "
+        f"Written on {log.made.day} {log.made:%b %Y}.",
         "quiet",
     )
     yield f'<p class="verdict"><b>Verdict.</b> {_escaped(verdict(result))}</p>\n'

@@ -16,6 +16,7 @@ from judgeboard.reviews.shown import shown_side
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.text import counted
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.actions import SIDES
@@ -129,7 +130,7 @@ def own_work(reviewer: Reviewer) -> None:
         if work.days:
             days = tuple((day(at), number) for at, number in work.days)
             show_rows(Table(_DAY_COLUMNS, days), key=f"own_days_{len(days)}", most=4)
-    caption(f"Agreement covers your latest {work.reviews:,} reviews, with 95 % intervals.")
+    caption(f"Agreement covers your latest {counted(work.reviews, 'review')}, with 95 % intervals.")
 
 
 def _agreement(work: PersonWork, whose: str) -> None:

@@ -110,7 +110,7 @@ def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     with RecordingEndpoint(ratings(2, 1)) as endpoint:
         assert run(refine_words(address(sqlite_store), endpoint, *words)) == 0
     output = capsys.readouterr().out
-    assert "1 prompts, 0 passed; 4 calls" in output
+    assert "1 prompt, 0 passed; 4 calls" in output
     assert "0: 2 → 1  not passed" in output
 
 

@@ -36,7 +36,7 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     checks = texts(app, "jb-check")
     assert len(checks) == len(CHECKS)
     (warned,) = texts(app, "jb-check jb-warns")
-    assert warned.startswith("Score collapse100 % [90, 100], n 34")
+    assert warned.startswith("Score collapse100 % [90, 100], n = 34")
     (sentence,) = texts(app, "jb-say")
     assert "1 of 2 checks warns (score collapse); 15 are not measured yet." in sentence
     commands = [element.value for element in app.code]

@@ -12,6 +12,7 @@ from judgeboard.methods.audit_report import AuditReport
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
+from judgeboard.text import counted
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import pick
 
@@ -245,7 +246,7 @@ def _cell(judge: str, user: str, count: int, colours: Palette) -> Cell:
         word=meaning,
         ground=ground.get(meaning, colours.quiet[1]) if count else colours.quiet[1],
         ink=colours.ink if count else colours.muted,
-        tip=f"{count:,} answers: {verdict}, {'user ' if user != 'none' else ''}{USER[user]}",
+        tip=f"{counted(count, 'answer')}: {verdict}, {'user ' if user != 'none' else ''}{USER[user]}",
     )
 
 
@@ -273,7 +274,7 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
                     word=of_row if many or share is None else f"{of_row} of row",
                     ground=ground,
                     ink=ink,
-                    tip=f"{count:,} answers: people {categories[row]}, judge {categories[column]}",
+                    tip=f"{counted(count, 'answer')}: people {categories[row]}, judge {categories[column]}",
                     outline=colours.ink if many and row == column else None,
                     faded=chosen not in {None, (row, column)},
                 )

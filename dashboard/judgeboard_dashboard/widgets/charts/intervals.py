@@ -11,7 +11,7 @@ from judgeboard.domain import Estimate
 from judgeboard.methods.self_reference_scores import ConditionScores
 from judgeboard.methods.suite_results import SuiteRun, score_words
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
-from judgeboard.text import shortened
+from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, estimate_rows, pick
 from judgeboard_dashboard.widgets.texts import day, when
@@ -87,8 +87,8 @@ def _labels(slices: Sequence[Slice]) -> list[str]:
 def _tip(each: Slice) -> str:
     estimate = each.estimate
     if estimate.value is None:
-        return f"{each.name}: {each.n:,} answers, {estimate.reason or 'unknown'}"
-    return f"{each.name}: {number_words(estimate)} on {each.n:,} answers"
+        return f"{each.name}: {counted(each.n, 'answer')}, {estimate.reason or 'unknown'}"
+    return f"{each.name}: {number_words(estimate)} on {counted(each.n, 'answer')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
         part=[part for _, part in marks],
         text=["" if share.value is None else percent(share.value) for share in shares],
         tip=[
-            f"{name}, {part} {percent_words(share)} on {share.n:,} pairs"
+            f"{name}, {part} {percent_words(share)} on {counted(share.n, 'pair')}"
             for (name, part), share in zip(marks, shares, strict=True)
         ],
     )

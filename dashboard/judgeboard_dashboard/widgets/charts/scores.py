@@ -9,6 +9,7 @@ import pandas as pd
 
 from judgeboard.health.record import LevelCounts
 from judgeboard.stats.detection import Tenth
+from judgeboard.text import counted
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, estimate_rows, pick
 
@@ -155,7 +156,7 @@ def levels_chart(levels: LevelCounts, across: str) -> Any:
             "level": names,
             "n": counts,
             "text": [f"{n:,}" if n else "" for n in counts],
-            "tip": [f"{n:,} answers: {name}" for n, name in zip(counts, levels.names, strict=True)],
+            "tip": [f"{counted(n, 'answer')}: {name}" for n, name in zip(counts, levels.names, strict=True)],
         }
     )
     x = alt.X(

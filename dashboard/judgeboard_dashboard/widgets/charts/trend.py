@@ -12,7 +12,7 @@ import streamlit as st
 from judgeboard.agreement.page import TimePoint
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
-from judgeboard.text import shortened
+from judgeboard.text import counted, shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, pick
@@ -97,7 +97,7 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
             # An interval that no other continues is a whisker; a point without one has neither.
             "alone": 2 if not whole[place] else int(not joined and not follows),
             "estimate": words,
-            "tip": f"{asked}: {words} on {estimate.n:,} answers",
+            "tip": f"{asked}: {words} on {counted(estimate.n, 'answer')}",
         }
 
 
