@@ -25,7 +25,7 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     one = case.progress()
     (row,) = table_frame(list_table([one], case.mara.id)).to_dict("records")
     assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", 4, 3, "5 / 8")
-    assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 0.25)
+    assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 25)
     assert row["Assigned to"] == "Jon, Mara"
     assert "oldest first · 2 reviews of each answer" in row["Rules"]
     assert progress_words(one) == "1 of 4 answers open, 1 leased, 1 conflict, 1 finished."
@@ -41,7 +41,7 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(ca
     for _ in range(3):
         case.review(case.mara, CONFIRM)
         shares.append(table_frame(list_table([case.progress()], case.mara.id))["Finished"].item())
-    assert shares == [0.33, 0.66, 1.0]
+    assert shares == [33, 66, 100]
 
 
 def test_a_random_sample_that_is_short_is_explained(case) -> None:
