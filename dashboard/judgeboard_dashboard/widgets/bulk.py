@@ -24,7 +24,7 @@ from judgeboard_dashboard.session import current_reviewer, reading, store
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame
-from judgeboard_dashboard.widgets.texts import count, rule_words
+from judgeboard_dashboard.widgets.texts import caption, count, rule_words
 
 ASKED_FROM = 20  # an action on more answers than this needs a second click
 _SELECTING, _ASKED, _WORK, _DONE = "bulk_selecting", "bulk_asked", "bulk_work", "bulk_done"
@@ -91,6 +91,7 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
     _, rows, listed = kept
     shown = hash(tuple(listed.response_ids))  # other rows have another selection: it consists of positions
     bar = st.container(key=f"{listed.page}_bulk", horizontal=True, vertical_alignment="center", gap="small")
+    _implied_labels()
     event = data_frame(rows, key=f"{listed.page}_select_{shown}", selection_mode="multi-row", on_select="rerun")
     chosen = [place for place in event.selection.rows if place < len(listed.response_ids)]
     with bar:
@@ -103,7 +104,7 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
         most = "" if listed.total <= MOST_ANSWERS else f", the first {MOST_ANSWERS:,}"
         everything = st.checkbox(f"All {listed.total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}")
     number = min(listed.total, MOST_ANSWERS) if everything else len(chosen)
-    words = tag("div", tag("b", count(number, "answer")), " selected", _implied(), cls="jb-say jb-line")
+    words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
     show(words, width="content")  # the actions are at the left: the toolbar of the table covers the right end
     asked = st.session_state.get(f"{page}_{_ASKED}")
     for offer in _offers(page):
@@ -137,14 +138,15 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
     csv_button(listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv")
 
 
-def _implied() -> str:
-    """Return the labels that a decision on many answers stores; empty for a person who was not asked yet."""
+def _implied_labels() -> None:
+    """Show the labels that a decision on many answers stores; nothing for a person who was not asked yet."""
     reviewer = current_reviewer()
     if reviewer is None:
-        return ""
+        return
     with reading() as connection:
         rules, unasked = implying_rules(connection, reviewer.id)
-    return "" if unasked or not rules else f" · {', '.join(map(rule_words, rules))}{implied_words(IMPLIED)}"
+    if rules and not unasked:
+        caption(f"Implied label ({', '.join(map(rule_words, rules))}){implied_words(IMPLIED)}")
 
 
 class Offer(NamedTuple):
