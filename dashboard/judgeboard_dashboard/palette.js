@@ -6,8 +6,10 @@
   if (window.__judgeboardPalette) return;
   const PAUSE = 200; // ms without a key until the text is sent
   const OPENING = 5000; // ms until a palette that did not open is given up
+  const AGAIN = 700; // ms until its button is clicked again: it was not drawn yet, or Streamlit dropped the click
   let timer = 0;
   let early = null; // what is typed while the palette opens: {text, at}
+  let clicked = false; // its button was clicked since the key
   let opens = null; // the text whose first result is to be opened as soon as it is there
 
   const field = () => document.querySelector("[role=dialog] .st-key-palette_text input");
@@ -53,6 +55,17 @@
     }
   };
 
+  const open = () => {
+    if (!opening()) return;
+    const running = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running";
+    const button = document.querySelector(".st-key-palette_open button");
+    if (button && !(clicked && running)) {
+      button.click();
+      clicked = true;
+    }
+    setTimeout(open, clicked ? AGAIN : 100);
+  };
+
   window.addEventListener("keydown", (event) => {
     if (!event.isTrusted) return;
     if (field()) {
@@ -68,12 +81,12 @@
     const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !typing(event.target);
     const control = event.code === "KeyK" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
     if (!slash && !control) return;
-    const button = document.querySelector(".st-key-palette_open button");
-    if (!button || document.querySelector("[role=dialog]")) return;
+    if (document.querySelector("[role=dialog]")) return;
     keep(event);
     early = { text: "", at: performance.now() };
+    clicked = false;
     // Later than the text of a field that was just left: Streamlit drops one of two changes that it sends together.
-    setTimeout(() => button.click(), 100);
+    setTimeout(open, 100);
   }, true);
 
   window.addEventListener("input", (event) => {

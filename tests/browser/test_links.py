@@ -153,7 +153,7 @@ def test_the_palette_opens_by_its_keys_and_keeps_them_from_the_page(reviewer, si
 def test_an_action_of_the_palette_opens_its_form(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/runs")
-    idle(page)
+    page.wait_for_function("!!window.__judgeboardPalette")  # from now on no key is lost, whatever is drawn
     page.keyboard.press("Control+k")
     page.keyboard.type("create queue")
     expect(page.get_by_role("dialog").get_by_role("button", name="Create a queue")).to_be_visible()

@@ -38,21 +38,6 @@ def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
     page.get_by_role("button", name=re.compile(r"Rejudge \d+ answer")).click()
 
 
-def test_a_name_in_its_field_and_a_press_on_rejudge_right_after_it_are_one_step(reviewer, site) -> None:
-    page = reviewer()
-    page.goto("/rejudge?text=What+is+rock+number&rows=match")
-    page.get_by_text("Word overlap, offline").click()
-    button = page.get_by_role("button", name=re.compile(r"Rejudge \d+ answer"))
-    expect(button).to_be_enabled()
-    idle(page)
-    page.get_by_label("Your name").fill("Nora")
-    button.hover()
-    page.mouse.down()  # a press takes a person as long as the field takes to go
-    expect(page.get_by_label("Your name")).to_have_count(0)
-    page.mouse.up()
-    expect(page.locator(".st-key-job_panel")).to_contain_text("requested by Nora", timeout=60_000)
-
-
 def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, site, endpoint: HeldEndpoint) -> None:
     endpoint.hold_after(5)
     page = reviewer("Mara")
