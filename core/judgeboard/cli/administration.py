@@ -121,7 +121,7 @@ def people_remove(address: str) -> None:
 )
 @click.argument("person", required=False)
 @click.option("--annotator", metavar="NAME", help="Link this annotator of imported files, not the terminal's user.")
-@click.option("--remove", is_flag=True, help="End the link: review under the own name again.")
+@click.option("--remove", is_flag=True, help="End the link. Later reviews are under their own name again.")
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
     """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.
 

@@ -45,10 +45,10 @@ def test_judges_with_judges_and_what_their_line_opens(
 
 def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
     result = measure_agreement(sqlite_store, of="people", by="query_type")
-    one = max(result.slices, key=lambda each: each.n)
-    cell = Cell("label", ALL, ALL, "people", by="query_type", slice=one.name)
+    largest = max(result.slices, key=lambda each: each.n)
+    cell = Cell("label", ALL, ALL, "people", by="query_type", slice=largest.name)
     opened = open_page("responses", **cell_rows(cell).query)
-    assert f"label · two people or more, query type {one.name}: {one.n} answers ✕" in labels(opened)
+    assert f"label · two people or more, query type {largest.name}: {largest.n} answers ✕" in labels(opened)
 
 
 def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> None:
