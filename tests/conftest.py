@@ -12,7 +12,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from sqlalchemy import URL, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from xdist.scheduler import LoadFileScheduling
 
 from held_endpoint import HeldEndpoint, held_endpoint
@@ -48,6 +48,45 @@ class Scheduling(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     """Spread the tests over the processes."""
     return Scheduling(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Use a process more than there are cores: the tests of a browser wait for it a good part of the time."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_configure() -> None:
+    """Let a process beyond the cores take only the time that the others leave, which drive the browser."""
+    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    if int(number) >= (os.cpu_count() or 1):
+        os.nice(5)
+
+
+class CompiledStatements(dict[Any, Any]):
+    """Statements compiled once for all databases of a kind: a test has its own, and would compile them all again."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return a compiled statement; the key begins with the dialect, of which each engine has its own."""
+        return super().get(self._shared(key), default)
+
+    def __setitem__(self, key: Any, compiled: Any) -> None:
+        """Keep a compiled statement."""
+        super().__setitem__(self._shared(key), compiled)
+
+    @staticmethod
+    def _shared(key: Any) -> Any:
+        dialect = key[0]
+        return dialect.name, dialect.driver, dialect.statement_compiler.__bases__, *key[1:]
+
+
+_COMPILED = CompiledStatements()
+
+
+@event.listens_for(Engine, "engine_connect")
+def share_compiled_statements(connection: Connection) -> None:
+    """Let every connection use them; one that hides rows uses none."""
+    connection.execution_options(compiled_cache=_COMPILED)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

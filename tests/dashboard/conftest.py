@@ -2,9 +2,11 @@
 
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage
@@ -16,6 +18,10 @@ from judgeboard_dashboard.widgets import texts
 from page_rows import PageRows, fill_pages
 
 APP = Path(session.__file__).with_name("app.py")
+
+
+# Every AppTest looks for components in all installed packages, which takes longer than drawing a page.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture
