@@ -87,13 +87,16 @@ def race_threads(store: Store, queue: str, workers: int, share: int) -> list[Wor
 def race_processes(database: str, queue: str, workers: int, share: int) -> None:
     """Let processes of their own work, each with its own connection, and print what each did."""
     children = []
+    started, start = os.pipe()
     for number in range(workers):
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(read)
+            os.close(start)
             os.nice(15)  # all of them together as heavy as one: a browser test beside them waits 30 s for a page else
             store = open_store(database)
+            os.read(started, 1)  # returns when the parent has started all and closes its end
             done = work(store, queue, f"worker {number}", share)
             store.close()
             with os.fdopen(write, "w") as out:
@@ -101,6 +104,7 @@ def race_processes(database: str, queue: str, workers: int, share: int) -> None:
             os._exit(0)
         os.close(write)
         children.append((child, read))
+    os.close(start)
     for child, read in children:
         with os.fdopen(read) as said:
             sys.stdout.write((said.read() or "null") + "\n")

@@ -15,7 +15,7 @@ from judging_log import address
 from queue_case import race_case
 from queue_race import Worked, race_threads
 
-ITEMS, WORKERS, SHARE = 400, 32, 10
+ITEMS, WORKERS, SHARE = 600, 32, 15
 
 
 def check(store: Store, worked: list[Worked], items: int = ITEMS) -> None:
