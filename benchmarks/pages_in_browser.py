@@ -15,7 +15,7 @@ import time
 import urllib.request
 from statistics import median
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 # page in the navigation -> what is there when it is complete
 PAGES = {
@@ -24,7 +24,16 @@ PAGES = {
     "Trends": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
 }
 LIMIT_MS = {"Queue": 1000, "Trends": 1000}
-CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync")
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync")
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start the system's Chromium; none is downloaded."""
+    path = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    if path is None:
+        sys.exit("Chromium is missing: apt-get install chromium-headless-shell")
+    return playwright.chromium.launch(executable_path=path, args=OPTIONS)
 
 
 def main() -> None:
@@ -39,7 +48,7 @@ def main() -> None:
     try:
         wait_for(f"http://localhost:{port}/healthz")
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+            browser = launch(playwright)
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"http://localhost:{port}/settings")
             page.wait_for_selector(PAGES["Settings"], timeout=60_000)

@@ -8,7 +8,6 @@ keep all cores busy; items are reviewed with keys. Then the stored reviews are c
 
 import argparse
 import multiprocessing
-import shutil
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from pages_in_browser import CHROMIUM
+from pages_in_browser import launch
 from playwright.sync_api import Error, Page, sync_playwright
 from queue_keys import serving
 from sqlalchemy import text
@@ -101,7 +100,7 @@ def main() -> int:
         store = open_store(path, create=True)
         fill(store, 1 + max(arguments.presses // len(names) // SURFACES[name].presses for name in names))
         serve = [sys.executable, "-c", "from judgeboard.cli import main; main()", "serve", "--db", str(path)]
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        browser = launch(playwright)
         with serving(serve, "--port", "/healthz") as url:
             context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
             context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])

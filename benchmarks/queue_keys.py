@@ -9,7 +9,6 @@ shows the share of Streamlit itself.
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from statistics import median
 from typing import Any
 
 from million_rows import fill
-from pages_in_browser import CHROMIUM, free_port, wait_for
+from pages_in_browser import free_port, launch, wait_for
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from judgeboard.domain import QueueOrder
@@ -71,7 +70,7 @@ def main() -> None:
         script = Path(folder) / "empty.py"
         script.write_text(EMPTY, encoding="utf-8")
         empty = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        browser = launch(playwright)
         with (
             serving(serve, "--port", "/healthz") as url,
             serving(empty, "--server.port", "/_stcore/health") as empty_url,

@@ -3,14 +3,13 @@
 A command is the best of ten. The first page is the best of three, from the server's first answer to the page's figures.
 """
 
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from pages_in_browser import CHROMIUM
+from pages_in_browser import launch
 from playwright.sync_api import Browser, sync_playwright
 from queue_keys import serving
 
@@ -27,7 +26,7 @@ def main() -> int:
         subprocess.run([judgeboard, "demo", "--no-serve", "--db", database], check=True, stdout=subprocess.DEVNULL)
         for command in ([judgeboard, "--help"], [judgeboard, "stats", "--db", database]):
             seconds[command[1]] = min(_seconds(command) for _ in range(TURNS))
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        browser = launch(playwright)
         serve = [judgeboard, "serve", "--db", database]
         seconds["first page"] = min(_first_page(browser, serve) for _ in range(3))
         browser.close()

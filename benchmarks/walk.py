@@ -13,7 +13,6 @@ Exit code 1 if a press was lost.
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
-from pages_in_browser import CHROMIUM
+from pages_in_browser import launch
 from playwright.sync_api import Browser, Page, sync_playwright
 from presses import NOTE, READ, REVIEWS, next_screen
 from queue_keys import EMPTY, opened, press, serving, times
@@ -53,7 +52,7 @@ def main() -> int:
         empty = Path(folder) / "empty.py"
         empty.write_text(EMPTY, encoding="utf-8")
         streamlit = [sys.executable, "-m", "streamlit", "run", str(empty), "--server.headless", "true"]
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        browser = launch(playwright)
         begun = time.perf_counter()
         judgeboard = JUDGEBOARD if arguments.wheel is None else installed(arguments.wheel, Path(folder) / "new")
         with serving([*judgeboard, "quickstart", str(arguments.file.resolve())], "--port", "/healthz") as url:
