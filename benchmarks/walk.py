@@ -115,9 +115,11 @@ def reviewer(browser: Browser, url: str, store: Store, name: str, answers: int, 
             expected[decision, stage, groundedness, label] += 1
         press(beside)
     print_time(f"{name}: {answers} answers reviewed", begun)
-    to_next, empty = median(times(page)[1::2]), median(times(beside))
+    # Each item has two screens. The first time, to the first revealed judge, is not among the times.
+    to_next, to_judge, empty = median(times(page)[::2]), median(times(page)[1::2]), median(times(beside))
     mark = "ok" if to_next <= LIMIT * empty else "OVER"
     print(f"{name}: key to next item {to_next:.0f} ms, empty page {empty:.0f} ms: {to_next / empty:.2f} times {mark}")
+    print(f"{name}: the third of three keys to the judge: {to_judge:.0f} ms")
     page.context.close()
     return compared(store, name, expected, stuck)
 
