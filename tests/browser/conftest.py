@@ -6,24 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pages_in_browser import launch
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store, open_store
 from page_rows import PageRows, fill_pages
 from served import serving
-
-# The shell draws the same pages with a seventh less work: it has no window of its own.
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @dataclass(frozen=True)
@@ -41,12 +30,12 @@ def browser() -> Iterator[Browser]:
 
     One per module: the driver keeps an event loop in the main thread, in which no later test could start its own.
     """
-    path = next((found for name in NAMES if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.skip("Chromium is missing: apt-get install chromium-headless-shell")
     expect.set_options(timeout=20_000)  # a loaded machine takes its time; a passing check waits no longer than it must
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        try:
+            launched = launch(playwright)
+        except FileNotFoundError as error:
+            pytest.skip(str(error))
         yield launched
         launched.close()
 
