@@ -498,8 +498,8 @@ class Pair:
 class PairItem:
     """A stored pair with both answers; texts are None where they are forgotten or were never recorded.
 
-    ``passages`` are those that both answers were given, None where they differ or are not known; ``turns`` the earlier
-    ones of the dialogue that both answers continue.
+    ``passages`` are those that both answers used; None if they differ or are unknown. ``turns`` are the earlier turns
+    of the dialogue that both answers continue.
     """
 
     id: int

@@ -290,7 +290,7 @@
     }, CALM);
   }, true);
 
-  // Typed into at once: the field that asks why an item is skipped, the correction that F9 opened, the field K went to.
+  // These fields get the focus at once: the reason to skip, the correction that F9 opened, the field that K chose.
   const OPENED = {
     F9: '[class*="st-key-corrected_"] textarea',
     K: ".st-key-schema_here input, .st-key-schema_here textarea",

@@ -76,8 +76,8 @@ async def health(_request: Request) -> PlainTextResponse:
     return PlainTextResponse("ok")
 
 
-# What pages and jobs need. Two threads that import one library at once fail now and then, so that an error would meet
-# whoever opens a page in the first seconds: nothing is served before.
+# Modules that pages and jobs need. They are imported before the server accepts requests, because two threads that
+# import one library at the same time sometimes fail.
 NEEDED = (
     "judgeboard_dashboard.app",
     "judgeboard_dashboard.review.queues",

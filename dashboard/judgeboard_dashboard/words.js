@@ -57,7 +57,7 @@
     hovered = event.target.closest?.(HOVERED) ?? null;
     update();
   });
-  /* After text was selected with the mouse, the next key would draw a frame around the whole page. */
+  /* Remove the focus: after a selection with the mouse, the next key would outline the whole page. */
   document.addEventListener("mouseup", () => document.querySelector("[data-testid=stMain]:focus")?.blur());
   let waits = false;
   new MutationObserver(() => {

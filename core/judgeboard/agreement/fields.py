@@ -32,8 +32,8 @@ Values = Mapping[int, Mapping[int, Any]]
 class FieldAgreement:
     """Agreement of people on a field; ``n`` answers have values of two people or more.
 
-    ``options`` has alpha of each option alone, where several may be chosen. ``judges`` compares each judge version that
-    scored the field with every person's value, by title; ``tests`` are their alternative annotator tests, if asked for.
+    ``options`` has alpha of each option alone, where several may be chosen. ``judges`` has the agreement with people of
+    each judge version that scored the field, by its title; ``tests`` has their alternative annotator tests, if any.
     """
 
     field: str

@@ -103,7 +103,7 @@ def failure_mode_retire(name: str) -> None:
 
 @options.command("judgeboard failure-mode list", group=failure_mode_command)
 def failure_mode_list() -> None:
-    """List all failure modes, and groups of notes about problems without one, by a phrase that they share."""
+    """List all failure modes, and phrases that notes about problems without a failure mode share."""
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import suggested_modes
     from judgeboard.store.failure_modes import list_modes

@@ -196,7 +196,7 @@ def _aspect_columns(cells: Cells) -> dict[str, Any]:
 
 
 def _is_true(cells: Cells, field: str) -> bool:
-    """Whether a field holds true; texts as in CSV are read in any case."""
+    """Whether a field is true; a text, as in CSV, may be in upper or lower case."""
     value = cells.get(field)
     words = "false" if value is None else str(value).casefold()
     if words not in {"true", "false"}:

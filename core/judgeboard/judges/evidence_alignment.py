@@ -61,9 +61,9 @@ def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] =
     """Return the sentences of an answer in order, each with its best place in the passages.
 
     The best place is the sentence or piece of a passage that holds most of the answer sentence's content words, each
-    weighted by how few places hold it (log(1 + places / holding)); the first of equals. What a judge quoted for a
-    claim in the sentence comes before that; pass no claims for somebody who may not see a judge. The work
-    grows with the length of the texts, not with its square: a word that occurs in many places finds none by itself.
+    weighted by how few places hold it (log(1 + places / holding)); the first of equals. A passage that a judge quoted
+    for a claim in the sentence takes precedence. Pass no claims if the reader may not see judgments. The work grows
+    with the length of the texts, not with its square: a word that occurs in many places selects none by itself.
     """
     index = _indexed(tuple(passages or ()))
     spans = sentence_spans(answer)

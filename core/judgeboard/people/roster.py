@@ -185,8 +185,8 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
 def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     """Return the reviewer of this name, stored if it is new; equal names of two origins are two reviewers.
 
-    A name in upper or lower case is the same person; if several are stored, an exact match comes first. Without
-    sign-in, a new name on a page is the author of imported reviews with that name.
+    Names that differ only in case are one person; if several are stored, the exact match is used. Without sign-in,
+    a new name on a page is the author of imported reviews with that name.
 
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
     Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.

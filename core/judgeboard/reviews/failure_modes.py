@@ -131,7 +131,7 @@ def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
 
 
 def suggested_modes(connection: Connection) -> dict[str, int]:
-    """Return up to ten groups of notes without a failure mode by a phrase that they share, with their counts.
+    """Group the notes that have no failure mode by a shared phrase; return up to ten phrases with their counts.
 
     A note is in one group. Only the latest 1,000 notes about a problem are read. Names of failure modes and parts of
     them are left out.

@@ -80,7 +80,7 @@ class MetadataCondition(NamedTuple):
 def metadata_path(field: str) -> tuple[str | int, ...]:
     """Return the keys to a metadata field: ``user.plan`` is ("user", "plan"), ``tags.0`` ("tags", 0).
 
-    A key with a dot is in double quotes, as does a key of digits that is no position in a list. Raises BadInput if
+    A key needs double quotes if it has a dot, or if it is a number but not a position in a list. Raises BadInput if
     the name is not valid.
     """
     if not _METADATA_PATH.fullmatch(field) or len(field) > _LONGEST_METADATA or unstorable(field):

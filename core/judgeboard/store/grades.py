@@ -340,7 +340,7 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
 
 
 def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict[tuple[int | None, int], int]:
-    """The current imported review of the same person on the same answer as each new one."""
+    """Return the ids of current imported reviews, by answer and reviewer of the new reviews."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
         REVIEW.c.response_id.in_({review.response_id for review in new}),
         REVIEW.c.reviewer_id.in_({review.reviewer_id for review in new}),

@@ -108,8 +108,8 @@ class FieldReview:
 def field_reviews(connection: Connection, schema: LabelSchema, *, implied_labels: bool = True) -> list[FieldReview]:
     """Return each person's latest current review of an answer with any version of a schema's name.
 
-    Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out; without
-    ``implied_labels`` also labels that a decision implied.
+    Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out. If
+    ``implied_labels`` is False, labels that a decision implied are left out too.
     """
     versions = select(LABEL_SCHEMA.c.id).where(LABEL_SCHEMA.c.name == schema.name)
     columns = ("id", "response_id", "reviewer_id", "groundedness", "quality", "spans", "choices")

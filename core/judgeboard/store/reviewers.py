@@ -68,7 +68,7 @@ def reviewers_of(connection: Connection, origin: str, *, lock: bool = False) -> 
 
 
 def change_reviewer(connection: Connection, reviewer_id: int, **columns: Any) -> None:
-    """Store ``columns`` of a person; ``same_as`` is as whom they review (None: as themselves)."""
+    """Store ``columns`` of a person; ``same_as`` is the id of the person they review as (None: themselves)."""
     connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(**columns))
 
 
@@ -102,7 +102,7 @@ def authors(connection: Connection) -> list[tuple[str, int]]:
 def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
     """Let the author of imported reviews be the person who gives this name on a page; None if there is none.
 
-    Where people sign in, and after a link, the author and the new person are two.
+    If people sign in, or if the author is linked already, the author and the new person stay two people.
     """
     author = find_reviewer(connection, "import", name)
     if author is None or reviewers_of(connection, "oidc") or (author.name, author.id) not in authors(connection):
