@@ -17,7 +17,7 @@ REPLACEMENT = "\ufffd"
 
 
 def file_text(path: Path, name: str | None = None, *, most: int | None = None) -> str:
-    """Return the text of a UTF-8 file of at most ``most`` bytes; raise BadInput with its ``name``, else its path."""
+    """Return the text of a UTF-8 file of at most ``most`` bytes; BadInput shows its ``name``, or else its path."""
     try:
         if most is not None and path.stat().st_size > most:
             raise BadInput(f"{name or path} has more than {most:,} bytes")

@@ -32,8 +32,8 @@ Values = Mapping[int, Mapping[int, Any]]
 class FieldAgreement:
     """Agreement of people on a field; ``n`` answers have values of two people or more.
 
-    ``options`` has alpha of each option alone, where several may be chosen. ``judges`` has the agreement with people of
-    each judge version that scored the field, by its title; ``tests`` has their alternative annotator tests, if any.
+    ``options`` has one alpha per option, if several may be chosen. ``judges`` has the agreement with people by the
+    title of the judge version, for those that scored the field. ``tests`` has their alternative annotator tests.
     """
 
     field: str
@@ -138,7 +138,7 @@ def _verdicts(connection: Connection, field: SchemaField, values: Values) -> dic
 
 
 def _with_people(verdicts: Mapping[int, Any], scale: Scale, values: Values, groups: Mapping[int, int]) -> Statistics:
-    """Return the agreement of a judge version with people; each person's value of an answer is a row."""
+    """Return the agreement of a judge version with people; each value that a person gave is a row."""
     rows = [(verdict, value, groups[item]) for item, verdict in verdicts.items() for value in values[item].values()]
     judge, people, of_rows = (np.array(column) for column in zip(*rows, strict=True))
     _, group = RESAMPLED["responses"]

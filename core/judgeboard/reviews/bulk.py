@@ -102,8 +102,8 @@ def decide_many(
 ) -> BulkDecided:
     """Confirm or dismiss all open flags of many answers, as `decide` does for one; the answers it refuses are counted.
 
-    Each answer is tagged with the failure ``modes``; without a decision that is all, flagged or not. An implied
-    label is stored only if the reviewer was asked whether decisions imply labels, and has not graded the answer.
+    Each answer is tagged with the failure ``modes``. Without a decision nothing else is stored, flagged or not. An
+    implied label is stored only if the reviewer was asked whether decisions imply labels and has not graded the answer.
 
     Raises:
         BadInput: There are more than 10,000 answers, the decision is neither confirm nor dismiss, there is neither a

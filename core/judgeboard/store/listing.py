@@ -63,7 +63,7 @@ class LinePage(Generic[Line]):
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The position of a row among ``total``, from 1, and the ids beside it.
+    """The position of a row (1 to ``total``) and the ids of the rows before and after it.
 
     A row that is not ``listed`` has the position it would have.
     """

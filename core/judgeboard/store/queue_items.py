@@ -211,7 +211,7 @@ def items_of_bulk(connection: Connection, bulk: str) -> list[int]:
 
 
 def remove_items(connection: Connection, item_ids: Collection[int], now: datetime) -> int:
-    """Remove those of at most 1,000 items that nobody leases or has reviewed; return how many were removed."""
+    """Remove items (at most 1,000) that are neither leased nor reviewed; return how many were removed."""
     ids = set(item_ids) - touched_items(connection, item_ids, now)
     connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id.in_(ids)).values(state=ItemState.LEFT.value))
     connection.execute(delete(LEASE).where(LEASE.c.queue_item_id.in_(ids)))
