@@ -1,4 +1,4 @@
-"""Texts and times as both databases can hold them, texts of files, and words for numbers on pages and in commands."""
+"""Convert texts and times for storage, read text files, and write numbers as words."""
 
 import math
 import re
@@ -17,7 +17,7 @@ REPLACEMENT = "\ufffd"
 
 
 def file_text(path: Path, name: str | None = None, *, most: int | None = None) -> str:
-    """Return the text of a UTF-8 file of at most ``most`` bytes; BadInput shows its ``name``, or else its path."""
+    """Return the text of a UTF-8 file of at most ``most`` bytes. Errors show ``name`` instead of the path."""
     try:
         if most is not None and path.stat().st_size > most:
             raise BadInput(f"{name or path} has more than {most:,} bytes")
@@ -25,7 +25,7 @@ def file_text(path: Path, name: str | None = None, *, most: int | None = None) -
     except IsADirectoryError:
         raise BadInput(f"{name or path} is a folder: name the file in it") from None
     except UnicodeDecodeError:
-        raise BadInput(f"{name or path} is not a text in UTF-8: save it as UTF-8") from None
+        raise BadInput(f"{name or path} is not encoded in UTF-8: save it as UTF-8") from None
     except OSError as error:
         raise BadInput(f"{name or path} cannot be read: {error.strerror}") from error
 

@@ -417,7 +417,7 @@ def trend_sentence(trend: Trend) -> str:
 
 
 def panel_caption(panel: Panel, trend: Trend) -> str:
-    """Return "336 answers judged, 18 to 44 a week. No judged answer was asked in the week of 9 Feb."."""
+    """Return for example "336 answers judged, 18 to 44 per week. No judged answers in the week of 9 Feb."."""
     if not panel.points:
         return "These answers have no time." if panel.without_time else "No answers."
     sizes = [point.estimate.n for point in panel.points]

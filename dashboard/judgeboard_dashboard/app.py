@@ -47,7 +47,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
 }
 FIRST = "overview"  # has the address "/"; the address with its name leads there
-OLD_ADDRESSES = {"first": FIRST, "label-schemas": "schemas"}  # the name of a file in views/ leads to its page, too
+OLD_ADDRESSES = {"first": FIRST, "label-schemas": "schemas"}  # names of files in views/ are addresses, too
 VIEWS = Path(__file__).with_name("views")
 
 

@@ -145,7 +145,7 @@ def serve(
     os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
     for name in NEEDED:
         importlib.import_module(name)
-    gc.freeze()  # what is imported stays: no collection of garbage need look at it
+    gc.freeze()  # imported modules stay, so the garbage collector may ignore them
 
     shown = "localhost" if host in EVERYWHERE else host
     sys.stdout.write(f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n")

@@ -30,10 +30,10 @@ Values = Mapping[int, Mapping[int, Any]]
 
 @dataclass(frozen=True, slots=True)
 class FieldAgreement:
-    """Agreement of people on a field; ``n`` answers have values of two people or more.
+    """Agreement of people on one field. ``n`` answers have values from at least two people.
 
-    ``options`` has one alpha per option, if several may be chosen. ``judges`` has the agreement with people by the
-    title of the judge version, for those that scored the field. ``tests`` has their alternative annotator tests.
+    ``options`` has one alpha per option if several options may be chosen. ``judges`` has each judge version's agreement
+    with people, by its title. ``tests`` has their alternative annotator tests, by the same title.
     """
 
     field: str
@@ -56,12 +56,12 @@ def field_agreement(
     """Return the agreement on each field of a label schema, over the reviews of all versions of its name.
 
     The fields are those of ``schema`` ("support v2", or a name for its newest version). Each person's latest review of
-    an answer counts, without adjudications and without reviews after the reveal. A field of several categories has
-    alpha with the MASI distance of sets, spans have F1 by character and alpha by word, rankings Kendall's tau-b; the
-    other fields have the statistics of single grades. Texts have none. A judge made of the schema (`rubric_of`) is
-    compared with people on the fields that it scored, without the answers that its prompt shows as examples. With
-    ``epsilon``, the alternative annotator test says whether it may replace a person. The options are those of
-    `measure_agreement`.
+    an answer counts, without adjudications and without reviews after the reveal. The statistic of a
+    field of several categories is alpha with the MASI distance of sets. Spans have F1 by character and alpha by word,
+    rankings have Kendall's tau-b, texts have none, and all other fields have the statistics of grades. A judge made
+    from the schema (`rubric_of`) is compared with people on the fields that it scored. Answers that its prompt shows as
+    examples are left out. With ``epsilon``, the alternative annotator test decides whether it may replace a person.
+    The options are those of `measure_agreement`.
     Raises NotFound if there is no such schema.
     """
     stored = schema_named(connection, schema)
@@ -123,7 +123,7 @@ def _of_field(
 
 
 def _verdicts(connection: Connection, field: SchemaField, values: Values) -> dict[str, dict[int, Any]]:
-    """Return what each judge version gave in a field, by title and response, for the answers that people reviewed."""
+    """Return the values of each judge version in a field, by its title and by response, for answers with reviews."""
     if not field.numbered:
         return {}
     judged = current_verdicts(connection, field.name, of_reviewed=True)
@@ -138,7 +138,7 @@ def _verdicts(connection: Connection, field: SchemaField, values: Values) -> dic
 
 
 def _with_people(verdicts: Mapping[int, Any], scale: Scale, values: Values, groups: Mapping[int, int]) -> Statistics:
-    """Return the agreement of a judge version with people; each value that a person gave is a row."""
+    """Return the agreement of a judge version with people. Each value from a person is one row."""
     rows = [(verdict, value, groups[item]) for item, verdict in verdicts.items() for value in values[item].values()]
     judge, people, of_rows = (np.array(column) for column in zip(*rows, strict=True))
     _, group = RESAMPLED["responses"]

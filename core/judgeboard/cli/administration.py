@@ -121,12 +121,12 @@ def people_remove(address: str) -> None:
 )
 @click.argument("person", required=False)
 @click.option("--annotator", metavar="NAME", help="Link this annotator of imported files, not the terminal's user.")
-@click.option("--remove", is_flag=True, help="End the link. Later reviews are under their own name again.")
+@click.option("--remove", is_flag=True, help="Remove the link. Later reviews are stored under the user's own name.")
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
     """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.
 
-    Applies to the user of this terminal, or to an annotator of files that are imported later. Earlier reviews stay
-    under the earlier name.
+    The link is for the user of this terminal, or for an annotator in files that are imported later. Earlier reviews
+    keep their name.
     """
     from judgeboard.people.roster import link_person
 

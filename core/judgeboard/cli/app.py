@@ -83,7 +83,7 @@ def root() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit code; ``--debug`` may be anywhere in it."""
+    """Run a command line and return its exit code. ``--debug`` may stand at any position."""
     debug = "--debug" in arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -199,7 +199,7 @@ def nobody_asked(context: click.Context, *own: str) -> None:
 
 
 def refuse_given(context: click.Context, why: str, names: Collection[str]) -> None:
-    """Raise BadInput if options of these names were given; ``why`` says why they would have no effect."""
+    """Raise BadInput if options with these names were given. ``why`` is the reason why they have no effect."""
     needless = [
         parameter.opts[0]
         for parameter in context.command.params

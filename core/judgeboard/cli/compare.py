@@ -140,8 +140,8 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
 
     yield (
         f"{counted(report.items, 'item')} with {report.k} samples; gate threshold {report.needed} of {report.k}: on "
-        f"for {percent_words(report.gate.on_rate)} of the items, own answer right on "
-        f"{percent_words(report.gate.precision)}"
+        f"for {percent_words(report.gate.on_rate)} of the items; own answer right for "
+        f"{percent_words(report.gate.precision)} of these"
     )
     for name, scores in report.conditions.items():
         words = percent_words(scores.accuracy)

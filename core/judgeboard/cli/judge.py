@@ -220,7 +220,7 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
     """Yield the report on repeats in lines for a terminal."""
     yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}"
     for each in report.measures:
-        left_out = f" ({each.incomplete:,} without a value in every repeat left out)" if each.incomplete else ""
+        left_out = f" ({each.incomplete:,} left out: no value in one of the repeats)" if each.incomplete else ""
         yield (
             f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
             f"answers{left_out}, alpha {number_words(each.krippendorff_alpha)}, "

@@ -103,7 +103,7 @@ def failure_mode_retire(name: str) -> None:
 
 @options.command("judgeboard failure-mode list", group=failure_mode_command)
 def failure_mode_list() -> None:
-    """List all failure modes, and phrases that notes about problems without a failure mode share."""
+    """List all failure modes, and frequent phrases of notes without a failure mode."""
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import suggested_modes
     from judgeboard.store.failure_modes import list_modes
@@ -114,7 +114,7 @@ def failure_mode_list() -> None:
     rows = tuple((mode.name, mode.key, "retired" if mode.retired else "", mode.description) for mode in modes)
     columns = tuple(map(Column, ("Failure mode", "Key", "State", "Description")))
     lines = list(text_lines(Table(columns, rows))) if rows else ["There are no failure modes yet."]
-    lines += [f"{n} notes share: {words}" for words, n in suggestions.items()]
+    lines += [f"{n} notes contain: {words}" for words, n in suggestions.items()]
     options.show({"failure_modes": modes, "suggestions": suggestions}, lines)
 
 

@@ -34,7 +34,7 @@ class Row:
 
 
 class Unreadable(Exception):
-    """The rest of the file cannot be read; earlier rows are kept. Formats raise it, `Reading` turns it into a row."""
+    """The rest of the file cannot be read; earlier rows are kept. Formats raise it; `Reading` makes it a row."""
 
 
 class ColumnType(StrEnum):

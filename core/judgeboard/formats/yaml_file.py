@@ -40,7 +40,7 @@ Number = Annotated[float, Strict()]
 """A finite number; ``true`` and ``"1"`` are refused."""
 
 KeyPath = tuple[int | str, ...]
-"""The place of a value in a file: the names of fields and the positions in lists that lead to it."""
+"""The path to a value in a file: names of fields and positions in lists."""
 
 
 def unless_null(default: Any) -> BeforeValidator:
@@ -149,7 +149,7 @@ class _Reading:
         import yaml
 
         line = node.start_mark.line + 1
-        self.lines.setdefault(keys, line)  # the line of its name: the value may begin a line later
+        self.lines.setdefault(keys, line)  # its name's line: the value may begin on a later line
         if len(self.lines) > MOST_VALUES:
             raise BadInput(f"{self._file}, line {line}: more than {MOST_VALUES:,} values")
         if id(node) in self._within:

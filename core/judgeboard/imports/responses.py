@@ -45,7 +45,7 @@ class ResponseImport(ImportKind[Response]):
         "source": ("source",),
         "query": known_names.QUESTION,
         "answer": known_names.ANSWER,
-        # If both are present, a test case's `context` is the ideal one and `retrieval_context` what was retrieved.
+        # A test case may have both: `retrieval_context` has the retrieved passages, `context` the ideal ones.
         "context": (
             *("retrieved_contexts", "retrieved_context", "retrieval_context", "context", "contexts", "passages"),
             *("retrieved_passages", "retrieved_documents", "retrieved_docs", "retrieved_chunks", "documents", "docs"),

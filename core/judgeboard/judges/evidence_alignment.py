@@ -60,10 +60,10 @@ class _Index(NamedTuple):
 def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] = ()) -> tuple[AlignedSentence, ...]:
     """Return the sentences of an answer in order, each with its best place in the passages.
 
-    The best place is the sentence or piece of a passage that holds most of the answer sentence's content words, each
-    weighted by how few places hold it (log(1 + places / holding)); the first of equals. A passage that a judge quoted
-    for a claim in the sentence takes precedence. Pass no claims if the reader may not see judgments. The work grows
-    with the length of the texts, not with its square: a word that occurs in many places selects none by itself.
+    A place is a sentence of a passage or a part of one. The best place has most of the sentence's content words, and
+    is the first of equals. A rare word has more weight: log(1 + all places / places with the word). A place that a
+    judge quoted for a claim in the sentence takes precedence. Pass no claims if the reader may not see judgments. The
+    running time grows linearly with the texts: words in many places never select a place.
     """
     index = _indexed(tuple(passages or ()))
     spans = sentence_spans(answer)

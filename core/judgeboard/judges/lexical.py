@@ -102,9 +102,9 @@ FORMULA = 1
 
 def _reasoning(tally: Overlap, passages: tuple[str, ...] | None) -> str:
     if not tally.words:
-        support = "The answer has no content words to look for."
+        support = "The answer has no content words."
     elif passages is None:
-        support = "The log has no passages, so groundedness is unmeasured."
+        support = "The log has no passages, so groundedness is not available."
     elif not passages:
         support = "Nothing was retrieved, so nothing supports the answer."
     elif not tally.missing:
@@ -127,10 +127,10 @@ def _reasoning(tally: Overlap, passages: tuple[str, ...] | None) -> str:
 def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -> Verdict:
     """Judge one answer by its words alone (methods: offline judges, ``lexical``).
 
-    Groundedness (0..1) is the share of the answer's content words, numbers and names that occur in the passages,
-    one fifth of it decided by the worst sentence; quality (1..4) comes from how much of the query is taken up and
-    how complete the answer is. ``passages`` None leaves groundedness unmeasured; an empty tuple makes it 0 (1 for an
-    answer without any content word). Deterministic.
+    Groundedness (0..1) is the share of the answer's content words, numbers and names that occur in the passages. The
+    worst sentence has one fifth of the weight. Quality (1..4) depends on how many words of the query the answer repeats
+    and on how complete it is. If ``passages`` is None, so is groundedness. If it is empty, groundedness is 0, or 1 for
+    an answer without content words. Deterministic.
     """
     tally = overlap(query, answer, passages or ())
     return Verdict(

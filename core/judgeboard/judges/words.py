@@ -120,11 +120,11 @@ def _tokens(text: str) -> list[str]:
 
 
 def content_words(sentence: str) -> list[Word]:
-    """Return the content words of one sentence in order, repeated as often as they occur.
+    """Return the content words of one sentence in order, with repeats.
 
-    Stop words are left out. Numbers are compared by value (1,200 = 1200.0), words case-folded and without the
-    commonest English endings, names (a capital inside the sentence) whole; a run in a script that puts no spaces
-    between words gives its overlapping pairs of characters. Width and composition of characters do not count (NFKC).
+    Stop words are left out. Numbers are compared by value (1,200 = 1200.0), and names (a capital inside the sentence)
+    as they are. Other words are case-folded and lose the most common English endings. Text in a script without spaces
+    gives its overlapping pairs of characters. Characters are normalized first (NFKC).
     """
     words: list[Word] = []
     for position, token in enumerate(_tokens(sentence)):
@@ -157,9 +157,9 @@ def sentences(text: str) -> list[str]:
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) of each sentence or line of ``text`` in characters, in order, none blank.
+    """Return the (start, end) of each sentence or line of ``text``, in characters. Blank lines are left out.
 
-    A list marker at the start of a sentence is not part of it; a citation inside one is.
+    A list marker before a sentence is not part of it. A citation in a sentence is.
     """
     bare = _LIST_MARKER.sub(lambda marker: " " * len(marker[0]), text)
     edges = [0, *(edge for end in _END.finditer(bare) for edge in end.span()), len(bare)]

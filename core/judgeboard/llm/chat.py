@@ -233,7 +233,7 @@ def lines_of(path: Path, what: str) -> Iterator[tuple[int, str]]:
         with path.open(encoding="utf-8-sig") as lines:
             yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     except UnicodeDecodeError:
-        raise BadInput(f"{path} is not a text in UTF-8: save it as UTF-8") from None
+        raise BadInput(f"{path} is not encoded in UTF-8: save it as UTF-8") from None
     except OSError as error:
         raise BadInput(f"the {what} in {path} cannot be read: {error.strerror}") from error
 

@@ -158,7 +158,7 @@ def forward_to(base_url: str, *, timeout_s: float = 120.0) -> Script:
         except urllib.error.HTTPError as error:
             with error:
                 return ScriptedReply(error.read().decode(), error.code)
-        except OSError:  # no server, or no reply in time: a client sees a broken gateway
+        except OSError:  # no server, or no reply in time: close the connection to the client
             return ScriptedReply(hang_up=True)
 
     return lambda request, _number: asyncio.to_thread(post, request)

@@ -48,8 +48,8 @@ _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 def make_supreme(**chosen: Any) -> SupremeJudge:
     """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
-    ``chosen`` are ``name``, ``max_output``, ``temperature`` and the fields of the model; the environment gives what is
-    missing.
+    ``chosen`` may have ``name``, ``max_output``, ``temperature`` and the fields of the model. Missing values are read
+    from the environment.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
     return SupremeJudge(

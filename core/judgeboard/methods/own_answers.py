@@ -96,7 +96,7 @@ def majority(answers: Sequence[str | None], options: Sequence[str] | None = None
     counted = Counter(key for key in keys if key is not None)
     if not counted:
         return Majority(None, None, 0, len(answers))
-    (key, agree), *others = counted.most_common()  # equal counts are in the order of their first sample
+    (key, agree), *others = counted.most_common()  # equal counts keep the order of the samples
     tie = bool(others) and others[0][1] == agree
     return Majority(answers[keys.index(key)], key, agree, len(answers), tie)
 

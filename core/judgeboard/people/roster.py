@@ -183,10 +183,10 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
 
 
 def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
-    """Return the reviewer of this name, stored if it is new; equal names of two origins are two reviewers.
+    """Return the reviewer with this name and origin. A new one is stored.
 
     Names that differ only in case are one person; if several are stored, the exact match is used. Without sign-in,
-    a new name on a page is the author of imported reviews with that name.
+    a new name on a page becomes the author of imported reviews with that name.
 
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
     Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.
@@ -211,10 +211,10 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
 
 
 def link_person(store: Store, user: str, person: str | None, actor: Actor, *, origin: str = "cli") -> Reviewer:
-    """Let a user of the terminal (``cli:USER``) review as a person from now on; None ends it. Return who they are.
+    """Store the later reviews of a terminal's user (``cli:USER``) under a person; None removes the link.
 
-    With the origin ``import`` the user is an annotator, whose reviews in later files become the person's. Earlier
-    reviews stay where they are.
+    With the origin ``import``, ``user`` is an annotator in files that are imported later. Earlier reviews do not
+    change. Returns the reviewer under whom later reviews are stored.
 
     Raises:
         NotFound: Nobody has the name ``person``.

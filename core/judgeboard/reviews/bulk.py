@@ -100,10 +100,10 @@ def decide_many(
     progress: Progress | None = None,
     now: datetime | None = None,
 ) -> BulkDecided:
-    """Confirm or dismiss all open flags of many answers, as `decide` does for one; the answers it refuses are counted.
+    """Confirm or dismiss all open flags of many answers, as `decide` does for one. Refused answers are counted.
 
-    Each answer is tagged with the failure ``modes``. Without a decision nothing else is stored, flagged or not. An
-    implied label is stored only if the reviewer was asked whether decisions imply labels and has not graded the answer.
+    Each answer is tagged with the failure ``modes``. If there is no decision, only these tags are stored. An implied
+    label is stored if the reviewer agreed to implied labels and has not graded the answer.
 
     Raises:
         BadInput: There are more than 10,000 answers, the decision is neither confirm nor dismiss, there is neither a
@@ -287,7 +287,7 @@ def _repeated(
 
 
 def _implied(connection: Connection, flags: Mapping[int, Sequence[LockedFlag]], reviewer: Reviewer) -> set[int]:
-    """Return the answers for which a decision implies a label: their reviewer agreed to it and has not graded them."""
+    """Return the answers that get an implied label: the reviewer agreed to such labels and has not graded them."""
     rules, unasked = implying_rules(connection, reviewer.id)
     if unasked:
         return set()

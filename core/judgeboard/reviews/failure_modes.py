@@ -32,7 +32,7 @@ GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge 
 KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
 """Streamlit keeps C and R for itself."""
 LONGEST_MODE = 60  # characters
-LEAST_NOTES, LONGEST_PHRASE = 2, 5  # notes of a group, words of a phrase
+LEAST_NOTES, LONGEST_PHRASE = 2, 5  # notes per phrase, words per phrase
 
 
 def save_mode(
@@ -131,10 +131,10 @@ def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
 
 
 def suggested_modes(connection: Connection) -> dict[str, int]:
-    """Group the notes that have no failure mode by a shared phrase; return up to ten phrases with their counts.
+    """Return up to ten frequent phrases of notes without a failure mode, each with its number of notes.
 
-    A note is in one group. Only the latest 1,000 notes about a problem are read. Names of failure modes and parts of
-    them are left out.
+    A note counts for one phrase. Only the latest 1,000 notes about problems are read. Phrases from names of failure
+    modes are left out.
     """
     notes_of: dict[tuple[str, ...], set[int]] = {}
     for number, note in enumerate(untagged_notes(connection)):

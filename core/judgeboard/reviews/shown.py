@@ -39,14 +39,14 @@ def order_for(pair_id: int, reviewer_id: int) -> Shown:
 
 
 def stored_side(side: str, shown: Shown) -> Preference:
-    """Return the stored answer at a side (left, tie, right) of a pair that is shown in this order."""
+    """Return the preference (A, B, tie) that a side (left, right, tie) means if a pair is shown in this order."""
     if side == "tie":
         return Preference.TIE
     return Preference.A if (side == "left") == (shown is Shown.AB) else Preference.B
 
 
 def shown_side(preference: Preference, shown: Shown) -> str:
-    """Return the side (left, tie, right) of a stored answer in a pair that is shown in this order."""
+    """Return the side (left, right, tie) that a preference (A, B, tie) means if a pair is shown in this order."""
     if preference is Preference.TIE:
         return "tie"
     return "left" if (preference is Preference.A) == (shown is Shown.AB) else "right"

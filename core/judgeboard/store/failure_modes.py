@@ -67,7 +67,7 @@ def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dic
 
 
 def untagged_notes(connection: Connection) -> list[str]:
-    """Return the latest notes of current reviews without a failure mode, but not those of good answers."""
+    """Return the latest notes about problems, from current reviews without a failure mode."""
     tagged = exists().where(REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
     decision, label, quality = REVIEW.c.decision, REVIEW.c.label, REVIEW.c.quality
     ungraded = and_(decision.is_(None), label.is_(None), quality.is_(None))

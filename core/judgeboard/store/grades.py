@@ -326,7 +326,7 @@ def _owner(review: NewReview) -> tuple[int | None, int]:
 
 
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
-    """Return the ids of the authors with these names, storing new ones; "ines" and "Ines" are one person."""
+    """Return the ids of the authors with these names, and store new authors. "ines" and "Ines" are one person."""
     lock_names(connection)
     known: dict[str, int] = {}
     folded: dict[str, int] = {}
@@ -340,7 +340,7 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
 
 
 def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict[tuple[int | None, int], int]:
-    """Return the ids of current imported reviews, by answer and reviewer of the new reviews."""
+    """Return the current imported reviews that new ones replace: their ids, by response and reviewer."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
         REVIEW.c.response_id.in_({review.response_id for review in new}),
         REVIEW.c.reviewer_id.in_({review.reviewer_id for review in new}),

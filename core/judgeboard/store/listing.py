@@ -65,7 +65,7 @@ class LinePage(Generic[Line]):
 class Neighbours:
     """The position of a row (1 to ``total``) and the ids of the rows before and after it.
 
-    A row that is not ``listed`` has the position it would have.
+    ``listed`` is False if the row itself is not in the list; ``position`` is then where it would be.
     """
 
     total: int

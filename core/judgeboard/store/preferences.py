@@ -210,7 +210,7 @@ def _request_key(preference: PreferenceOf) -> str:
 
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
-"""The meaning of the positions in ``PairFacts.gold``; the first is no gold."""
+"""``PairFacts.gold`` has indexes of this list; 0 means no gold label."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -80,17 +80,17 @@ def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
 
 
 def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:
-    """Return the reviewer of this name and origin; store them if they are new."""
+    """Return the reviewer with this name and origin. A new one is stored."""
     row = {"origin": origin, "name": name, "role": role, "created_at": datetime.now(UTC)}
     connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), row)
     return _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)[0]
 
 
 def authors(connection: Connection) -> list[tuple[str, int]]:
-    """Return the names and ids of the people to whom the reviews of a file belong, authors of earlier imports first.
+    """Return names and ids of the people who may be authors of imported reviews, authors of earlier imports first.
 
-    An author who is linked to a person is that person. Without sign-in, people who gave their name on a page are
-    authors too. Where people sign in they stay apart, so that an import adds no reviews to a person of the pages.
+    The id of a linked author is that of the person. Without sign-in, people who gave their name on a page are included.
+    With sign-in they are not, so that an import adds no reviews to a person who signs in.
     """
     origins = {"import"} if reviewers_of(connection, "oidc") else {"import", "page"}
     query = select(REVIEWER.c.name, func.coalesce(REVIEWER.c.same_as, REVIEWER.c.id)).where(
@@ -100,9 +100,9 @@ def authors(connection: Connection) -> list[tuple[str, int]]:
 
 
 def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
-    """Let the author of imported reviews be the person who gives this name on a page; None if there is none.
+    """Make the author of imported reviews the person who gave this name on a page, and return them.
 
-    If people sign in, or if the author is linked already, the author and the new person stay two people.
+    Returns None if there is no such author, if the author is linked to a person, or if people sign in.
     """
     author = find_reviewer(connection, "import", name)
     if author is None or reviewers_of(connection, "oidc") or (author.name, author.id) not in authors(connection):

@@ -57,7 +57,7 @@ class SchemaActions(DraftActions):
 
     @property
     def current(self) -> SchemaField | None:
-        """The field that the digits fill in, or that is typed into; None if no field is shown."""
+        """The field that digits or typed text go to; None if no field is shown."""
         named = next((field for field in self.fields if field.name == self.draft.field_at), None)
         return named or next(iter(self.choosable or self.fields), None)
 
@@ -68,7 +68,7 @@ class SchemaActions(DraftActions):
         return field.values
 
     def next(self) -> None:
-        """Go to the next field; after the last comes the first."""
+        """Go to the next field, or from the last to the first."""
         names = [field.name for field in self.fields]
         if self.current is not None:
             self.draft.field_at = names[(names.index(self.current.name) + 1) % len(names)]
@@ -79,7 +79,7 @@ class SchemaActions(DraftActions):
             self.choose(self.current, self.choices(self.current)[number])
 
     def choose(self, field: SchemaField, value: Any) -> None:
-        """Choose a value; the same again removes it. After a single choice the next one with choices follows."""
+        """Choose a value, or remove it if it was chosen. After a single choice, go to the next field with choices."""
         values, before = self.draft.values, self.draft.values.get(field.name)
         self.draft.field_at = field.name
         if field.type is FieldType.SPANS:
@@ -173,7 +173,7 @@ def _schema_form(fields: SchemaActions, row: str, *, quality: bool) -> None:
     with st.container(key="rubric_group_fields", gap="small"):
         for place, field in enumerate(fields.fields):
             at = field is current
-            key = "schema_here" if at and field.type in TYPED else f"schema_field_{place}"  # K goes into it
+            key = "schema_here" if at and field.type in TYPED else f"schema_field_{place}"  # key K focuses it
             with st.container(key=key, gap="xxsmall"):
                 mark = "required" if field.required else "optional"
                 show(

@@ -381,7 +381,7 @@ def queue_pane(
 
 
 def _grade_words(name: str, grade: Any) -> str | None:
-    """Return a grade as in the list of signals: "0.50", "3 / 4", "grounded"."""
+    """Return a grade for the list of signals, for example "0.50", "3 / 4", "grounded"."""
     if grade is None or name == "label":
         return grade and str(grade)
     return score(grade) if name == "groundedness" else f"{grade} / 4"

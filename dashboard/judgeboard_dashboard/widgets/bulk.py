@@ -105,7 +105,7 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
         everything = st.checkbox(f"All {listed.total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}")
     number = min(listed.total, MOST_ANSWERS) if everything else len(chosen)
     words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
-    show(words, width="content")  # the actions are at the left: the toolbar of the table covers the right end
+    show(words, width="content")  # the actions are on the left, because the table's toolbar covers the right end
     asked = st.session_state.get(f"{page}_{_ASKED}")
     for offer in _offers(page):
         sure = asked == offer.name
@@ -139,14 +139,14 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
 
 
 def _implied_labels() -> None:
-    """Show the labels that a decision on many answers stores; nothing for a person who was not asked yet."""
+    """Show which labels a decision on many answers stores. A person who was not asked yet sees nothing."""
     reviewer = current_reviewer()
     if reviewer is None:
         return
     with reading() as connection:
         rules, unasked = implying_rules(connection, reviewer.id)
     if rules and not unasked:
-        caption(f"Implied label ({', '.join(map(rule_words, rules))}){implied_words(IMPLIED)}")
+        caption(f"Implied label ({', '.join(map(rule_words, rules))}):{implied_words(IMPLIED)}")
 
 
 class Offer(NamedTuple):

@@ -225,7 +225,7 @@ def empty_page(
 
 
 def before_import(page: str) -> bool:
-    """Show a page as empty if no answer is stored; return whether it is."""
+    """Return whether no answer is stored; if so, show the empty page."""
     with reading() as connection:
         if last_response_id(connection):
             return False

@@ -301,7 +301,7 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     show(tag("div", details(estimate), cls="jb-cap"))
     if warning := selection_warning(seen(), estimate.model, selected.where):
         show(tag("div", warning, cls="jb-cap"))
-    buttons = st.container()  # above the field of the name: it goes when the name is entered
+    buttons = st.container()  # above the name field, which disappears after the name is entered
     reviewer = ask_reviewer("Your name is stored with the job.")
     with buttons:
         try_button(judge.spec, judge.api_key, selected.where, estimate, reviewer)

@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is a folder: name the file in it"):
         read_yaml(tmp_path)
     (tmp_path / "latin.yaml").write_bytes(b"a: \xff")
-    with pytest.raises(BadInput, match="is not a text in UTF-8: save it as UTF-8"):
+    with pytest.raises(BadInput, match="is not encoded in UTF-8: save it as UTF-8"):
         read_yaml(tmp_path / "latin.yaml")
 
 
