@@ -62,7 +62,7 @@ def test_an_answer_without_any_content_word_claims_nothing() -> None:
 def test_absent_passages_leave_groundedness_unmeasured() -> None:
     verdict = score(GOOD, passages=None)
     assert (verdict.status, verdict.groundedness, verdict.quality) == (Status.OK, None, 4)
-    assert "unmeasured" in (verdict.reasoning or "")
+    assert "groundedness is not available" in (verdict.reasoning or "")
 
 
 def test_nothing_retrieved_supports_nothing() -> None:
