@@ -55,12 +55,12 @@ def field_agreement(
 ) -> list[FieldAgreement]:
     """Return the agreement on each field of a label schema, over the reviews of all versions of its name.
 
-    The fields are those of ``schema`` ("support v2", or a name for its newest version). Each person's latest review of
-    an answer counts, without adjudications and without reviews after the reveal. The statistic of a
-    field of several categories is alpha with the MASI distance of sets. Spans have F1 by character and alpha by word,
+    The fields are those of ``schema`` ("support v2", or a name for its newest version). Each person's latest review
+    of an answer counts, without adjudications and without reviews after the reveal. The statistic of categories is
+    alpha with the MASI distance of sets if several may be chosen. Spans have F1 by character and alpha by word,
     rankings have Kendall's tau-b, texts have none, and all other fields have the statistics of grades. A judge made
-    from the schema (`rubric_of`) is compared with people on the fields that it scored. Answers that its prompt shows as
-    examples are left out. With ``epsilon``, the alternative annotator test decides whether it may replace a person.
+    from the schema (`rubric_of`) is compared with people on the fields that it scored, without the answers that are
+    examples in its prompt. With ``epsilon``, the alternative annotator test decides whether it may replace a person.
     The options are those of `measure_agreement`.
     Raises NotFound if there is no such schema.
     """

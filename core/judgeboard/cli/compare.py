@@ -139,9 +139,9 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
     from judgeboard.methods.self_reference_report import CONDITION_WORDS
 
     yield (
-        f"{counted(report.items, 'item')} with {report.k} samples; gate threshold {report.needed} of {report.k}: on "
-        f"for {percent_words(report.gate.on_rate)} of the items; own answer right for "
-        f"{percent_words(report.gate.precision)} of these"
+        f"{counted(report.items, 'item')} with {report.k} samples each. The gate (at least {report.needed} of "
+        f"{report.k} samples agree) is on for {percent_words(report.gate.on_rate)} of the items; its own answer "
+        f"is right for {percent_words(report.gate.precision)} of these."
     )
     for name, scores in report.conditions.items():
         words = percent_words(scores.accuracy)
@@ -167,7 +167,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     for each in tuned.categories:
         gate = f"threshold {each.agree} of {k}" if each.agree <= k else "never on"
         optimistic = ", optimistic" if each.optimistic else ""
-        yield f"  {each.category}: gate {gate}, {percent_words(each.accuracy)} on {counted(each.n, 'item')}{optimistic}"
+        yield f"  {each.category}: gate {gate}, accuracy {percent_words(each.accuracy)} (n = {each.n:,}){optimistic}"
 
 
 @options.group(

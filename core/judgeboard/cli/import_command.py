@@ -165,9 +165,11 @@ def _counts(summary: "ImportSummary") -> str:
     if summary.usable and not summary.new and not summary.rejected and not summary.feedback_added:
         since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%b %Y}"
         return f"{summary.file}: nothing new, all {summary.unchanged:,} rows are already stored{since}"
+    differ = "differs" if summary.differing == 1 else "differ"
     return (
         f"{summary.file}: {counted(summary.rows, 'row')} of {summary.format}: {summary.new:,} {would}new, "
-        f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected ({summary.differing:,} differing)"
+        f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected"
+        + (f" ({summary.differing:,} of them {differ} from the stored row)" if summary.differing else "")
         + (f", {summary.feedback_added:,} feedback added" if summary.feedback_added else "")
     )
 

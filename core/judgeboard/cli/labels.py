@@ -103,7 +103,7 @@ def failure_mode_retire(name: str) -> None:
 
 @options.command("judgeboard failure-mode list", group=failure_mode_command)
 def failure_mode_list() -> None:
-    """List all failure modes, and frequent phrases of notes without a failure mode."""
+    """List all failure modes, and frequent phrases in notes that have no failure mode."""
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import suggested_modes
     from judgeboard.store.failure_modes import list_modes

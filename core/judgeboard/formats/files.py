@@ -34,7 +34,7 @@ class Row:
 
 
 class Unreadable(Exception):
-    """The rest of the file cannot be read; earlier rows are kept. Formats raise it; `Reading` makes it a row."""
+    """The rest of the file cannot be read. Formats raise it, and `Reading` reports it after the earlier rows."""
 
 
 class ColumnType(StrEnum):

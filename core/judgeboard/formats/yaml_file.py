@@ -149,7 +149,7 @@ class _Reading:
         import yaml
 
         line = node.start_mark.line + 1
-        self.lines.setdefault(keys, line)  # its name's line: the value may begin on a later line
+        self.lines.setdefault(keys, line)  # the line of the field's name, because the value may begin later
         if len(self.lines) > MOST_VALUES:
             raise BadInput(f"{self._file}, line {line}: more than {MOST_VALUES:,} values")
         if id(node) in self._within:

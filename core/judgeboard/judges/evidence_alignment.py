@@ -60,10 +60,10 @@ class _Index(NamedTuple):
 def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] = ()) -> tuple[AlignedSentence, ...]:
     """Return the sentences of an answer in order, each with its best place in the passages.
 
-    A place is a sentence of a passage or a part of one. The best place has most of the sentence's content words, and
-    is the first of equals. A rare word has more weight: log(1 + all places / places with the word). A place that a
-    judge quoted for a claim in the sentence takes precedence. Pass no claims if the reader may not see judgments. The
-    running time grows linearly with the texts: words in many places never select a place.
+    A place is a sentence of a passage or a part of one. The best place has the largest share of the sentence's content
+    words; if shares are equal, it is the first. A rare word weighs more: log(1 + all places / places with the word).
+    A place that a judge quoted for a claim in the sentence takes precedence. Pass no claims if the reader may not see
+    judgments. The running time is linear in the length of the texts: common words are not used to look for places.
     """
     index = _indexed(tuple(passages or ()))
     spans = sentence_spans(answer)

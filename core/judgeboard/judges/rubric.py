@@ -126,7 +126,7 @@ class RubricJudge(ModelJudge):
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the scores of ``item``."""
         added = added_sections(self._prompt, item, self.asking.dialogue)
-        *instructions, reply = self._instructions  # always with the section "Reference"
+        *instructions, reply = self._instructions  # "Reference" is always one of them
         instructions += [section for section in added if section not in instructions]
         messages = chat([*instructions, reply], item_task(self._prompt, item))
         request = self._request(messages, item.external_id, self._schema, "scores", logprobs=self._logprobs)

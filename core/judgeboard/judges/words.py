@@ -159,7 +159,7 @@ def sentences(text: str) -> list[str]:
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) of each sentence or line of ``text``, in characters. Blank lines are left out.
 
-    A list marker before a sentence is not part of it. A citation in a sentence is.
+    A list marker before a sentence is not part of it; a citation in a sentence is part of it.
     """
     bare = _LIST_MARKER.sub(lambda marker: " " * len(marker[0]), text)
     edges = [0, *(edge for end in _END.finditer(bare) for edge in end.span()), len(bare)]

@@ -186,7 +186,7 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     """Return the reviewer with this name and origin. A new one is stored.
 
     Names that differ only in case are one person; if several are stored, the exact match is used. Without sign-in,
-    a new name on a page becomes the author of imported reviews with that name.
+    a person who enters a new name on a page takes over the imported reviews of the author with that name.
 
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
     Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.

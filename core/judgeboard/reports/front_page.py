@@ -73,7 +73,7 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     yield "<h1>Judgeboard report: the answers and their judge</h1>\n"
     yield _paragraph(
         f"Log: {some_of(log.sources)}, {counted(log.answers, 'answer')}{span}. "
-        f"Written on {log.made.day} {log.made:%b %Y}.",
+        f"Report created on {log.made.day} {log.made:%b %Y}.",
         "quiet",
     )
     yield f'<p class="verdict"><b>Verdict.</b> {_escaped(verdict(result))}</p>\n'

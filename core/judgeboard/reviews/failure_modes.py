@@ -131,7 +131,7 @@ def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
 
 
 def suggested_modes(connection: Connection) -> dict[str, int]:
-    """Return up to ten frequent phrases of notes without a failure mode, each with its number of notes.
+    """Return up to ten frequent phrases in notes that have no failure mode, each with its number of notes.
 
     A note counts for one phrase. Only the latest 1,000 notes about problems are read. Phrases from names of failure
     modes are left out.

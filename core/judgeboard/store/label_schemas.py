@@ -106,7 +106,7 @@ class FieldReview:
 
 
 def field_reviews(connection: Connection, schema: LabelSchema, *, implied_labels: bool = True) -> list[FieldReview]:
-    """Return each person's latest current review of an answer with any version of a schema's name.
+    """Return, for each person and answer, the latest current review that used any version of the schema.
 
     Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out. If
     ``implied_labels`` is False, labels that a decision implied are left out too.

@@ -137,7 +137,7 @@ def _new_lease(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
 def assign_lease(
     connection: Connection, which: ColumnElement[bool], reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Give the lease that ``which`` selects to a reviewer, also if another had it. Return None if none is selected."""
+    """Assign a lease to a reviewer, even if another reviewer had it. None if ``which`` selects no lease."""
     statement = (
         update(LEASE)
         .where(which)

@@ -411,7 +411,7 @@ REVIEWER = _table(
         "same_as",
         BigId,
         ForeignKey("reviewer.id"),
-        comment="The person as whom a terminal user or annotator reviews.",
+        comment="The person under whom later reviews of this user or annotator are stored.",
     ),
     Column("notified_until", BigId, comment="The id of the last event that the person has read."),
     Column("implied_labels", Boolean, comment="Whether their decisions imply labels; NULL: not asked yet."),

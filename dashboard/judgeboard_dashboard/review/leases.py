@@ -217,7 +217,7 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
         queue = queue_named(connection, name)
         schema = schema_of_queue(connection, queue)
     work = QueueSession(store, queue, reviewer, 0, 0, schema)
-    work.lease_items(1)  # before the count: this stores the person's items of a training queue
+    work.lease_items(1)  # counts below need the training items that this stores
     with store.reading() as connection:
         work.done, work.left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
     return work

@@ -275,7 +275,7 @@ def failure_mode_list() -> None:
                     save_mode(store(), name or "", description, key=key, retired=bool(retired), by=reviewer)
     if suggestions:
         frequent = ", ".join(f"{words} ({n})" for words, n in suggestions.items())
-        caption(f"Shared by notes about problems without a failure mode: {frequent}.")
+        caption(f"Frequent phrases in notes that have no failure mode: {frequent}.")
 
 
 # The name of a part is also in the address.

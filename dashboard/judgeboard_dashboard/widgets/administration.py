@@ -53,7 +53,7 @@ NOBODY_SIGNS_IN = (
     "To turn sign-in on, see “Sign in” in the documentation. The people below may then sign in."
 )
 ANNOTATORS = (
-    "An annotator in an imported file is linked to nobody who signs in. To link one, for later imports: "
+    "Some imported annotators are not linked to a person who signs in. To link one for later imports: "
     "`judgeboard people link E-MAIL --annotator NAME`"
 )
 _RESULT = "people_result"

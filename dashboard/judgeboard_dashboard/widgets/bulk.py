@@ -139,7 +139,7 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
 
 
 def _implied_labels() -> None:
-    """Show which labels a decision on many answers stores. A person who was not asked yet sees nothing."""
+    """Show which labels a decision on many answers implies, if the person was asked about implied labels before."""
     reviewer = current_reviewer()
     if reviewer is None:
         return
