@@ -140,8 +140,8 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
 
     yield (
         f"{counted(report.items, 'item')} with {report.k} samples each. The gate (at least {report.needed} of "
-        f"{report.k} samples agree) is on for {percent_words(report.gate.on_rate)} of the items; its own answer "
-        f"is right for {percent_words(report.gate.precision)} of these."
+        f"{report.k} samples agree) is on for {percent_words(report.gate.on_rate)} of the items. On these, the "
+        f"judge's own answer is right for {percent_words(report.gate.precision)}."
     )
     for name, scores in report.conditions.items():
         words = percent_words(scores.accuracy)

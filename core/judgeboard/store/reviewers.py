@@ -100,7 +100,7 @@ def authors(connection: Connection) -> list[tuple[str, int]]:
 
 
 def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
-    """Make the author of imported reviews the person who gave this name on a page, and return them.
+    """Change the author of imported reviews with this name into a person of the pages, and return that reviewer.
 
     Returns None if there is no such author, if the author is linked to a person, or if people sign in.
     """

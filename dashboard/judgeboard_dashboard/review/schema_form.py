@@ -79,7 +79,7 @@ class SchemaActions(DraftActions):
             self.choose(self.current, self.choices(self.current)[number])
 
     def choose(self, field: SchemaField, value: Any) -> None:
-        """Choose a value, or remove it if it was chosen. A field with one value then leads to the next field."""
+        """Choose a value, or remove it if it was chosen. In a single-choice field, then go to the next field."""
         values, before = self.draft.values, self.draft.values.get(field.name)
         self.draft.field_at = field.name
         if field.type is FieldType.SPANS:
