@@ -171,7 +171,7 @@ def _add(role: Role) -> None:
 
 
 def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
-    """Make a change in the name of the admin, and note its result for the page."""
+    """Make a change in the name of the admin, and keep its result for the page to show."""
     admin = current_reviewer()
     if admin is None:
         return
@@ -193,7 +193,7 @@ AROUND = 2  # equal lines shown around a change
 
 
 def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
-    """Show the versions; of the selected one the prompt, or its difference from another one; admins retire it."""
+    """Show the versions, and the selected version's prompt or its difference from another. Admins can retire it."""
     heading("Judge versions")
     if not listed:
         empty("No judge yet.", "`judgeboard judge --judge lexical`")
@@ -257,9 +257,9 @@ def _versions_file(listed: Sequence[StoredVersion]) -> Table:
 
 
 def prompt_difference(old: str | None, new: str | None) -> list[tuple[DiffKind, str]]:
-    """Return the lines that differ, each with two equal ones around it; empty where the prompts are equal.
+    """Return the lines that differ, each with two equal lines before and after; empty if the prompts are equal.
 
-    A gap replaces equal lines.
+    A line of the kind gap replaces the other equal lines.
     """
     before, after = (old or "").splitlines(), (new or "").splitlines()
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
@@ -278,7 +278,7 @@ def prompt_difference(old: str | None, new: str | None) -> list[tuple[DiffKind, 
 
 
 def param_lines(old: StoredVersion, new: StoredVersion) -> list[tuple[str, str | None, str | None]]:
-    """Return every parameter with both values as JSON, including kind, model and scale; those that differ first."""
+    """Return name, old and new value of each parameter (also kind, model, scale); parameters that differ come first."""
     before, after = _params(old), _params(new)
     lines = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
     return sorted(lines, key=lambda line: line[1] == line[2])
@@ -294,7 +294,7 @@ def _params(version: StoredVersion) -> dict[str, str]:
 
 
 def _prompts(old: StoredVersion, new: StoredVersion) -> None:
-    """Show prompt and parameters of a version, or how they differ from those of an ``old`` one."""
+    """Show prompt and parameters of ``new``, or how they differ from those of ``old`` if it is another version."""
     lines = param_lines(old, new)
     if old is new:
         heading(f"{new.title}: prompt and parameters")
@@ -327,7 +327,7 @@ def database(store: Store, answers: int, open_flags: int) -> None:
     caption(" · ".join(facts))
     heading("Environment")
     variables = config_values(load_settings(), PROVIDERS)
-    variables["JUDGEBOARD_DB"] = "the database above"  # the server sets it, also if only --db was given
+    variables["JUDGEBOARD_DB"] = "the database above"  # the server sets this variable even if --db was given
     rows = Table((Column("Variable"), Column("Value")), tuple(variables.items()))
     table(rows, key="environment", most=6, placeholder="not set")
 

@@ -1,4 +1,4 @@
-"""The charts and tables of agreement: a judge and people, several raters, the judge as a replacement of a person."""
+"""Charts and tables of agreement: judge and people, several raters, and the judge as a replacement for a person."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, capital, caption, he
 BY_NAMES: dict[By, str] = {
     by: {"time": "Month", "length": "Length"}.get(by, by.replace("_", " ").capitalize())
     for by in SLICES
-    if by != "judge_version"  # these have their own table
+    if by != "judge_version"  # judge versions have their own table
 }
 VERSION_STATISTICS: dict[GradeName, tuple[str, ...]] = {
     "label": ("agreement", "kappa", "missed", "false_alarms"),
@@ -66,9 +66,9 @@ LISTED = ("Click a row to open its answers.",)
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whose grades count: one reviewer's, or everybody's by ``human``; ``query`` is the part of the address.
+    """The people whose grades count: one reviewer, or everybody, combined as ``human`` says.
 
-    ``implied_labels``: labels that a decision implies count.
+    ``query`` is this choice in the address. ``implied_labels`` is whether labels that a decision implies count.
     """
 
     reviewer_id: int | None
@@ -102,7 +102,7 @@ class AgreementFigures:
         )
 
     def confusion(self) -> None:
-        """Show the confusion table, of groundedness the heat map of tenths."""
+        """Show the confusion table, or for groundedness the heat map by tenths."""
         heading("Where they differ")
         confusion = self.result.confusion
         if confusion is None:
@@ -275,7 +275,7 @@ def slices_figure(
 
 
 def versions_table(same: SameAnswers, grade: GradeName) -> Table:
-    """Return all judge versions on the same answers, one per row."""
+    """Return the agreement of all judge versions on the same answers, one version per row."""
     rows = [((each.name,), each.n, shown_statistics(each.statistics)) for each in same.versions]
     figures = statistics_table(("Judge version",), rows, VERSION_STATISTICS[grade])
     weakest = zip(figures.rows, same.weakest, strict=True)
@@ -291,7 +291,7 @@ FLAG_COLUMNS: Columns[tuple[str, Estimate, float | None]] = {
 
 
 def flags_table(flags: FlagsWorth) -> Table:
-    """Return the worth of each rule's flags; random samples without another flag come last."""
+    """Return how many flags of each rule were confirmed. The last row is random samples without another flag."""
     lines = [(capital(rule_words(each.rule)), each.confirmed, each.minutes) for each in flags.rules]
     random_samples = [("Random sample, no other rule", flags.random_bad, None)] if flags.random_bad.n else []
     return Table.of([*lines, *random_samples], FLAG_COLUMNS)
@@ -302,7 +302,7 @@ _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS
 
 
 def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: bool, implied_labels: bool) -> None:
-    """Show a result of several raters; ``ids`` of people, or of judge versions, by name."""
+    """Show the agreement of several raters. ``ids`` maps names of people or judge versions to ids."""
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
     target = partial(_target, grade=result.grade, implied_labels=implied_labels)
     left, right = stacking_columns("raters", [1.1, 1])
@@ -370,7 +370,7 @@ def _target(
     by: By | None = None,
     part: str | None = None,
 ) -> Rows | None:
-    """Return the answers of raters, or of all together; None if they cannot be opened."""
+    """Return the answers of these raters, or of all raters if no ids are given; None if no page can show them."""
     known: GradeName | None = next((each for each in GRADES if each == grade), None)
     ids = [each for each in rater_ids if each is not None]
     if raters is None or known is None or len(ids) < len(rater_ids):
@@ -380,7 +380,7 @@ def _target(
 
 
 def epsilon_field() -> float:
-    """Ask for ε."""
+    """Show the field for ε and return its value."""
     return choose("ε, by type of reviewer", _CHOICES, key="epsilon", width=190)
 
 
@@ -392,7 +392,7 @@ def stand_in(
     *,
     implied_labels: bool,
 ) -> None:
-    """Show the alternative annotator test; ``people`` are ids by name."""
+    """Show the alternative annotator test; ``people`` maps names to ids."""
     result, epsilon, *rest = stand_in_words(test)
     caption(result, epsilon)
     if test.omega.value is None:
@@ -415,7 +415,8 @@ def after_they_saw(anchoring: Mapping[str, Estimate], differing: WhyCounts | Non
         )
     else:
         caption(
-            "Nobody has graded an answer before and after seeing this judge. A queue blind to the judge asks for both."
+            "Nobody has graded an answer before and after seeing this judge. "
+            "To ask for both grades, create a queue that is blind to the judge."
         )
     if differing is not None:
         counts = sorted(((n, why) for why, n in differing.reasons.items() if n), reverse=True)

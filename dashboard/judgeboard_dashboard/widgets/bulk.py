@@ -1,4 +1,4 @@
-"""Actions on many answers of a list: they are decided, tagged, added to a queue, rejudged or exported at once."""
+"""Actions on many answers of a list at once: decide, tag, add to a queue, rejudge, export."""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ _KEPT = "bulk_kept"  # the list from which somebody selects
 
 @dataclass(frozen=True, slots=True)
 class BulkWork:
-    """A bulk action that is to be done: the same id again completes one that a reload interrupted."""
+    """A bulk action to do. If a reload interrupts it, doing it again with the same id completes it."""
 
     bulk_id: str
     response_ids: tuple[int, ...]
@@ -44,8 +44,8 @@ class BulkWork:
 class Selectable:
     """A list whose rows can be selected.
 
-    ``total`` counts its answers, ``all_ids`` reads their ids and ``export`` their table. ``query`` is the filter in the
-    address. ``rejudged`` is the choice of answers on the Rejudge page, None if no choice there selects this list.
+    ``total`` is the number of its answers. ``all_ids`` returns their ids, ``export`` their table. ``query`` is the
+    filter in the address. ``rejudged`` is the choice on the Rejudge page that selects this list, None without one.
     """
 
     page: str
@@ -80,7 +80,7 @@ def select_button(page: str) -> bool:
 def selecting_rows(rows: Table, listed: Selectable) -> None:
     """Show a table whose rows can be selected, and the actions on the selected answers.
 
-    The rows stay until the action, another filter or another page: other people may decide some of them meanwhile.
+    The rows stay the same until an action, another filter or another page, even if other people decide some of them.
     """
     address = {name: st.query_params.get_all(name) for name in st.query_params}
     place = (current_reviewer(), listed.page, address, st.session_state.get(f"{listed.page}_page"))
@@ -89,7 +89,7 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
         kept = (place, rows, listed)
         _put(_KEPT, kept)
     _, rows, listed = kept
-    shown = hash(tuple(listed.response_ids))  # other rows have another selection: it consists of positions
+    shown = hash(tuple(listed.response_ids))  # a selection is a list of positions, so other rows need a new selection
     bar = st.container(key=f"{listed.page}_bulk", horizontal=True, vertical_alignment="center", gap="small")
     _implied_labels()
     event = data_frame(rows, key=f"{listed.page}_select_{shown}", selection_mode="multi-row", on_select="rerun")
@@ -210,7 +210,7 @@ def _offers(page: str) -> list[Offer]:
 
 
 def bulk_outcome() -> None:
-    """Do the bulk action that was chosen, with its progress; then show what it did, and its undo (key U)."""
+    """Do the chosen bulk action and show its progress. Then show its result and the button that undoes it (key U)."""
     reviewer, work = current_reviewer(), st.session_state.get(_WORK)
     if reviewer is not None and isinstance(work, BulkWork):
         bar = st.progress(0.0, text=f"0 of {count(len(work.response_ids), 'answer')}")

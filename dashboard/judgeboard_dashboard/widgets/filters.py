@@ -1,4 +1,4 @@
-"""The filter fields of a page, which always equal its address."""
+"""The filter fields of a page. Fields and address always have the same values."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ FIELDS: tuple[str, ...] = (*WHERE_FIELDS, _VERSION)
 
 
 def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]:
-    """Return the filter of an address, and its unusable parts, which are ignored."""
+    """Return the filter in an address, and the invalid parts of the address, which are ignored."""
     good: list[tuple[str, str]] = []
     ignored: list[str] = []
     names = (*FIELDS, *(name for name in query if name.startswith(METADATA)))
@@ -61,7 +61,7 @@ def query_of(where: RowFilter) -> Query:
 
 
 def _name_of(field: str, operator: str) -> str:
-    """Return the name in an address: with "=" and the value it is the condition of ``--where``."""
+    """Return a parameter's name in the address. Followed by "=" and the value, it is a condition as in ``--where``."""
     return f"{METADATA}{field}{operator.removesuffix('=')}"
 
 
@@ -147,9 +147,9 @@ def filter_row(
 ) -> Chosen:
     """Show the fields of a page and return the filter.
 
-    A filter in the address without a field (from a chart) is shown as a chip; a press removes it. ``more`` are the
-    fields behind "More filters"; with ``all_chips`` they have chips too, for a page that charts open. ``titles`` are
-    those of judge versions by id, for the chips.
+    A filter in the address that has no field (for example from a chart) is shown as a chip; a press removes it.
+    ``more`` are the fields behind "More filters". With ``all_chips`` these fields have chips too, for a page that
+    charts open. ``titles`` maps ids of judge versions to their titles, for the chips.
     """
     where, sort = _from_address(page, choices)
     with st.container(key=f"filters_{page}", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -176,7 +176,7 @@ def filter_row(
 
 
 def write_address(page: str, query: Query) -> None:
-    """Write the filter to the address; a later change by the browser (Back, a link) is then noticed."""
+    """Write the filter to the address, and remember it to notice a change by the browser (Back, a link)."""
     if _address() != query:
         st.query_params.from_dict(query)
     st.session_state[_seen(page)] = query
@@ -195,7 +195,7 @@ def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
         _set_fields(page, where, sort)
     else:
         # Send the chosen values with every run, since a field that the browser has not loaded yet would miss them.
-        # Typed text is not sent: it would be cut off in the middle of a word.
+        # Do not send typed text, since it would overwrite what a person is still typing.
         for key in (f"{page}_{field}" for field in (*_SHOWN, "sort")):
             if key in st.session_state:
                 st.session_state[key] = st.session_state[key]
@@ -321,11 +321,11 @@ def _add_metadata(page: str) -> None:
         st.query_params.from_dict({**query, name: [*query.get(name, ()), text]})
 
 
-LARGE = 50_000  # answers; above, a metadata field without an index is noticeably slow
+LARGE = 50_000  # answers; in a larger log, a metadata field without an index is noticeably slow
 
 
 def without_index(used: Collection[str], known: Sequence[MetadataField]) -> None:
-    """Show how to make the metadata fields that a page of a large log uses fast, unless they have an index."""
+    """Show how to create an index if the log is large and a ``used`` metadata field has none."""
     slow = sorted({*used} - {each.field for each in known if each.indexed})
     if not slow:
         return
@@ -344,7 +344,7 @@ def as_day(shown: date | None) -> int | None:
 def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, str] | None) -> None:
     """Show the filters that have no visible field; a press removes one."""
     others = [field for field in query_of(where) if field not in shown]
-    # The fields of a missing judgment share a chip with their judge.
+    # Filters for missing judgments share a chip with the filter for the judge.
     missing = [*(["judge_side"] if where.judge_side == "none" else []), *(["unscored"] if where.unscored else [])]
     together = (*RANGES, *([(*missing, "judge", "judge_version")] if missing else []))
     groups = [group for group in (*together, *((field,) for field in others)) if set(group) & set(others)]
@@ -389,7 +389,7 @@ def _seen(page: str) -> str:
 
 
 def filter_sentence(where: RowFilter) -> str:
-    """Return a filter in words, "all answers" without one."""
+    """Return a filter in words; for the empty filter "all answers"."""
     if where.judge_version is None:
         return describe(where)
     with reading() as connection:
@@ -397,7 +397,7 @@ def filter_sentence(where: RowFilter) -> str:
 
 
 def choose(label: str, values: Mapping[str, Value], *, key: str, **looks: Any) -> Value:
-    """Show a field of the address with these names; return the value of the chosen one, by default the first.
+    """Show a field with these names, bound to the address; return the value of the chosen name (default: the first).
 
     ``looks`` are further arguments of ``st.selectbox``.
     """
@@ -406,7 +406,7 @@ def choose(label: str, values: Mapping[str, Value], *, key: str, **looks: Any) -
 
 
 def switch(label: str, names: Mapping[Name, str], *, key: str, first: Name | None = None, **looks: Any) -> Name:
-    """Show a few choices of the address side by side, in words; return the chosen one, by default the ``first``."""
+    """Show a few choices side by side, bound to the address; return the chosen one (default: ``first``)."""
     default = next(iter(names)) if first is None else first
     chosen = st.segmented_control(
         label,
@@ -440,7 +440,7 @@ def implied_field(*, disabled: bool) -> bool:
 
 
 def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:
-    """Show the field for whose grades count; return the id of a reviewer, None for everybody."""
+    """Show the field that selects whose grades count; return the id of a reviewer, None for everybody."""
     everybody = "Everybody"
     combined = capital(compared_with("gold", grade))
     chosen = st.selectbox(
@@ -454,7 +454,7 @@ def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:
 
 
 def version_field(place: DeltaGenerator, versions: Sequence[StoredVersion]) -> StoredVersion | None:
-    """Show the field for the judge version at ``place``; the default is the first, None without any."""
+    """Show the field for the judge version at ``place``; return the choice (default: the first), None without any."""
     titles = {version.title: version for version in versions}
     with place:
         chosen = st.selectbox(

@@ -1,4 +1,4 @@
-"""The checklist of a new database; what an empty page is for, an example of it, and its one next step."""
+"""The checklist of a new database; for an empty page its purpose, an example, and the next step."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -91,9 +91,9 @@ def checklist(steps: FirstSteps) -> None:
 def next_button(
     steps: FirstSteps | None = None, *, key: str = "next", among: Collection[Step] = ("import", "judge")
 ) -> bool:
-    """Show the button of the next step of a new database if it is one of ``among``: those that fill this page.
+    """Show the button of the next step of a new database if it is one of ``among``; return whether it is.
 
-    Return whether it is.
+    ``among`` are the steps that give this page its data.
     """
     if steps is None:
         with reading() as connection:
@@ -108,7 +108,7 @@ def next_button(
     return True
 
 
-# Page -> a few lines of what it shows, the headings first.
+# Page -> example lines of its table, the header first.
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "queue": (
         "Why | Groundedness | Question | Answer",
@@ -208,7 +208,7 @@ def empty_page(
 ) -> None:
     """Show what an empty page is for, an example of it, and the next step.
 
-    The next step is a button where it is one of ``among``, else the ``command``; ``others`` are further ways.
+    The next step is a button if it is one of ``among``, otherwise the ``command``. ``others`` are further ways.
     """
     with reading() as connection:
         steps = first_steps(connection)

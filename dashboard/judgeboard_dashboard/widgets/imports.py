@@ -1,4 +1,4 @@
-"""The Import page without its widgets: the trial of an uploaded file, in sentences and tables."""
+"""The trial (dry run) of an uploaded file in sentences and tables, for the Import page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -36,7 +36,7 @@ WORDS = {
     "raw_ab": "raw, A first",
     "raw_ba": "raw, B first",
 }
-# The effect of a missing field, where it shows on a page.
+# The effect of a missing field, for fields whose absence shows on a page.
 MISSED = {
     "external_id": "ids are derived from the content",
     "query_type": "all answers get the type unspecified",
@@ -110,7 +110,7 @@ class RejectedRows:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A finished import, or a dry run; for that, ``unmapped`` are the columns as recognised without a mapping."""
+    """A finished import or dry run. For a dry run, ``unmapped`` are the columns as recognised without a mapping."""
 
     choice: Choice
     summary: ImportSummary
@@ -273,7 +273,7 @@ def first_rows(records: Sequence[Any]) -> Table:
 
 
 def record_values(record: Any) -> dict[str, Any]:
-    """Return the values of a record by field; the fields of a record inside it count as its own."""
+    """Return the values of a record by field. Fields of records inside it are included."""
     values: dict[str, Any] = {}
     for each in fields(record):
         value = getattr(record, each.name)

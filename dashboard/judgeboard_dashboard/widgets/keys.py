@@ -1,10 +1,10 @@
-"""Buttons with keys that count every press once, on a busy server too.
+"""Buttons with keys that count every press once, even on a busy server.
 
-The browser numbers the presses of keys and the clicks on their buttons, and sends all that are not acknowledged
-(keys.js). `Keyboard.work_off` executes each number once; the head line that is drawn after it acknowledges them. A
-click on a button without a key has no number. Streamlit may end a callback at any use of ``st.session_state`` if the
-next press has arrived. So the callback of a click does not use Streamlit: it stores the press in the session's
-`Keyboard`, and the same `work_off` executes it.
+The browser numbers the presses of keys and the clicks on their buttons, and sends all unacknowledged presses (keys.js).
+`Keyboard.work_off` executes each number once, and the head line that is drawn next acknowledges them. A click on a
+button without a key has no number. Its callback does not use Streamlit, because Streamlit may end a callback at any use
+of ``st.session_state`` if the next press has arrived. The callback only stores the press in the session's `Keyboard`,
+and `work_off` executes it too.
 """
 
 import secrets
@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
-SAME_KEY = 0.25  # seconds; two clicks on one button within them count as one
-FRESH_ROW = 0.7  # seconds; nobody can have read a row that appeared within them
+SAME_KEY = 0.25  # seconds; two clicks on one button within this time count as one
+FRESH_ROW = 0.7  # seconds; nobody can read a new row in less time
 SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
 READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
 
@@ -50,11 +50,11 @@ class Press:
 class Keyboard:
     """The presses of one browser session, and the last time of each key and of the row on the screen.
 
-    ``buttons`` are those of the row by key, ``sent`` the presses that the browser sent with this run. ``done`` is the
-    number of the last one that is executed; ``returned`` are the numbers that are not executed, as the screen may have
-    changed before them. ``early``: a decision was refused, since its row had just changed. ``waiting`` are accepted
-    clicks. Times are seconds of a monotonic clock. ``counted`` is the time spent on the row until the last activity at
-    ``alive``; no pause counts more than ``longest``.
+    ``buttons`` maps keys to the row's buttons. ``sent`` are the presses that the browser sent with this run. ``done``
+    is the number of the last handled press. ``returned`` are numbers that were not executed because the screen may have
+    changed before them. ``early`` is whether a decision was refused because its row had just appeared. ``waiting`` are
+    accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the time spent on the row until the last
+    activity, which was at ``alive``; a pause counts at most ``longest``.
     """
 
     pressed: dict[str, float] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Keyboard:
     longest: float = SHORTEST_LIMIT
 
     def press(self, key: str, press: Press, now: float) -> bool:
-        """Accept a click; False for a second one too soon, and for a decision on a row that has just appeared."""
+        """Accept a click. Return False for a double click, and for a decision on a row that has just appeared."""
         self._stir(now)
         before = self.pressed.get(key)
         self.pressed[key] = now
@@ -89,7 +89,7 @@ class Keyboard:
     def work_off(self) -> Iterator[Press]:
         """Yield the accepted clicks, then the presses of keys in their order, each once.
 
-        The press of a key counts as executed when the next one is asked for.
+        The press of a key counts as executed when the caller asks for the next press.
         """
         while self.waiting:
             press = min(self.waiting, key=lambda press: press.turn)
@@ -112,7 +112,7 @@ class Keyboard:
             self.done = number
 
     def appear(self, row: str, now: float, longest: float = SHORTEST_LIMIT) -> None:
-        """Note the row on the screen, and the longest pause on it that is no absence."""
+        """Note the row on the screen, and the maximum time that one pause on it counts."""
         if row != self.row:
             self.row, self.appeared, self.buttons = row, now, {}
             self.counted, self.alive = 0.0, now
@@ -120,7 +120,7 @@ class Keyboard:
         self._stir(now)
 
     def seconds(self, now: float) -> float:
-        """Return the time spent on the row, without absences."""
+        """Return the time spent on the row; one pause counts at most ``longest``."""
         return self.counted + self._pause(now)
 
     def _stir(self, now: float) -> None:
@@ -132,7 +132,7 @@ class Keyboard:
 
 
 def longest_pause(characters: int) -> float:
-    """Return the most seconds that one pause counts on an item whose texts have so many characters: 60 to 300."""
+    """Return the maximum seconds (60 to 300) that one pause counts on an item whose texts have so many characters."""
     return min(LONGEST_LIMIT, max(SHORTEST_LIMIT, characters / READ_A_SECOND))
 
 
@@ -142,7 +142,7 @@ def keyboard() -> Keyboard:
     return presses
 
 
-# Gives keys.js the function that sends presses; they rerun the fragment that listens.
+# Gives keys.js the function that sends presses. Sending reruns the fragment that calls `listen`.
 _SENDER = """
 export default ({ setStateValue }) => {
   const send = (presses) => setStateValue("presses", presses);
@@ -184,7 +184,7 @@ def key_button(
     """
     presses, press = keyboard(), Press(turn, act, each)
     if shortcut is None:
-        key = f"{key}_{presses.row}"  # a click that comes late still belongs to its row
+        key = f"{key}_{presses.row}"  # so that a late click does not count for the next row
     elif not options.get("disabled"):
         presses.buttons[shortcut.lower()] = press
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"

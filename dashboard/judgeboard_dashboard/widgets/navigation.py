@@ -23,14 +23,14 @@ _LEFT = "left_pages"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of a page: its file name and what its address carries."""
+    """The rows that a page shows: the page's file name and the parameters of its address."""
 
     page: str
     query: Mapping[str, str | list[str]]
 
 
 def responses(where: RowFilter, **more: str) -> Rows:
-    """Return the answers that a filter means, on the Responses page."""
+    """Return the answers that match a filter, on the Responses page."""
     return Rows("responses", {**query_of(where), **more})
 
 
@@ -45,14 +45,14 @@ def item(response_id: int) -> Rows:
 
 
 def flagged(flag_id: int | None) -> Rows:
-    """Return the answer of a flag on the Item page; None is the first open flag."""
+    """Return the answer of a flag on the Item page; None means the first open flag."""
     return Rows("item", {} if flag_id is None else {"flag": str(flag_id)})
 
 
 def number_in_address(name: str, noun: str) -> int | None:
-    """Return a number of the address that names a ``noun``, None without one.
+    """Return the id of a ``noun`` from the parameter ``name`` of the address, None without one.
 
-    Raises NotFound if it is no number that a row can have.
+    Raises NotFound if the value cannot be an id.
     """
     value = st.query_params.get(name)
     if not value:
@@ -98,10 +98,10 @@ def start_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> 
 
 
 def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
-    """Open the rows of the last click; call it first in the body of a page, since a callback cannot.
+    """Open the rows of the last click. Call it first in the body of a page, since a callback cannot open a page.
 
-    After the browser's Back the address has the parameters of the other page. The page's ``own`` ones are then restored
-    from the session; without a ``page`` nothing is remembered.
+    After the browser's Back the address has the parameters of the other page. The page's ``own`` parameters are then
+    restored from the session. Without a ``page`` no parameters are kept.
     """
     left: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT, {})
     picked = st.session_state.pop(_PICKED, None)
@@ -117,10 +117,10 @@ def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
 def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, key: str, says: str) -> None:
     """Show a chart, ``height`` px high with its axes, whose marks open rows.
 
-    The chart is made with `charts.frame.pick`: ``at`` of a mark is its position in ``targets``; None opens nothing.
-    ``says`` describes the chart for screen readers.
+    The chart must use `charts.frame.pick`. ``at`` of a mark is its position in ``targets``; the target None opens
+    nothing. ``says`` describes the chart for screen readers.
     """
-    # Altair and pandas take a second to import: what needs no chart is shown without them.
+    # Altair and pandas take a second to import. Pages without a chart do not need them.
     from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
 
     st.altair_chart(
@@ -135,7 +135,7 @@ def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, 
 
 
 def mark_in(key: str) -> int | None:
-    """Return the position of the clicked mark of a chart, None if a mark was deselected; for the chart's callback."""
+    """Return the position of the clicked mark, None if a mark was deselected. For callbacks of charts."""
     from judgeboard_dashboard.widgets.charts.frame import SELECTION
 
     marks: Sequence[Mapping[str, Any]] = st.session_state[key].selection.get(SELECTION) or ()
@@ -162,7 +162,7 @@ def row_clicked(
 
 
 def cell_clicked(key: str, targets: Sequence[Mapping[str, Rows]]) -> Callable[[], None]:
-    """Return the same for a table in which each cell opens other rows: one mapping of column to rows per line."""
+    """Return the callback of a table whose cells open different rows. Each line maps columns to rows."""
 
     def clicked() -> None:
         cells = st.session_state[key].selection.cells
@@ -183,7 +183,7 @@ def pick_rows(rows: Rows) -> None:
     st.session_state[_PICKED] = rows
 
 
-# Names that no page binds as a filter: after Back the page before carries them for a moment.
+# No page may bind a filter to these names, because after Back the previous page has them in its address for a moment.
 _TEXTS = {"people_said": "people", "judge_said": "judge", "scored": "score", "sliced": "by", "slice": "slice"}
 CELL_FIELDS = ("pairs", "raters", *_TEXTS, "reviewer", "human", "labels")
 _RATERS = re.compile(r"([a-z]+)-(\d{1,18})-(\d{1,18})")
@@ -212,7 +212,7 @@ def cell_rows(cell: Cell, **more: str) -> Rows:
 
 
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
-    """Return the cell in an address, None if there is none; raises JudgeboardError if there is no such cell."""
+    """Return the answers of the cell in an address, None without a cell; raises JudgeboardError if it is invalid."""
     fields = {name: address[name][-1] for name in CELL_FIELDS if address.get(name)}
     if "pairs" not in fields:
         return None

@@ -1,4 +1,4 @@
-"""The notifications of the person in the head of a page: what is new, and the way to it."""
+"""The person's notifications in the header of a page. A click opens the page that a notification is about."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ _GOAL = "notification_goal"
 
 
 def notification_bell() -> None:
-    """Show the number of new notifications and their list; open the page of a clicked one."""
+    """Show the number of new notifications and their list; open the page of a clicked notification."""
     goal: Rows | None = st.session_state.pop(_GOAL, None)
     if goal is not None:
         open_rows(goal.page, **dict(goal.query))
@@ -27,7 +27,7 @@ def notification_bell() -> None:
             return
         with reading() as connection:
             listed = notifications(connection, person.id, limit=LISTED)
-    except JudgeboardError:  # the page below shows it
+    except JudgeboardError:  # the page below shows the error
         return
     except Exception as error:  # noqa: BLE001 - the page below stays usable, and the log has the error
         numbered(error)

@@ -79,7 +79,7 @@ def _palette(pages: Mapping[str, str]) -> None:
 
 
 def targets_of(text: str, pages: Mapping[str, str]) -> Sequence[Target]:
-    """Return what the person may open under a text: pages and actions first, then rows, then a search of the texts."""
+    """Return the matches of a text that the person may open: pages, actions, rows, and last a search of the texts."""
     return list(_targets(text, pages))[:MOST]
 
 
@@ -105,7 +105,7 @@ def _targets(text: str, pages: Mapping[str, str]) -> Iterator[Target]:
 
 
 def _target(row: NamedRow, graders: Mapping[int, str]) -> Target:
-    # The page Agreement names only people with grades.
+    # The Agreement page lists only people with grades.
     on_agreement = row.id in graders or not may_open("people")
     places = {
         "answer": (":material/article:", "item", {"response": str(row.id)}),

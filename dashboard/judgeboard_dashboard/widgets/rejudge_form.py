@@ -39,7 +39,7 @@ class JobRows(NamedTuple):
 
 
 def row_choices(where: RowFilter) -> dict[RowsName, JobRows]:
-    """Return the choices under a filter."""
+    """Return the choices of answers for a filter."""
     every = "All answers" if where == RowFilter() else "All answers that match the filter"
     return {
         "open": JobRows("Answers with an open flag", replace(where, states=("open",)), "all"),
@@ -119,7 +119,7 @@ def details(estimate: CallEstimate) -> str:
 
 
 def cost_limit_why(estimate: CallEstimate | None) -> str | None:
-    """Return why a cost limit is not possible, None where it is."""
+    """Return why a cost limit is not possible, None if it is possible."""
     if estimate is None or estimate.priced:
         return None
     return f"There is no price for {estimate.model}. Add it to a price file (JUDGEBOARD_PRICES)."
@@ -189,7 +189,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         key=_key("base_url"),
         placeholder=provider_address("openai") or OPENAI.base_url,
         help="Address of an OpenAI-compatible endpoint, with /v1. Models named claude-… need no address: they use "
-        "Anthropic's. The server sends its key (OPENAI_API_KEY) only to its own address (OPENAI_BASE_URL, else "
+        "Anthropic's. The server sends its key (OPENAI_API_KEY) only to the address in OPENAI_BASE_URL (default: "
         "OpenAI's).",
     )
     api_key = st.text_input(
@@ -366,7 +366,7 @@ def _answer(response_id: int) -> None:
 
 
 def _judge() -> JobJudge | None:
-    """Return the chosen judge; None where people may not define one and no stored version can judge again."""
+    """Return the chosen judge; None if the person may not define a judge and no stored version can judge again."""
     with reading() as connection:
         retired = retired_versions(connection)
         versions = [
@@ -376,7 +376,7 @@ def _judge() -> JobJudge | None:
         ]
         primary = primary_judge(connection)
         specs = [(version, judge_spec(connection, version)) for version in versions]
-    # Most likely: the newest version of the primary judge, then the newest of the others.
+    # Most likely first: versions of the primary judge, newest first, then versions of other judges, newest first.
     specs.sort(key=lambda version_spec: (version_spec[0].name != primary, -version_spec[0].id))
     known = {
         version.id: KnownJudge(

@@ -36,7 +36,7 @@ PAGE = "self_reference"
 FIELDS = ("version", "samples", "gate", "listed", "category", "tables")
 
 ALL = "All"
-# List name to: gate on or off, own answer right or wrong.
+# Name of a list -> (is the gate on, is the own answer right); None means either.
 LISTED: dict[str, tuple[bool | None, bool | None]] = {
     ALL: (None, None),
     "Gate on": (True, None),
@@ -49,12 +49,12 @@ LISTED: dict[str, tuple[bool | None, bool | None]] = {
 
 
 def listed_words(gate_on: bool | None, right: bool | None = None) -> str:
-    """Return the name of a slice in the list."""
+    """Return the name of a list in `LISTED`."""
     return next(words for words, narrowed in LISTED.items() if narrowed == (gate_on, right))
 
 
 def gate_words(needed: int, k: int) -> str:
-    """Return a gate as its field shows it."""
+    """Return a gate as its field shows it: "4 of 5"."""
     return f"{needed} of {k}"
 
 
@@ -66,7 +66,7 @@ def this_page(
     listed: str = ALL,
     category: str | None = None,
 ) -> Rows:
-    """Return the address of the page with these choices; by default at the gate of the report."""
+    """Return the address of the page with these choices. The default gate is that of the report."""
     gate = gate_words(needed or report.needed, report.k)
     query: dict[str, str | list[str]] = {"version": report.judge, "samples": str(report.k), "gate": gate}
     if listed != ALL:
@@ -103,14 +103,14 @@ def share_column(title: str, width: int = 105) -> Column:
 
 
 def known(estimate: Estimate) -> Estimate | None:
-    """Return an estimate with a value, else None."""
+    """Return the estimate if it has a value, otherwise None."""
     return None if estimate.value is None else estimate
 
 
 RIGHT_WHERE_ON = Column(
     "Right if on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
 )
-WIDTH = 102  # px: all columns of the conditions are visible at a width of 1440 px
+WIDTH = 102  # px; all columns of the table of conditions fit a page of 1440 px
 CONDITION_COLUMNS: Columns[tuple[str, ConditionScores]] = {
     Column("Condition", width=WIDTH): lambda line: CONDITION_WORDS[line[0]],
     share_column("All", WIDTH): lambda line: known(line[1].accuracy),
@@ -239,7 +239,7 @@ class SelfReferenceFigures:
         under = _conditions_words(report)
         rows = Table.of(scores.items(), CONDITION_COLUMNS)
         if self.as_tables:
-            shown = rows.without({"Unmeasured"})  # no room: the text under the table has it
+            shown = rows.without({"Unmeasured"})  # the table is too narrow; the text under it has these numbers
             table(shown, [None] * len(scores), key="conditions_table", under=under, csv=rows)
             return
         figure(

@@ -1,4 +1,4 @@
-"""Tables as all pages show and export them, figures that are a chart or its table, and long lists in pages."""
+"""Tables with CSV export, figures shown as a chart or as its table, and long lists divided into pages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -82,8 +82,8 @@ def show_rows(
 ) -> None:
     """Show a table without caption; a click on a row opens its target, if there are targets.
 
-    A page of a longer list has a ``sort``, which gets the title of a clicked header: the browser would sort only the
-    rows of the page. A table that is complete is sorted by the browser.
+    ``sort`` gets the title of a clicked header. A page of a longer list needs it, because the browser would sort only
+    the rows of the page. Without ``sort``, the browser sorts the table.
     """
     if targets or sort:
         modes = ["single-cell"] if targets else []
@@ -94,7 +94,7 @@ def show_rows(
 
 
 def sorts_by_header(page: str, orders: Mapping[str, Sequence[str]]) -> Callable[[str], None]:
-    """Return what a click on a header does: choose the next of the column's ``orders`` in the field Sort of a page."""
+    """Return a callback for clicks on headers. It sets the page's field Sort to the next of the column's ``orders``."""
 
     def sort(title: str) -> None:
         names, field = list(orders.get(title, ())), f"{page}_sort"
@@ -121,7 +121,7 @@ def data_frame(
     ``columns`` are Streamlit column settings that replace those of `column_settings`; ``options`` are further arguments
     of ``st.dataframe``.
     """
-    # keys.js keeps the focus alone from opening the first row of the tables in such a container.
+    # For tables in such a container, keys.js prevents that the focus alone opens the first row.
     with st.container(key=f"opens_{key}") if callable(options.get("on_select")) else nullcontext():
         return st.dataframe(
             table_frame(rows),
@@ -154,7 +154,7 @@ def table_frame(table: Table) -> "pd.DataFrame":
 def _shown(value: Any, column: Column) -> Any:
     if value is None or column.format in _TYPES:
         return value * 100 if value is not None and column.format == "share" else value
-    # A rejected row may contain half a character, which has no bytes to send to a browser.
+    # A rejected row may contain half of a surrogate pair, which cannot be sent to a browser.
     return storable_or_none(cell_text(value, column))
 
 
@@ -211,7 +211,7 @@ Line = TypeVar("Line")
 
 @dataclass(frozen=True, slots=True)
 class PageOfList:
-    """A page of a list: after or before a key, for one address."""
+    """A page of a list, after or before a key. It applies only while the address has this ``query``."""
 
     query: Query
     after: str | None = None
@@ -219,7 +219,7 @@ class PageOfList:
 
 
 def current_page(page: str, query: Query) -> PageOfList:
-    """Return the current page of a list; the first one after the address has changed."""
+    """Return the current page of a list; if the address has changed, the first page."""
     page_of_list = st.session_state.get(f"{page}_page")
     return page_of_list if isinstance(page_of_list, PageOfList) and page_of_list.query == query else PageOfList(query)
 
@@ -268,7 +268,7 @@ def _turn(page: str, turned: PageOfList) -> None:
 
 
 def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | None = None) -> list[Line]:
-    """Return the lines of all pages, or of the first pages that have ``most`` lines together.
+    """Return the lines of all pages, or of as many pages as are needed for ``most`` lines.
 
     ``read`` gets the key of a page (None for the first) and its size.
     """

@@ -40,7 +40,7 @@ count = counted
 
 
 def rule_words(rule: str) -> str:
-    """Return a rule as people say it."""
+    """Return the name of a rule in words."""
     return rule.replace("_", " ")
 
 
@@ -55,7 +55,7 @@ def rules_words(rules: Iterable[str]) -> str:
 
 
 def score(value: float | None) -> str:
-    """Return a groundedness with two decimals, "–" without one."""
+    """Return a groundedness with two decimals; "–" for None."""
     return UNKNOWN if value is None else two_decimals(value)
 
 
@@ -82,7 +82,7 @@ def when(moment: datetime) -> str:
 
 
 def ago(moment: datetime) -> str:
-    """Return how long ago in days: "today", "yesterday", "3 days", later the date."""
+    """Return how many days ago a time was: "today", "yesterday", "3 days"; after two weeks the date."""
     days = (datetime.now(UTC).date() - moment.astimezone(UTC).date()).days
     if days in {0, 1}:
         return ("today", "yesterday")[days]
@@ -90,8 +90,8 @@ def ago(moment: datetime) -> str:
 
 
 _COMMAND = re.compile(r"`([^`]+)`")
-# Numbers outside the brackets of intervals: "1 in 4" and "79 %" are one number each; digits in names such as gpt-4 are
-# none.
+# Numbers outside the brackets of intervals. "1 in 4" and "79 %" are one number each. Digits in names such as gpt-4 do
+# not count.
 _NUMBER = re.compile(
     r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
     r"(?![\w.,]*\d)(?![-/]?[^\W\d])(?![^\[\]]*\])"
@@ -99,7 +99,7 @@ _NUMBER = re.compile(
 
 
 def sentence(text: str, *, lead: str = "") -> None:
-    """Show the sentence at the top of a page; its numbers are bold, or only its ``lead`` if there is one."""
+    """Show the sentence at the top of a page. If it has a ``lead``, only that is bold, otherwise its numbers."""
     body = [commands(text)] if lead else [bold_numbers(text)]
     show(tag("div", tag("b", lead) if lead else None, " " if lead else None, *body, cls="jb-say jb-wide"))
 
@@ -125,12 +125,12 @@ def instead(text: str) -> None:
 
 
 def empty(*texts: str) -> None:
-    """Show the text of an empty page, one line each."""
+    """Show the texts of an empty page, one per line."""
     show(tag("div", *(tag("div", commands(text)) for text in texts), cls="jb-empty"))
 
 
 def commands(text: str) -> Html:
-    """Return a sentence; commands in backquotes become code, with the database if it is not the default one."""
+    """Return a sentence as markup. Commands in backquotes become code, with ``--db`` if needed (`with_database`)."""
     parts = _COMMAND.split(text)
     return join(
         tag("span", with_database(part), cls="jb-code") if place % 2 else part for place, part in enumerate(parts)
@@ -141,8 +141,8 @@ _WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
 
 
 def with_database(command: str) -> str:
-    """Return a command with the database in use, unless it is the default one or the command takes none."""
-    first, *others = re.split("( && |  #)", command, maxsplit=1)  # before a second command, a comment
+    """Return a command with the database in use, unless that is the default database or the command takes none."""
+    first, *others = re.split("( && |  #)", command, maxsplit=1)  # before a second command or a comment
     if others:
         return f"{with_database(first)}{others[0]}{with_database(others[1])}"
     if not command.startswith("judgeboard ") or command.startswith(_WITHOUT_DATABASE) or "--help" in command:
@@ -155,7 +155,7 @@ def with_database(command: str) -> str:
 
 
 def bold_numbers(text: str) -> Html:
-    """Return a sentence with bold numbers; a sentence with a command gets none."""
+    """Return a sentence with bold numbers. If it has a command, its numbers are not bold."""
     if "`" in text:
         return commands(text)
     parts = _NUMBER.split(text)

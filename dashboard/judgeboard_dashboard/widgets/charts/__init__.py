@@ -1,1 +1,1 @@
-"""Altair charts, one family a file."""
+"""Altair charts. Each file has one family of charts."""

@@ -1,4 +1,4 @@
-"""What all charts share: their frame, and the marks that take clicks."""
+"""The parts that all charts share: the frame, and the marks that take clicks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ PERCENT: dict[str, Any] = {"format": ".0%", "labelExpr": "replace(datum.label, '
 def fin(chart: Any, height: int) -> Any:
     """Give a chart its height in px (axes included) and the frame of all charts.
 
-    Pass it to ``st.altair_chart(…, theme=None)``: Streamlit's theme makes labels pale and heights uncertain.
+    Pass the result to ``st.altair_chart(…, theme=None)``: Streamlit's theme makes labels pale and changes heights.
     """
     colours = palette()
     return (
@@ -53,10 +53,10 @@ def estimate_rows(estimates: Sequence[Estimate], **columns: Any) -> pd.DataFrame
 
 
 def click_points(base: Any, chosen: alt.Parameter, colour: Any = alt.Undefined, **channels: Any) -> Any:
-    """Return a layer of invisible points that take the clicks: a drawn point is smaller than a finger.
+    """Return a layer of large invisible points that take the clicks. Drawn points are smaller than a finger.
 
-    Rows of ``base`` have ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`;
-    ``colour`` is the colour of a selected point, if the base has none; ``channels`` are the position of the points.
+    Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`.
+    ``colour`` is the colour of a selected point if the base has none. ``channels`` give the position of the points.
     """
     described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": "tip:N"} | channels
     opacity = alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False)

@@ -63,14 +63,14 @@ SMALL = Sizes(12, 10, -5, 7, centred=True)
 
 
 def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: float = 0.02) -> Any:
-    """Return the grid; the position of a mark in ``cells`` is what a click names."""
+    """Return the grid. A click on a mark gives its position in ``cells``."""
     colours = palette()
     chosen = pick()
     names = ("row", "column", "count", "word", "ground", "tip")
     rows = pd.DataFrame({name: [getattr(cell, name) for cell in cells] for name in names})
     rows["at"] = range(len(cells))
     rows["outline"] = [cell.outline or cell.ground for cell in cells]
-    # On a faded ground the theme's own ink is the one that can be read.
+    # On a faded background only the theme's own text colour is readable.
     rows["ink"] = [colours.ink if cell.faded else cell.ink for cell in cells]
     rows["opacity"] = [_FADED if cell.faded else 1.0 for cell in cells]
     rows["width"] = [2.0 if cell.outline else 0.0 for cell in cells]
@@ -103,7 +103,7 @@ def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: fl
 
 
 def heat_step(share: float, colours: Palette) -> tuple[str, str]:
-    """Return ground and ink of a share in five steps: on a continuous ramp some text would be unreadable."""
+    """Return background and text colour of a share. Five steps, since a continuous scale makes some text unreadable."""
     step = sum(share >= bound - 1e-9 for bound in STEPS)
     return colours.heat[step], colours.heat_ink[step]
 
@@ -136,7 +136,7 @@ def heat_places(picture: Picture) -> list[tuple[int, int]]:
 
 
 def outlined_words(picture: Picture, gap: float) -> str:
-    """Return what outlined cells count, with an example of "2 of 5" if a cell has that."""
+    """Return the legend for outlined cells, with an example such as "2 of 5" if a cell shows one."""
     every = [(picture.counts[people][judge], picture.apart[people][judge]) for people, judge in heat_places(picture)]
     mixed = [(count, far) for count, far in every if 0 < far < count]
     words = f"Outlined: difference of {gap:g} or more"
@@ -147,7 +147,7 @@ def outlined_words(picture: Picture, gap: float) -> str:
 
 
 def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
-    """Return the cells at ``places`` as rows; labels need no column for how many differ."""
+    """Return the cells at ``places`` as rows. For labels, the number of differing answers has no column."""
     shown = page.picture
     apart = Column(f"{page.gap:g} or more apart", "count")
     rows = (
@@ -161,8 +161,8 @@ def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> 
 def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:
     """Return the heat map of counts by tenths; its marks are in the order of `heat_places`.
 
-    A cell of which only some answers are far apart shows "2" over "of 5": the large numbers of the outlined cells sum
-    up to the count in the page's sentence. All cells but the ``chosen`` (people, judge) place fade.
+    If only some answers in a cell are far apart, it shows "2" over "of 5". The large numbers of the outlined cells then
+    add up to the count in the page's sentence. If a (people, judge) place is ``chosen``, all other cells fade.
     """
     colours, axis = palette(), picture.axis
     most = max((count for row in picture.counts for count in row), default=0)
@@ -196,12 +196,12 @@ def _answers(count: int, far: int, gap: float) -> str:
 
 
 def _short(count: int) -> str:
-    """Return a count for a cell of about forty pixels."""
+    """Return a count that fits into a cell of about 40 px."""
     return f"{count:,}" if count < 10_000 else f"{count // 1000:,}k"
 
 
 def _step(count: int, most: int) -> int:
-    """Return the colour step by powers, not shares: one cell with half of all answers would leave the others alike."""
+    """Return the colour step on a logarithmic scale. Otherwise one very large cell would make all others look alike."""
     bounds = [max(most, 1) ** (power / 5) for power in (1, 2, 3, 4)]
     return sum(count > bound for bound in bounds)
 
@@ -218,7 +218,7 @@ _MEANING = {
 
 
 def quadrant_sides(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
-    """Return (judge side, user side) of every cell in order; the row without a verdict only if it counts any."""
+    """Return (judge side, user side) of each cell in order. The row without a verdict is left out if it is empty."""
     judges = [side for side in JUDGE if side != "none" or any(counts.get((side, user)) for user in USER)]
     return [(judge, user) for judge in judges for user in USER]
 
@@ -226,7 +226,7 @@ def quadrant_sides(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, str
 def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
     """Return the quadrant of counts by (judge side, user side), in the order of `quadrant_sides`.
 
-    The colour follows the meaning: by count the least interesting cell would be the darkest.
+    Colours show the meaning of a cell. If they showed the count, the least interesting cell would be the darkest.
     """
     colours = palette()
     sides = quadrant_sides(counts)
@@ -254,9 +254,9 @@ CONFUSION_HEIGHT = 240
 
 
 def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) -> Any:
-    """Return the confusion table, people in the rows, coloured by share of the row; marks are row by row.
+    """Return the confusion table with people in the rows, coloured by share of the row; marks are in row order.
 
-    A row without answers stays, with zeros. All cells but the ``chosen`` (row, column) fade.
+    A row without answers shows zeros. If a (row, column) is ``chosen``, all other cells fade.
     """
     colours = palette()
     categories = table.categories
@@ -288,7 +288,7 @@ MARKED, UNMARKED = "marked wrong", "not marked"
 
 
 def audit_chart(report: AuditReport) -> Any:
-    """Return the counts of an audit, people in the rows; marks are caught, missed, accused, right and not marked."""
+    """Return the counts of an audit, people in the rows. Marks: caught, missed, accused, rightly not marked."""
     colours = palette()
     cells = []
     for row, column, count, word in (

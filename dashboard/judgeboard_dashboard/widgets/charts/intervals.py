@@ -74,7 +74,7 @@ def value_range(slices: Sequence[Slice]) -> tuple[float, float]:
 
 
 def _labels(slices: Sequence[Slice]) -> list[str]:
-    """Return one unique label per line: equal labels would share a line."""
+    """Return a unique label per line. Slices with equal labels would share a line."""
     labels: list[str] = []
     for each in slices:
         label = f"{shortened(each.name, _LONGEST)} · {each.n:,}"
@@ -93,9 +93,9 @@ def _tip(each: Slice) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level: its name under the axis, its share, a small text over it, and a tip.
+    """One level: its name under the axis, its share, a small text beside its point, and a tip.
 
-    ``grounded`` marks its ground; ``chosen`` fills its point.
+    ``grounded`` shades its background; ``chosen`` fills its point.
     """
 
     name: str
@@ -107,10 +107,10 @@ class Level:
 
 
 def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, whole: bool = True) -> Any:
-    """Return the chart, levels from left to right; those without a share keep their place.
+    """Return the chart with levels from left to right. A level without a share leaves a gap.
 
-    ``across`` and ``upwards`` are the titles of the axes. The axis of shares goes from 0 to 100 % if ``whole``, else
-    it is cut to the intervals.
+    ``across`` and ``upwards`` are the titles of the axes. If ``whole``, the axis of shares goes from 0 to 100 %,
+    otherwise only from the lowest to the highest interval.
     """
     colours = palette()
     chosen = pick()
@@ -154,7 +154,7 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
 
 
 def ends(shares: Sequence[Estimate]) -> tuple[float, float]:
-    """Return the ends of an axis of shares: the next 10 % outside of all intervals."""
+    """Return the ends of an axis of shares: the lowest and highest interval, rounded outwards to 10 %."""
     numbers = [end for share in shares for end in (share.low, share.high, share.value) if end is not None]
     if not numbers:
         return 0.0, 1.0
@@ -230,7 +230,7 @@ def suite_runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
             for run in runs
         ],
     )
-    # Two lines: the number of the run, under it its day.
+    # A label has two lines: the number of the run, and its day.
     axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr="split(datum.value, '|')")
     x = alt.X("run:O", title="Run", sort=labels, axis=axis)
     scale = alt.Scale(domain=list(SCALE), nice=False, zero=False)

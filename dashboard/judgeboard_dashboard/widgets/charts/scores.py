@@ -16,8 +16,8 @@ from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, est
 CALIBRATION_HEIGHT = 240
 
 
-# Where the number of a point stands: (alignment, right, down). A point over the dashed line has its number at the upper
-# left and one under it at the lower right, away from the line; at the edges of the picture straight above and below.
+# The position of a point's number: (alignment, right, down). It is on the side away from the dashed line: at the upper
+# left of a point over the line, at the lower right of a point under it. At the chart's edges it is above or below.
 _BESIDE: dict[str, tuple[Literal["left", "right"], int, int]] = {
     "over": ("right", -9, -8),
     "under": ("left", 9, 9),
@@ -34,7 +34,7 @@ def _side(tenth: Tenth) -> str:
 
 
 def drawn_tenths(tenths: Sequence[Tenth]) -> list[int]:
-    """Return the positions of the tenths with answers, which are drawn."""
+    """Return the positions of the tenths that have answers. Only these are drawn."""
     return [place for place, tenth in enumerate(tenths) if tenth.mean_score is not None]
 
 
@@ -78,7 +78,7 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
             .mark_text(fontSize=11, align=align, dx=dx, dy=dy, **ink)
             .encode(x=score, y=share, text=alt.Text("n:Q", format=","))
             for name, (align, dx, dy) in _BESIDE.items()
-            # The page's colour behind a number: a whisker that reaches it does not cross it.
+            # Each number has an outline in the page's colour, so that no whisker crosses it.
             for ink in ({"color": colours.page, "stroke": colours.page, "strokeWidth": 3}, {"color": colours.muted})
         ),
         click_points(
@@ -103,7 +103,7 @@ JITTER = 0.01
 
 
 def scatter_chart(pairs: Sequence[tuple[float, float]], gap: float) -> Any:
-    """Return (people, judge) groundedness as points, jittered by up to 0.01; those ``gap`` apart in orange."""
+    """Return (people, judge) groundedness as points, jittered by up to 0.01. Points at least ``gap`` apart: orange."""
     colours = palette()
     chosen = pick()
     moved = np.random.default_rng(7).uniform(-JITTER, JITTER, (len(pairs), 2))
@@ -145,7 +145,7 @@ LEVELS_HEIGHT = 220
 
 
 def levels_chart(levels: LevelCounts, across: str) -> Any:
-    """Return the bars, one per level in its order; unused levels keep their place."""
+    """Return one bar per level, in the order of the levels. An unused level leaves a gap."""
     colours = palette()
     chosen = pick()
     names = [name.removeprefix("about ") for name in levels.names]

@@ -1,4 +1,4 @@
-"""A trend as panels of charts, or as a table: line and interval, open gaps, n per point, new judge versions."""
+"""A trend as a table, or as charts that show values with intervals, gaps, n per point, and new judge versions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, heading
 
 HEIGHT = 340
-_STRIP = 0.2  # of the scale: room under it for the bars of n, so that no line runs through them
+_STRIP = 0.2  # share of the scale that is added under it for the bars of n, so that no line crosses them
 MOST_NUMBERS = 16
-_BAR_ROOM = 150  # px that all bars of a panel of a third of 800 px may take
+_BAR_ROOM = 150  # px for all bars of a panel; the narrowest panel is a third of 800 px
 _LONGEST_TITLE = 22
 
 
 @dataclass(frozen=True, slots=True)
 class TrendAxis:
-    """The axes that all panels share: values from ``low`` to ``high``, periods of ``days`` from first to last start."""
+    """The axes that all panels share: values from ``low`` to ``high``, and periods of ``days`` from first to last."""
 
     title: str
     low: float
@@ -48,7 +48,7 @@ class TrendAxis:
 
 
 def trend_chart(points: Sequence[Point | TimePoint], marks: Sequence[tuple[int, str]], axis: TrendAxis) -> Any:
-    """Return the panel of one query type; lines connect points (oldest first) of one segment.
+    """Return the panel of one query type. Lines connect the points of a segment; ``points`` are oldest first.
 
     ``marks`` are (start of the period, title of the judge version from then on).
     """
@@ -94,7 +94,7 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
             "bar": axis.floor + estimate.n / max(axis.most, 1) * _STRIP * 0.55 * (axis.high - axis.low),
             "segment": point.segment,
             "band": band,
-            # An interval that no other continues is a whisker; a point without one has neither.
+            # 0: the interval is part of a band. 1: it is drawn as a whisker. 2: the point has no interval.
             "alone": 2 if not whole[place] else int(not joined and not follows),
             "estimate": words,
             "tip": f"{asked}: {words} on {counted(estimate.n, 'answer')}",
@@ -103,11 +103,11 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
 
 def _time(axis: TrendAxis) -> alt.X:
     starts = range(axis.first, axis.last + 1, axis.days)
-    labelled = starts[:: max(1, -(-len(starts) // 6))]  # every second one of up to a dozen, fewer of more
+    labelled = starts[:: max(1, -(-len(starts) // 6))]  # at most six labels
     return alt.X(
         "start:T",
         title=None,
-        # Texts like "2026-01-05" on a UTC scale: naive times and automatic ticks put labels on other dates.
+        # Dates are texts on a UTC scale. Naive times and automatic ticks would put labels on other dates.
         scale=alt.Scale(type="utc", padding=14, domain=[_iso(axis.first), _iso(axis.last)]),
         axis=alt.Axis(
             format="%-d %b",
@@ -151,7 +151,7 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
             continue
         rows = pd.DataFrame(
             {
-                # Between two periods: the change lies after the one before.
+                # Between two periods, because the version is new from ``start`` on.
                 "start": [
                     f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=start - axis.days / 2):%Y-%m-%dT%H:%M:%SZ}"
                     for start, _ in chosen
@@ -186,7 +186,7 @@ def _iso(day: int) -> str:
 
 
 def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
-    """Show a panel for each of ``shown``, three side by side, on the axis of all ``drawn``."""
+    """Show the ``shown`` panels, three side by side. Their axis covers all ``drawn`` panels."""
     axis = axis_of(figures, drawn)
     marks = [(mark.start, mark.title) for mark in figures.marks]
     for start in range(0, len(shown), 3):
@@ -235,7 +235,7 @@ def _targets(panel: Panel) -> list[Rows]:
 
 
 def show_trend_table(figures: Trend, shown: Sequence[Panel]) -> None:
-    """Show the points as rows that open the same answers."""
+    """Show the points as rows. A row opens the same answers as its point."""
     table(
         trend_table(figures, shown),
         [target for panel in shown for target in _targets(panel)],
