@@ -1,41 +1,41 @@
-/* Keys of the pages. M goes into the note, T into the comment for others, and Esc leaves them. A held key counts once.
+/* Keys of the pages. M moves to the note, T to the comment for others, and Esc leaves them. A held key counts once.
 
-   On pages with a head line, every press of a key, and every click on the button of a key, has a number and goes to the
-   server with all presses before it that are not acknowledged. The server executes each number once. The page it draws
-   then says the last number that is executed and committed (data-done), and the numbers that it returns, because the
-   screen could change before them (data-returned): these go again if they still fit the screen. What is not acknowledged
-   when the page stands still is sent again. The head line shows how many presses wait (data-waits), and the key of one that was not executed
-   (data-lost). Double presses are recognised here, where they are made: a busy server gets them late and together.
+   On pages with a head line, each press of a key and each click on a key's button gets a number. It is sent to the
+   server with all earlier presses that are not acknowledged. The server executes each number once. The next page has
+   the last number that is handled and stored (data-done), and the numbers that were not executed because the screen
+   may have changed before them (data-returned). These are sent again if they still fit the screen. If the page does not
+   change, unacknowledged presses are sent again. The head line shows the number of waiting presses (data-waits) and the
+   key of a lost press (data-lost). Double presses are recognised here, since a busy server gets them late and together.
 
-   The reviewer's name is kept in a cookie of the browser, so that a reload or a link asks no more. */
+   A cookie keeps the reviewer's name, so that pages do not ask again after a reload or a link. */
 (() => {
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
 
   const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24789])$/;
-  // Without a name nothing can be decided: the keys that decide lead to its field.
+  // Nobody can decide without a name. Until there is one, the keys for decisions move to the name field.
   const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
   const SHORTCUT = 'kbd[aria-label^="Shortcut "]';
   const SAVE = "Ctrl+Enter";
   const SUBJECT = /^\D*\d+/; // the part of a row that names the answer or the item
   const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
-  const STALE = 15000; // ms after which a press that no button takes is forgotten
-  const SILENT = 900; // ms of standstill after which presses are sent again: well above what drawing takes
-  const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
-  const TRIES = 3; // how often a press that the server returns goes again
+  const STALE = 15000; // ms after which a press that still waits for its button is lost
+  const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
+  const NOBODY = 300; // ms without a change of the page after which a press without a button is forgotten
+  const TRIES = 3; // maximum number of times that a returned press is sent
   const LOOK = 15; // ms between two looks at the page
-  const DOUBLE = 250; // ms; two presses of one key within them, and of no other between, count as one
+  const DOUBLE = 250; // ms; two presses of one key within this time, and no other key between, count as one
   const CALM = 1500; // ms without typing after which a note is sent
-  const SHOWN = 600; // ms after which a press that waits is shown
-  const BUSY = 100; // ms between two looks after which the page was busy drawing, and had no time for them
+  const SHOWN = 600; // ms after which the head line shows a waiting press
+  const BUSY = 100; // ms; if two looks are further apart, the page was busy drawing
 
   const waiting = []; // presses whose button is not drawn yet
   let sent = []; // presses that are sent and not acknowledged
   let last = { key: null, at: 0 }; // the last press of a key
   let count = 0; // the number of the last press
-  let session = null; // the session that the server had when presses were sent
+  let session = null; // the server's session when presses were sent
   let row = document.querySelector(".jb-head")?.dataset.row; // the row on the screen
-  let appeared = 0; // when it was first seen; one that stood before this script did is read already
+  let appeared = 0; // when the row was first seen; 0 if it was on the page before this script, so people could read it
   let drawn = null; // the row that was last seen with all its buttons
   let text = null; // what is typed into a note that is not drawn yet: {words, ended}
   let moved = 0; // when the page was last seen to be drawn, or presses were sent
@@ -44,7 +44,7 @@
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
   const inTable = (target) => Boolean(target?.closest?.("[data-testid=stDataFrame]"));
-  const sender = () => window.__judgeboardSend; // sends presses to the server; it is there soon after the page
+  const sender = () => window.__judgeboardSend; // sends presses to the server; set soon after the page is loaded
   const head = () => document.querySelector(".jb-head");
   const running = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running";
   const now = () => performance.now();
@@ -54,10 +54,10 @@
     event.preventDefault();
   };
 
-  /* A letter of another alphabet is known by its place on the keyboard. */
+  /* A letter of another alphabet counts as the Latin letter at its place on the keyboard. */
   const nameOf = ({ key, code }) => (/^[a-z0-9]$/i.test(key) ? key.toUpperCase() : code.replace(/^Key/, ""));
 
-  /* The key that a button shows, as the server knows it: "Y", "Shift+A", "Ctrl+Enter". */
+  /* The key that a button shows, as the server writes it: "Y", "Shift+A", "Ctrl+Enter". */
   const keyOf = (kbd) =>
     kbd.getAttribute("aria-label").replace("Shortcut ", "").replace("⌘", "Ctrl").replace("⇧", "Shift").replaceAll(" ", "");
 
@@ -65,7 +65,7 @@
   const taker = ({ key }) =>
     [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].some((kbd) => keyOf(kbd) === key);
 
-  /* Levels of a rubric: one key may be meant for two dimensions, one after the other. */
+  /* A key for rubric levels: two quick presses may grade two dimensions and then both count. */
   const each = (key) => /^[0-9K]$/.test(key) && document.querySelector('[class*="st-key-rubric_group"]');
 
   const lose = (press) => {
@@ -111,10 +111,10 @@
     if (more) sendAll();
   };
 
-  /* Of the fields the one on the screen: that of the row before may be there still, unseen. */
+  /* The field that is visible. The page may still have the hidden field of the previous row. */
   const visible = (fields) => [...document.querySelectorAll(fields)].find((one) => one.offsetParent);
 
-  /* Letters that follow M are no keys, also while the note is not drawn yet. */
+  /* Letters typed after M belong to the note, even if the note is not drawn yet. */
   const takeText = ({ key }) => {
     if (key === "Escape" || key === "Enter") text.ended = true;
     else if (key.length === 1) text.words += key;
@@ -138,7 +138,7 @@
     else delete dataset.waits;
   };
 
-  /* A page without a head takes no presses. */
+  /* A page without a head line takes no presses. */
   const leave = () => {
     waiting.length = 0;
     text = null;
@@ -153,7 +153,7 @@
       if (running() || now() - looked > BUSY) moved = now();
       looked = now();
       if (session !== head().dataset.session) {
-        sent.forEach(lose); // whether the server before executed them is not known
+        sent.forEach(lose); // nobody knows whether the previous server executed them
         sent = [];
       }
       session = head().dataset.session;
@@ -166,7 +166,7 @@
     if (text || sent.length || waiting.length) setTimeout(look, LOOK);
   };
 
-  /* The next item starts at the top of the panes. Only those that were scrolled are touched: it costs a layout. */
+  /* Show the next item from the top of its panes. Only scrolled panes are reset, since each reset costs a layout. */
   const toTop = () => {
     scrolled.forEach((pane) => pane.scrollTo({ top: 0, behavior: "instant" }));
     scrolled.clear();
@@ -175,7 +175,7 @@
     if (target.closest?.('[class*="st-key-pane_"]')) scrolled.add(target);
   }, true);
 
-  /* The head stands before the buttons do: a page without any is still being drawn, however quiet the server is. */
+  /* The head line appears before the buttons. A page without buttons is not complete, even if the server is idle. */
   const note = () => {
     if (head()?.dataset.row !== row) {
       const subject = row?.match(SUBJECT)?.[0];
@@ -256,13 +256,13 @@
   window.addEventListener("keydown", take, true);
   window.addEventListener("click", click, true);
 
-  /* A grid that gets the focus without a press on a cell selects its first cell, and that would open the first row. A
-     click on a header is no such press while the grid is still being drawn. */
+  /* A grid that gets the focus without a click on a cell selects its first cell, which would open the first row. A
+     click on a header of a grid that is still being drawn has the same effect. */
   window.addEventListener("focusin", (event) => {
     if (event.target.closest?.('[class*="st-key-opens_"] canvas')) event.stopImmediatePropagation();
   }, true);
 
-  /* The statement that the keys mark comes into view when another one is chosen. */
+  /* When the keys mark another statement, scroll it into view. */
   let at = "";
   const follow = () => {
     const mark = [...document.querySelectorAll("mark[data-at]")].find((one) => one.offsetParent);
@@ -278,13 +278,13 @@
     kept = name || kept;
     follow();
   };
-  /* A note reaches the server while it is being typed, so that a reload loses none of it; Enter keeps the focus. */
+  /* Send a note while it is being typed, so that a reload does not lose it. The simulated Enter keeps the focus. */
   let typed = 0;
   window.addEventListener("input", ({ target }) => {
     if (!target.closest?.('[class*="st-key-note_"]')) return;
     clearTimeout(typed);
     typed = setTimeout(() => {
-      if (target !== document.activeElement) return; // one that was left is sent already
+      if (target !== document.activeElement) return; // a field without the focus was sent already
       const enter = { key: "Enter", code: "Enter", keyCode: 13, bubbles: true, cancelable: true };
       target.dispatchEvent(new KeyboardEvent("keydown", enter));
     }, CALM);
@@ -301,12 +301,12 @@
     if (field && field !== asked) field.focus();
     asked = field;
   };
-  /* A box that is checked keeps the focus, and Streamlit takes no key while a field has it. */
+  /* A clicked checkbox keeps the focus, and Streamlit ignores shortcuts while a field has the focus. */
   window.addEventListener("click", () => {
     setTimeout(() => document.querySelector('[class*="_bulk"] input[type=checkbox]:focus')?.blur());
   }, true);
 
-  /* A text that is drawn together with its region would not be read out: the region is always there. */
+  /* Screen readers do not announce a text that appears together with its live region. So the region is always there. */
   const region = document.createElement("div");
   region.className = "jb-unseen";
   region.setAttribute("role", "status");
@@ -321,7 +321,7 @@
     answer();
     readOut();
   }).observe(document.body, {childList: true, subtree: true});
-  // As soon as the server says the name: what comes after the last press of a key may be a reload.
+  // Store the name as soon as the server sends it, because a reload may follow.
   new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name"]});
   remember();
 })();

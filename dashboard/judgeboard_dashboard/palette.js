@@ -1,16 +1,16 @@
 /* The command palette: / or Ctrl-K opens it. In it, Up and Down choose a result, Enter opens it.
 
-   The field sends its text while it is typed. Letters typed on a result, or before the palette is there, go into the
-   field, so that no key of the page behind is pressed: keys.js asks here whether a key is the palette's. */
+   The field sends its text while a person types. Letters typed on a result, or before the palette is open, go into the
+   field and not to the page behind. keys.js calls __judgeboardPalette to learn whether the palette takes the keys. */
 (() => {
   if (window.__judgeboardPalette) return;
   const PAUSE = 200; // ms without a key until the text is sent
   const OPENING = 5000; // ms until a palette that did not open is given up
-  const AGAIN = 700; // ms until its button is clicked again: it was not drawn yet, or Streamlit dropped the click
+  const AGAIN = 700; // ms until the button is clicked again if no palette has opened: Streamlit may drop a click
   let timer = 0;
   let early = null; // what is typed while the palette opens: {text, at}
-  let clicked = false; // its button was clicked since the key
-  let opens = null; // the text whose first result is to be opened as soon as it is there
+  let clicked = false; // whether the button was clicked since the key was pressed
+  let opens = null; // the text whose first result opens as soon as it is there
 
   const field = () => document.querySelector("[role=dialog] .st-key-palette_text input");
   const results = () => [...document.querySelectorAll('[role=dialog] [class*="st-key-palette_to_"] button')];
@@ -85,7 +85,7 @@
     keep(event);
     early = { text: "", at: performance.now() };
     clicked = false;
-    // Later than the text of a field that was just left: Streamlit drops one of two changes that it sends together.
+    // Wait until the text of a field that was just left is sent: Streamlit drops one of two changes sent together.
     setTimeout(open, 100);
   }, true);
 
@@ -96,7 +96,7 @@
     timer = setTimeout(send, PAUSE);
   }, true);
 
-  let shown = null; // the field that has the focus since it was opened
+  let shown = null; // the field that got the focus when the palette opened
   new MutationObserver(() => {
     const now = field();
     if (now && now !== shown) {

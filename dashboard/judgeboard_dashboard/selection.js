@@ -8,7 +8,7 @@ const place = (box) => {
 };
 const points = (text) => [...text].length; // Python counts code points
 
-/* The range of the characters start to end of an element. */
+/* The range from character `start` to character `end` of an element. */
 const rangeIn = (box, start, end) => {
   const range = document.createRange(), texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
   let behind = 0, begun = false;
@@ -41,7 +41,7 @@ const draw = (spans) => {
 };
 
 let marked = "[]"; // the spans drawn last
-let stop = () => {}; // every run of the server calls the function again: the listeners of the last call go first
+let stop = () => {}; // removes the last call's listeners; every run of the server calls the function below again
 
 export default function ({ data, setStateValue }) {
   stop();
@@ -84,7 +84,7 @@ export default function ({ data, setStateValue }) {
     event.preventDefault();
   };
   draw(data.spans);
-  /* A mouse that starts within the old selection would drag it instead of selecting an overlapping part. */
+  /* Clear the old selection: a mouse press inside it would drag it instead of selecting an overlapping part. */
   const spans = JSON.stringify(data.spans), selection = document.getSelection();
   if (marked !== spans && evidence(selection.focusNode)) selection.collapseToEnd();
   marked = spans;

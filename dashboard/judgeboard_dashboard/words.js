@@ -1,13 +1,13 @@
-/* The words of the sentence under the pointer, or of the statement that the keys mark, are lit up in the passages.
+/* Highlights, in the passages, the words of the sentence under the pointer or of the statement that the keys mark.
 
-   The server says which words of a sentence count (data-w); of formatted text all longer ones do. The highlights
-   change nothing in the page: what is copied and compared stays the stored text. */
+   The server lists the words of a sentence that count (data-w). In formatted text, numbers and longer words count. The
+   highlights do not change the page: copied and compared text is the stored text. */
 (() => {
   if (window.__judgeboardWords || !window.CSS?.highlights) return;
   window.__judgeboardWords = true;
 
   const NAME = "jb-words";
-  const MOST = 2000; // places
+  const MOST = 2000; // highlighted places
   const HOVERED = ".jb-answer [data-w], .jb-answer .jb-formatted :is(p, li, td, th, pre, blockquote)";
   let lit = null;
   let hovered = null;
@@ -25,7 +25,7 @@
     const wanted = node ? words(node) : [];
     if (!wanted.length) return;
     const escaped = wanted.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-    // \x3c: Streamlit drops a script that holds a less-than sign before a bang.
+    // \x3c: Streamlit drops a script that contains a less-than sign followed by an exclamation mark.
     const pattern = new RegExp(`(?\x3c![\\p{L}\\p{N}])(?:${escaped.join("|")})(?!\\p{N})\\p{L}{0,3}(?!\\p{L})`, "giu");
     const places = new Highlight();
     for (const passage of document.querySelectorAll(".jb-passage .jb-evidence")) {
@@ -43,7 +43,7 @@
     CSS.highlights.set(NAME, places);
   };
 
-  /* The statement that V went to, where nothing is under the pointer. */
+  /* The statement that the key V moved to. It counts if no sentence is under the pointer. */
   const chosen = () => {
     const mark = [...document.querySelectorAll(".jb-answer mark[data-at]")].find((one) => one.offsetParent);
     return mark?.closest("[data-w]") ?? mark ?? null;
@@ -57,7 +57,7 @@
     hovered = event.target.closest?.(HOVERED) ?? null;
     update();
   });
-  /* Remove the focus: after a selection with the mouse, the next key would outline the whole page. */
+  /* Remove the focus. Otherwise the next key after a selection with the mouse would outline the whole page. */
   document.addEventListener("mouseup", () => document.querySelector("[data-testid=stMain]:focus")?.blur());
   let waits = false;
   new MutationObserver(() => {
