@@ -1,1 +1,1 @@
-"""The pages of Judgeboard: Streamlit over the core's own functions, without SQL or statistics of their own."""
+"""The pages of Judgeboard, in Streamlit. They call functions of the core, and contain no SQL and no statistics."""

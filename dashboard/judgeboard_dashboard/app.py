@@ -1,4 +1,4 @@
-"""The app: a page is a file in views/ and a line in PAGES."""
+"""The app. Each page is a file in views/ and a line in PAGES."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from judgeboard_dashboard.theme import dress
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
 
-# Menu -> file in views/ -> title, which is also the name in the menu and, in lower case, the address.
+# Menu -> file in views/ -> title. The title is also the name in the menu; in lower case it is the address.
 PAGES: dict[str, dict[str, str]] = {
     "Review": {
         "queue": "Queue",
@@ -46,8 +46,8 @@ PAGES: dict[str, dict[str, str]] = {
         "schemas": "Schemas",
     },
 }
-FIRST = "overview"  # has the address "/"; the address with its name leads there
-OLD_ADDRESSES = {"first": FIRST, "label-schemas": "schemas"}  # names of files in views/ are addresses, too
+FIRST = "overview"  # at the address "/"; the address "overview" opens it too
+OLD_ADDRESSES = {"first": FIRST, "label-schemas": "schemas"}  # names of files in views/ also work as addresses
 VIEWS = Path(__file__).with_name("views")
 
 
@@ -57,9 +57,9 @@ def address_of(title: str) -> str:
 
 
 def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
-    """Return the pages by menu; "" holds hidden ones.
+    """Return the pages by menu; hidden pages are under "".
 
-    Without ``everything`` the pages that the person may not open are hidden. Old addresses lead to their pages.
+    If ``everything`` is false, pages that the person may not open are hidden. Old addresses open the current pages.
     """
     listed_pages = {
         name: st.Page(
@@ -83,7 +83,7 @@ def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
 
 
 def _leads_to(page: st.Page, address: str) -> st.Page:
-    """Return a hidden page at another address that opens ``page`` with the query in use."""
+    """Return a hidden page at ``address``; it opens ``page`` with the current query parameters."""
 
     def open_page() -> None:
         st.switch_page(page, query_params={name: st.query_params.get_all(name) for name in st.query_params})

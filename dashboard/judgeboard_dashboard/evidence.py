@@ -1,8 +1,8 @@
-"""Renders untrusted text: the only module that escapes text and sends HTML to the browser.
+"""Renders untrusted text. Only this module escapes text and sends it to the browser as HTML.
 
-Texts of logs, models and people are untrusted. They reach a page only as children of `tag`, which escapes them, and
-`show` accepts only what `tag` built. Streamlit's markdown never gets such texts: it would render maths, links and
-remote images.
+Texts from logs, models and people are untrusted. They reach a page only as children of `tag`, which escapes them.
+`show` accepts only markup that `tag` built. Streamlit's markdown would render maths, links and remote images, so it
+gets such texts only through `as_label`.
 """
 
 import html
@@ -24,9 +24,9 @@ class Html(str):
 
 
 def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
-    """Return an element; texts among the children are escaped, None is skipped.
+    """Return an element. Texts among the children are escaped; children and attributes that are None are skipped.
 
-    ``name`` is a constant of our code. Of the attributes ``cls`` is class and ``data_n`` is data-n; None is skipped.
+    ``name`` must be a constant in our code. The attribute ``cls`` becomes class, ``data_n`` becomes data-n.
     """
     opened = "".join(
         f' {"class" if key == "cls" else key.rstrip("_").replace("_", "-")}="{html.escape(value, quote=True)}"'
@@ -39,7 +39,7 @@ def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
 
 
 def join(children: Iterable[str | None]) -> Html:
-    """Return texts and elements as one, with the texts escaped."""
+    """Return texts and elements as one piece of markup, with the texts escaped."""
     return Html("".join(child if isinstance(child, Html) else escaped(child) for child in children if child))
 
 
@@ -65,7 +65,7 @@ def as_label(text: str) -> str:
 
 
 def size(characters: int) -> str:
-    """Return a length: "387 characters", "50 kB", "1.2 MB"."""
+    """Return a number of characters in words: "387 characters", "50 kB", "1.2 MB"."""
     if characters < 10_000:
         return "1 character" if characters == 1 else f"{characters:,} characters"
     if characters < 1_000_000:

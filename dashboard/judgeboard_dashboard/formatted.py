@@ -1,7 +1,7 @@
 """Markdown, tables, code and JSON as elements of `evidence.tag`.
 
-A parser reads the markup, and only the elements listed here are made of it, without attributes. Raw HTML, links and
-images stay the text that they were: nothing is fetched and nothing can be clicked.
+A parser reads the markup. Only the elements listed here are created, without attributes. Raw HTML, links and images are
+shown as plain text, so nothing is fetched and nothing can be clicked.
 """
 
 import json
@@ -12,9 +12,9 @@ from markdown_it.token import Token
 
 from judgeboard_dashboard.evidence import Html, escaped, join, tag
 
-LONGEST = 50_000  # characters of a text that is formatted
+LONGEST = 50_000  # characters; longer texts are not formatted
 _PLAIN = frozenset({"paragraph_open", "paragraph_close", "inline", "text", "softbreak"})
-# Elements by the names of the parser; headings are bold lines, since those of a page are its own.
+# The parser's tag name -> element. Headings become bold text, because only the page itself has heading elements.
 _ELEMENTS = {"h1": "b", "h2": "b", "h3": "b", "h4": "b", "h5": "b", "h6": "b", "s": "del"} | {
     name: name
     for name in (*("p", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "em", "strong"),)
@@ -23,7 +23,7 @@ _ELEMENTS = {"h1": "b", "h2": "b", "h3": "b", "h4": "b", "h5": "b", "h6": "b", "
 
 @cache
 def _parser() -> MarkdownIt:
-    # Rules that would take text away (references), make addresses live, or read an indented text as code are off.
+    # Disabled: rules that remove text (references), make links of addresses, or read indented text as code.
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     return parser.disable(
         ["link", "image", "autolink", "html_block", "html_inline", "reference", "code", "entity", "lheading"]
@@ -32,7 +32,7 @@ def _parser() -> MarkdownIt:
 
 @lru_cache(maxsize=256)
 def formatted(text: str) -> Html | None:
-    """Return a text with its markup shown; None for plain text, and for one of more than 50,000 characters."""
+    """Return a text with its markup rendered; None if it has no markup or more than 50,000 characters."""
     if len(text) > LONGEST:
         return None
     if text.lstrip()[:1] in ("{", "["):
@@ -50,7 +50,7 @@ def formatted(text: str) -> Html | None:
 
 
 def _elements(tokens: list[Token]) -> Html:
-    """Return the elements of a list of tokens, whose opening and closing ones are paired."""
+    """Return the elements for a list of tokens. Each opening token must have its closing token."""
     open_parts: list[list[Html]] = [[]]
     for token in tokens:
         if token.nesting == 1:

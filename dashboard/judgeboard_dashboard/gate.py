@@ -11,7 +11,7 @@ from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import caught, change_name, current_reviewer, signed_in, store
 from judgeboard_dashboard.sign_in import sign_in, verified_address
 
-# Pages that need a permission: they are hidden without it, and check it again themselves (`demand`).
+# Pages that need a permission. They are hidden from people without it, and each page also checks it (`demand`).
 NEEDED: dict[str, Action] = {
     "rejudge": Action.REJUDGE_MANY,
     "imports": Action.IMPORT,
@@ -54,7 +54,7 @@ def let_in() -> bool:
 
 
 def demand(action: Action) -> None:
-    """Refuse the page without this permission; call it first within `session.page`.
+    """Refuse the page if the person lacks this permission. Call it first within `session.page`.
 
     A refused attempt is stored as an event, once per page and session.
 
@@ -73,7 +73,7 @@ def demand(action: Action) -> None:
 
 
 def permitted(action: Action) -> bool:
-    """Return whether the person may do this, to hide what would be refused; the change itself checks again."""
+    """Return whether the person may do this. Pages use it to hide controls; the change itself checks it again."""
     return not sign_in().asked or may(signed_in(), action)
 
 
@@ -83,7 +83,7 @@ def may_open(name: str) -> bool:
 
 
 def who_button(page: str) -> None:
-    """Show the name of the person; a press signs out or asks for another name."""
+    """Show a button with the person's name. It signs the person out or, without sign-in, asks for another name."""
     person = current_reviewer()
     if person is None:
         return

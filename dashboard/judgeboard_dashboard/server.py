@@ -53,7 +53,7 @@ HEADERS = {
 
 
 class SafeHeaders:
-    """Adds headers that forbid the browser to load from, send to, or be framed by other sites."""
+    """Adds headers: pages may not load from other sites, send to them, or appear in their frames."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -115,7 +115,7 @@ app = App(
 )
 
 
-EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
+EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - only compared with the host option
 _ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
 UPLOAD_MB = 200
 
@@ -129,8 +129,8 @@ def serve(
 ) -> None:
     """Serve the pages until Ctrl-C, and print their address.
 
-    ``database`` is a path or a URL, as ``--db``; ``localhost`` as ``host`` is 127.0.0.1. ``allowed_hosts`` are further
-    host names of this server, for example a proxy's; the host name of sign-in is included.
+    ``database`` is a path or a URL, like ``--db``. The host "localhost" means 127.0.0.1. ``allowed_hosts`` are further
+    host names of this server, for example a proxy's name. The host name in the sign-in settings is always allowed.
 
     Raises:
         BadInput: The port is taken, the host is not an address of this machine, or sign-in has a fault.
@@ -141,7 +141,7 @@ def serve(
     if asked.fault is not None:
         raise BadInput(f"sign-in is not set up correctly: {asked.fault}")
     check_free(host, port)
-    # The pages run in this process and read the database's address from the environment.
+    # The pages run in this process and read the address of the database from the environment.
     os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
     for name in NEEDED:
         importlib.import_module(name)
@@ -177,7 +177,7 @@ def check_free(host: str, port: int) -> None:
 
 
 def bind_address(host: str) -> str:
-    """Return the address of the socket: localhost could also mean ::1, where browsers may not look."""
+    """Return the address to listen on. localhost could also mean ::1, which browsers may not try."""
     return "127.0.0.1" if host == "localhost" else host
 
 
@@ -206,10 +206,10 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
         "client.showErrorLinks": "false",
         "client.allowedOrigins": [],
         "runner.magicEnabled": False,
-        # With fast reruns, a press replaces an earlier one that has not started: a grade just before a decision would
-        # be lost.
+        # With fast reruns, a press replaces an earlier press that has not started. A grade given just before a decision
+        # would be lost.
         "runner.fastReruns": False,
-        # A collection of garbage holds up what is still to be sent. Python's own ones suffice.
+        # A garbage collection after each run delays messages to the browser. Python's own collections suffice.
         "runner.postScriptGC": False,
         "logger.hideWelcomeMessage": True,
         "global.developmentMode": False,
@@ -218,7 +218,7 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
 
 
 def _own_names(host: str) -> set[str]:
-    """Return the host names of this server, never "any": a hostile page could point its own name to us."""
+    """Return the host names of this server. A wildcard would be unsafe: a hostile page could point its name to us."""
     if host in LOOPBACK:
         return set(LOOPBACK)
     if host not in EVERYWHERE:
@@ -227,7 +227,7 @@ def _own_names(host: str) -> set[str]:
     names = {name, socket.getfqdn(), *LOOPBACK}
     with suppress(OSError):  # the machine cannot resolve its own name
         names |= {str(entry[4][0]) for entry in socket.getaddrinfo(name, None, family=socket.AF_INET)}
-    # Many machines resolve their name to 127.0.1.1. Connecting a UDP socket sends nothing and names the address in use.
+    # Many machines resolve their name to 127.0.1.1. Connecting a UDP socket sends nothing, but gives the real address.
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outward:
         outward.connect((_ELSEWHERE, 9))
         names.add(outward.getsockname()[0])
@@ -236,9 +236,9 @@ def _own_names(host: str) -> set[str]:
 
 def _open_to_others(host: str, *, signed_in: bool) -> str:
     names = ", ".join(sorted(_own_names(host) - set(LOOPBACK)))
-    lines = [f"Other machines reach it under: {names}. For another name, for example a proxy's, add --allow-host NAME."]
+    lines = [f"Other machines reach it at: {names}. To allow another name, such as a proxy's, add --allow-host NAME."]
     if not signed_in:
-        lines.append("Sign-in is off: everyone who reaches it may do everything (see docs/how-to/sign-in.md).")
+        lines.append("Sign-in is off: everyone who opens it may do everything (see docs/how-to/sign-in.md).")
     return "".join(f"{line}\n" for line in lines)
 
 

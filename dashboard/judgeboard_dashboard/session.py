@@ -30,7 +30,7 @@ _log = logging.getLogger("judgeboard.dashboard")
 
 @contextmanager
 def caught() -> Iterator[None]:
-    """Show expected errors as sentences, other errors as a number that the log has beside the traceback."""
+    """Show an expected error as a sentence. Log any other error with its traceback, and show its number in the log."""
     try:
         yield
     except JudgeboardError as error:
@@ -41,7 +41,7 @@ def caught() -> Iterator[None]:
 
 @contextmanager
 def saving(refusal: str = "Not saved") -> Iterator[None]:
-    """Run the page again after the block has stored something; show why it could not, after ``refusal``."""
+    """Rerun the page after the block has stored something. If storing fails, show ``refusal`` and the reason."""
     try:
         yield
     except JudgeboardError as error:
@@ -75,7 +75,7 @@ _ARRIVED = "arrived"
 
 
 def store() -> Store:
-    """Return the database of the server, for changes; pages read it with `reading`.
+    """Return the server's database, for changes. To read it, pages use `reading`.
 
     Raises JudgeboardError if it is missing, has another revision, or cannot be reached.
     """
@@ -83,9 +83,9 @@ def store() -> Store:
 
 
 def seen() -> Seen:
-    """Return the database without the rows that the person is to review blind.
+    """Return the database without the rows that the person must review blind.
 
-    Raises RuntimeError without a browser session; wrap functions that run later in `as_now`.
+    Raises RuntimeError without a browser session. Use `as_now` for a function that runs later.
     """
     restored = _SEEN.get()
     if restored is not None:
@@ -102,7 +102,7 @@ def reading() -> Reading:
 
 
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
-    """Return a function that reads as the current person: downloads run outside of sessions."""
+    """Return a function that reads as the current person. Downloads need it because they run outside sessions."""
     now = seen()
 
     def made() -> bytes:
@@ -130,17 +130,17 @@ def _still_here(now: Seen) -> None:
 def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[None]:
     """Set up a page: the title, the heading, and errors as sentences.
 
-    ``heading`` shows the title on the page; the item page has a head line instead. A page of ``answers`` or figures
-    about them also shows how many are hidden.
+    If ``heading`` is false, the title is not on the page (the item page has a head line instead). If ``answers`` is
+    true, the page is about answers and also shows how many of them are hidden.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     st.session_state[_PAGE] = title
     if st.session_state.get(_ASKED, title) != title and not reviewer_name():
-        st.session_state[_NAME] = suggested_name()  # asked on another page, where it was left as it was
+        st.session_state[_NAME] = suggested_name()  # another page suggested it, and the person did not change it
     if heading:
         st.title(title, anchor=False)
     if heading and answers:
-        with caught(), suppress(JudgeboardError):  # the page shows it
+        with caught(), suppress(JudgeboardError):  # the page itself shows the error
             _show_hidden()
     with caught():
         yield
@@ -149,7 +149,7 @@ def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[
 def stacking_columns(
     name: str, widths: int | Sequence[float], gap: Literal["small", "medium", "large"] = "medium"
 ) -> list[Any]:
-    """Return columns; a narrow page shows them below each other. ``name`` is unique on the page."""
+    """Return columns; a narrow page shows them below each other. ``name`` must be unique on the page."""
     with st.container(key=f"stack_{name}"):
         return st.columns(widths, gap=gap)
 
@@ -172,9 +172,9 @@ def as_query(parameters: Mapping[str, str | int | float | list[str] | None]) -> 
 
 
 def current_reviewer() -> Reviewer | None:
-    """Return the person who signed in, or, without sign-in, the person who entered a name (None before).
+    """Return the person who signed in. If sign-in is off, return the person who entered a name, None before that.
 
-    Raises NotAllowed if the person is not signed in, or is not (or no longer) allowed to.
+    Raises NotAllowed if sign-in is on and the person has not signed in, was not added by an admin, or was removed.
     """
     if sign_in().asked:
         return signed_in()
@@ -192,7 +192,7 @@ def current_reviewer() -> Reviewer | None:
 def signed_in() -> Reviewer:
     """Return the person who signed in, as stored now.
 
-    Raises NotAllowed if the person is not signed in, or is not (or no longer) allowed to.
+    Raises NotAllowed if the person has not signed in, was not added by an admin, or was removed.
     """
     address = None if sign_in().fault else verified_address()
     if address is None:
@@ -203,7 +203,7 @@ def signed_in() -> Reviewer:
 
 
 def reviewer_name() -> str:
-    """Return the name entered in this browser; an empty text without one, or where people sign in."""
+    """Return the name entered in this browser; an empty text if there is none or if sign-in is on."""
     if sign_in().asked:
         return ""
     if _NAME not in st.session_state:
@@ -213,10 +213,7 @@ def reviewer_name() -> str:
 
 
 def ask_reviewer(why: str = "Your name is stored with each decision.") -> Reviewer | None:
-    """Return the reviewer; without a name yet, show the field for it and return None.
-
-    A cookie keeps the name in this browser.
-    """
+    """Return the reviewer. If no name was entered yet, show the field for it and return None."""
     reviewer = current_reviewer()
     if reviewer is not None:
         return reviewer
@@ -227,7 +224,7 @@ def ask_reviewer(why: str = "Your name is stored with each decision.") -> Review
 
 
 def name_field(label_visibility: Literal["visible", "collapsed"]) -> None:
-    """Show the field for the name. It suggests the system's user, who is the reviewer on every other page."""
+    """Show the field for the name. It suggests the system user's name, which is used if another page is opened."""
     st.session_state[_ASKED] = st.session_state[_PAGE]
     st.text_input(
         "Your name",
@@ -247,7 +244,7 @@ def tidy_name(name: str) -> str:
 
 
 def suggested_name() -> str:
-    """Return the name of the system's user where the server serves this machine alone, else an empty text."""
+    """Return the system user's name if the server serves only this machine, otherwise an empty text."""
     if not {str(st.get_option("server.address")), *st.get_option("server.allowedHosts")} <= LOOPBACK:
         return ""
     try:
@@ -257,13 +254,13 @@ def suggested_name() -> str:
 
 
 def give_name() -> None:
-    """Read the name from its field; the callback of the field and its button."""
+    """Read the name from its field; the callback of the field and of its button."""
     if _name_entered() and st.session_state[_PAGE] == "Item":
-        st.rerun()  # a press there draws the item alone; the frame of the app shows the name
+        st.rerun()  # a press on this page redraws only the item, but the name is shown outside it
 
 
 def entered_reviewer() -> Reviewer | None:
-    """Return the person whose name is in the field of `ask_reviewer`, for a button beside it; say if it is empty."""
+    """Return the person named in the field of `ask_reviewer`. If the field is empty, show a problem."""
     if not _name_entered():
         problem("Enter your name first.")
     return current_reviewer()

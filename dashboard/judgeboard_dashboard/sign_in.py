@@ -19,9 +19,9 @@ NEEDED = ("client_id", "client_secret", "server_metadata_url")
 
 
 class SignIn(NamedTuple):
-    """The configuration of sign-in, or its ``fault``; a provider None is the only one.
+    """The configuration of sign-in; ``asked`` is whether people must sign in, ``fault`` what is wrong with it.
 
-    ``host`` is the host name to which the provider sends browsers back.
+    The provider None is configured in [auth] itself and has no name. Providers send browsers back to ``host``.
     """
 
     asked: bool
@@ -37,12 +37,12 @@ _NO_PROVIDER = "JUDGEBOARD_ADMIN is set, but .streamlit/secrets.toml has no sect
 def sign_in() -> SignIn:
     """Return the configuration of sign-in, read once, so that editing the file cannot open a running server.
 
-    If it has a fault, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider is a fault too: an open server was
-    not intended.
+    If it has a fault, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider is also a fault, because the server
+    is not meant to be open.
     """
     try:
         auth = dict(st.secrets).get("auth")
-    except Exception:  # noqa: BLE001 - no file, or an unreadable one, whose text must not be shown
+    except Exception:  # noqa: BLE001 - the file is missing or unreadable; the error could quote its secrets
         if any(Path(path).exists() for path in st.get_option("secrets.files")):
             return SignIn(True, fault="the secrets file is not valid TOML")
         auth = None
@@ -76,7 +76,7 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
 
 
 def claims() -> Mapping[str, Any]:
-    """Return the claims of the identity provider, empty before sign-in."""
+    """Return the identity provider's claims about the person; empty before sign-in."""
     return st.user.to_dict() if st.user.get("is_logged_in") else {}
 
 

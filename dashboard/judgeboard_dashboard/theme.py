@@ -10,18 +10,18 @@ import streamlit as st
 
 from judgeboard_dashboard.evidence import show, tag
 
-MOST_LIT = 40  # claims of an answer that light up under the pointer
+MOST_LIT = 40  # maximum number of claims of an answer that are outlined under the pointer
 SPANS = ("#d97706", "#2563eb", "#7c3aed", "#059669", "#dc2626", "#0891b2")
 """The colours of the span types of a label schema, readable in both themes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of one theme; ``good``, ``doubt``, ``bad`` and ``quiet`` are (mark, ground) pairs of severities.
+    """The colours of one theme. Each severity (``good``, ``doubt``, ``bad``, ``quiet``) is (mark, background).
 
     ``series`` are three colours that colour-blind readers can tell apart; for more series use panels. ``heat`` are five
-    steps of a heat map, with ``heat_ink`` as the colour of the text on each. ``track`` is the empty part of bars. White
-    text on ``button`` is readable.
+    steps of a heat map, and ``heat_ink`` are the colours of the text on them. ``track`` is the colour of the empty part
+    of bars. White text on ``button`` is readable.
     """
 
     page: str
@@ -86,7 +86,7 @@ def palette() -> Palette:
 
 
 def dress(reviewer: str) -> None:
-    """Send style sheet and script, and the reviewer's name for the script, which keeps it in a session cookie."""
+    """Send the style sheet, the scripts and the reviewer's name, which keys.js keeps in a cookie."""
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
         send_script("keys.js", "words.js")
@@ -94,7 +94,7 @@ def dress(reviewer: str) -> None:
 
 
 def send_script(*names: str) -> None:
-    """Send scripts of this package; the scripts of a page begin in the order in which they are sent."""
+    """Send scripts of this package. The browser starts the scripts of a page in the order in which they are sent."""
     st.html(f"<script>{''.join(map(_text, names))}</script>", unsafe_allow_javascript=True)
 
 
@@ -106,7 +106,7 @@ def style_sheet() -> str:
         f"body:has(.c{number}:hover) .c{number}{{outline:1.5px solid var(--jb-acc)}}"
         for number in range(1, MOST_LIT + 1)
     )
-    # A line per type, each at its own depth, so that overlapping spans are seen.
+    # Each type has an underline at its own depth, so that overlapping spans are visible.
     spans = "".join(
         f"::highlight(jb-span-{number}){{background:{colour}2e;text-decoration:underline 2px {colour};"
         f"text-underline-offset:{2 * number + 1}px}}.jb-span-{number}{{border-bottom:2px solid {colour}}}"
