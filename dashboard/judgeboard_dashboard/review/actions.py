@@ -1,4 +1,4 @@
-"""What the keys of the review screen do: grade, mark, decide, undo and move on, for every subject."""
+"""The actions of the review screen's keys: grade, mark, decide, undo and move on."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ LEASED_BY_OTHER = "Another reviewer has leased this item."
 
 @dataclass(frozen=True, slots=True)
 class DraftActions:
-    """Keys that change the draft of a subject: the id of a response, or minus that of a pair."""
+    """Actions that change a draft. ``subject`` is the id of a response, or minus the id of a pair."""
 
     session: ReviewSession
     subject: int
@@ -53,11 +53,11 @@ class DraftActions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actions(DraftActions, ABC):
-    """What the keys of a screen do; bound when the screen is drawn, so that a late press means what was shown.
+    """The actions of a screen's keys, bound when it is drawn: a late key press acts on the screen that it was for.
 
-    ``row`` identifies the screen in the browser. ``request_key`` is that of its review, so that a press that arrives
-    twice is stored once. ``judgment`` is the judgment on the screen, None where there is none or it is hidden. A
-    groundedness below ``threshold`` is flagged. ``implies``: a decision implies a label; None: the reviewer is asked.
+    ``row`` identifies the screen in the browser. ``request_key`` identifies its review, so that a key press that
+    arrives twice is stored once. ``judgment`` is the judgment on the screen, None if there is none or it is hidden. A
+    groundedness below ``threshold`` is flagged. ``implies``: decisions imply a label; None: the reviewer is asked.
     """
 
     store: Store
@@ -76,13 +76,13 @@ class Actions(DraftActions, ABC):
         return None if self.judgment is None else self.judgment.id
 
     def give(self, grade: str, value: Any) -> None:
-        """Give a label, groundedness or quality; the same value again removes it."""
+        """Give a label, groundedness or quality, or remove it if it has this value already."""
         setattr(self.draft, grade, None if getattr(self.draft, grade) == value else value)
         if grade == "groundedness":
             self.session.refill(self.draft)
 
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
-        """Return the draft as it is stored: for a preference its note alone.
+        """Return the grade to store with a decision; a preference has only a note.
 
         It has the label that the decision implies, and a reason to differ only if it differs from the judgment shown.
         """
@@ -98,7 +98,7 @@ class Actions(DraftActions, ABC):
         return self.judgment is not None and differs(self.draft.grade(), self.judgment, self.threshold)
 
     def why(self) -> None:
-        """Choose the next reason to differ from the judge; after the last comes none."""
+        """Choose the next reason to differ from the judge; after the last reason, choose none."""
         if self.differs():
             reasons = [None, *WhyDiffers]
             self.draft.why = reasons[(reasons.index(self.draft.why) + 1) % len(reasons)]
@@ -112,7 +112,7 @@ class Actions(DraftActions, ABC):
         self.session.drawer = None if self.session.drawer == name else name
 
     def whole(self) -> None:
-        """Send the long texts of this item whole."""
+        """Show the long texts of this item in full."""
         self.session.whole.add(self.subject)
 
     def go(self, goal: Rows) -> None:
@@ -128,7 +128,7 @@ class Actions(DraftActions, ABC):
         safely(self.session, self.reviewer, lambda reviewer: self._decide(reviewer, decision), self.request_key)
 
     def answer_implied(self, implied: bool) -> None:
-        """Remember whether decisions imply a label, and store the decision that asked."""
+        """Remember whether decisions imply a label, and store the decision that led to the question."""
         decision, self.session.asked = self.session.asked[1], ("", None)
         safely(self.session, self.reviewer, lambda reviewer: remember_implied(self.store, reviewer, implied=implied))
         replace(self, implies=implied).decide(decision)
@@ -143,7 +143,7 @@ class Actions(DraftActions, ABC):
     def _decide(self, reviewer: Reviewer, decision: Any) -> None: ...
 
     def stored(self, write: Callable[[], str]) -> bool:
-        """Store a review and show the sentence of ``write``, or why it was refused; draft and request key are used."""
+        """Store a review and show the message of ``write``, or why it was refused. Drop its draft and request key."""
         try:
             self.session.say(write())
         except DecisionRefused as refused:
@@ -156,7 +156,7 @@ class Actions(DraftActions, ABC):
 def safely(
     session: ReviewSession, reviewer: Reviewer | None, act: Callable[[Reviewer], None], request_key: str | None = None
 ) -> None:
-    """Do what needs a reviewer, once for a request key; the head line shows what goes wrong."""
+    """Call ``act`` with the reviewer, unless the request key is used already. The head line shows any error."""
     if request_key in session.used_keys:
         return
     if reviewer is None:
@@ -166,7 +166,7 @@ def safely(
         act(reviewer)
     except JudgeboardError as error:
         session.say(f"Not saved: {error}", refused=True)
-    except Exception as error:  # noqa: BLE001 - the last handler of a key press: the number leads to the traceback
+    except Exception as error:  # noqa: BLE001 - the last handler of a key press; the log has the traceback
         session.say(f"Something went wrong: error {numbered(error)} in the server's log.", refused=True)
 
 
@@ -182,7 +182,7 @@ def undone(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The list that an item was opened from; next and previous stay in it."""
+    """The list from which an item was opened. The keys for next and previous stay in this list."""
 
     where: RowFilter
     sort: str
@@ -193,7 +193,7 @@ class Listing:
         return "all open flags" if self.where == RowFilter() else filter_sentence(self.where)
 
     def query(self, default_sort: str) -> Query:
-        """Return the list as an address carries it."""
+        """Return the parameters of the list in an address."""
         query = query_of(self.where)
         if self.sort != default_sort:
             query["sort"] = [self.sort]
@@ -202,11 +202,11 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemActions(Actions):
-    """The keys of an answer outside queues.
+    """The actions for an answer outside queues.
 
-    ``flag_id`` is an open flag of the answer: all its open flags are decided together, or this one ``alone``. None
-    where none is open. ``from_list``: the next item of ``listing`` follows a decision. ``edits`` is the own review that
-    is changed, in which ``seconds_before`` were spent already.
+    ``flag_id`` is an open flag of the answer, None if no flag is open. A decision is on all open flags, or on this flag
+    ``alone``. ``from_list``: the next item of ``listing`` follows a decision. ``edits`` is the id of the reviewer's
+    earlier review that is changed; it took ``seconds_before``.
     """
 
     listing: Listing
@@ -217,13 +217,13 @@ class ItemActions(Actions):
     seconds_before: float = 0.0
 
     def next_flag(self, flag_ids: Sequence[int]) -> None:
-        """Choose the next of these flags to be decided alone; after the last one, all together."""
+        """Choose the next flag to decide alone; after the last flag, choose all flags together."""
         choices = [None, *flag_ids]
         chosen = self.flag_id if self.alone else None
         self.session.alone = choices[(choices.index(chosen) + 1) % len(choices)]
 
     def _decide(self, reviewer: Reviewer, decision: Decision | None) -> None:
-        """Decide the flags with the grades, or save the grades alone (None); then the next item of the list follows."""
+        """Store the decision and the grades, or only the grades (None). Then go to the next item of the list."""
         self.stored(lambda: self._write(reviewer, decision))
         self.session.seen_open.discard(self.flag_id or 0)
         self.session.alone = None
@@ -231,7 +231,7 @@ class ItemActions(Actions):
             self.session.editing = None
             self.session.goal = Rows("my_reviews", {})
         elif self.flag_id is not None and decision is not None and self.from_list and not self.alone:
-            # at the end of the list what was passed over, else the end
+            # at the end of the list, a flag that was passed over follows, if there is any
             with Seen(self.store, reviewer.id).reading() as connection:
                 following = flag_after(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
             self.session.goal = flagged(following)
@@ -264,7 +264,7 @@ class ItemActions(Actions):
 def undo_review(
     store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done, *, queue: str | None = None
 ) -> None:
-    """Undo a review outside queues, or an adjudication, and go to its item with the draft it was made from.
+    """Undo a review outside queues, or an adjudication. Then go to its item and restore the draft.
 
     ``queue`` limits the conflicts that follow to one queue.
     """
@@ -285,13 +285,13 @@ def undo_review(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueActions(Actions):
-    """The keys of an item of a queue, answer or pair."""
+    """The actions for a queue item, which is an answer or a pair."""
 
     work: QueueSession
     leased: ShownItem
 
     def answer_reveal(self, decision: Decision | None) -> None:
-        """After the reveal: keep the first review (None), or store what the draft says now."""
+        """After the reveal: keep the first review (None), or store the changed grades."""
         revealed = self.work.reveal
         if revealed is None:
             return
@@ -316,7 +316,7 @@ class QueueActions(Actions):
         safely(self.session, self.reviewer, act, self.request_key)
 
     def change(self) -> None:
-        """After the reveal: give another grade."""
+        """After the reveal: let the reviewer change the grade."""
         if self.work.reveal is not None:
             self.work.reveal.changing = True
 
@@ -348,7 +348,7 @@ class QueueActions(Actions):
         safely(self.session, self.reviewer, act)
 
     def undo(self, done: Done) -> None:
-        """Undo the last review of this session: its item is leased again and on the screen, with its draft."""
+        """Undo the last review of this session. Lease its item again and show it with its draft."""
         request_key = self.session.request_key(f"undo{done.review_id}")
 
         def act(reviewer: Reviewer) -> None:
@@ -362,7 +362,7 @@ class QueueActions(Actions):
         safely(self.session, self.reviewer, act, request_key)
 
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
-        """Decide the item with the draft; then the next one follows, or the judge where it is revealed now."""
+        """Decide the item with the draft. Then reveal the judge if the queue does so, or show the next item."""
         draft, work, grades = self.draft.copied(), self.work, self.grade_for(decision)
         missing = missing_grades(work.queue, decision, grades)
         if decision in {Decision.CONFIRM, Decision.DISMISS}:
@@ -401,7 +401,7 @@ class QueueActions(Actions):
         if not stored:
             work.check_open()
         for review_id, first in reveals:
-            with suppress(JudgeboardError):  # the review is stored: the next item follows
+            with suppress(JudgeboardError):  # the review is stored: if the reveal fails, the next item follows
                 reveal(self.store, review_id, reviewer=reviewer)
                 work.reveal = Reveal(read_item(self.store, self.leased.lease, reviewer), review_id, first, draft)
                 self.session.put_draft(self.subject, draft.copied())
@@ -425,13 +425,13 @@ class QueueActions(Actions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictActions(Actions):
-    """The keys of a conflict, of an answer or a pair; ``queue`` names the queue whose conflicts are gone through."""
+    """The actions for a conflict on an answer or a pair; ``queue`` limits the conflicts to one queue."""
 
     conflict: Conflict
     queue: str | None
 
     def next(self) -> None:
-        """Go to the next conflict; after the last comes the first."""
+        """Go to the next conflict, or from the last to the first."""
         self.go(self._next())
 
     def _next(self) -> Rows:
@@ -442,7 +442,7 @@ class ConflictActions(Actions):
         return conflict_rows(self.queue, others[0] if others else None)
 
     def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
-        """Adjudicate the item; then the next open conflict follows, or the list."""
+        """Adjudicate the item. Then go to the next open conflict, or to the list if there is none."""
         grades = self.grade_for(decision)
         if grades.note is None:
             self.session.say(NO_REASON, refused=True)
@@ -474,12 +474,12 @@ def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairActions(Actions):
-    """The keys of a pair outside queues."""
+    """The actions for a pair outside queues."""
 
     screen: PairScreen
 
     def _decide(self, reviewer: Reviewer, decision: Preference) -> None:
-        """Store a preference: blind, or with the judgment in view."""
+        """Store a preference, blind or after the judgment was shown."""
         screen = self.screen
         prefer(
             self.store,
@@ -506,11 +506,11 @@ class PairActions(Actions):
 
 @dataclass(frozen=True, slots=True)
 class MarkActions(DraftActions):
-    """The keys that mark the statements of an answer; marks are a draft until the review is stored.
+    """The actions that mark the statements of an answer. Marks belong to the draft until the review is stored.
 
-    ``saved`` are the marks of the reviewer's own stored review, shown while the draft has none. Which statement is
-    meant is read when a key press is processed: V and B in quick succession mean the next statement, although it was
-    not drawn yet.
+    ``saved`` are the marks of the reviewer's own stored review. They are shown while the draft has no marks. The
+    current statement is read when a key press is processed: V and B in quick succession mark the next statement, even
+    if it is not drawn yet.
     """
 
     statements: tuple[ClaimMark, ...]
@@ -528,12 +528,12 @@ class MarkActions(DraftActions):
         return self.draft.marks or {subject_of(mark): mark for mark in self.saved}
 
     def next(self) -> None:
-        """Go to the next statement; after the last comes the first."""
+        """Go to the next statement, or from the last to the first."""
         if self.statements:
             self.draft.at = 0 if self.at is None else (self.at + 1) % len(self.statements)
 
     def mark(self, status: ClaimStatus) -> None:
-        """Mark the current statement, or the first where none was chosen; the same mark again removes it."""
+        """Mark the current statement, or remove this mark. If no statement is chosen, choose the first."""
         if not self.statements:
             return
         draft, mark = self.draft, replace(self.statements[self.at or 0], status=status)

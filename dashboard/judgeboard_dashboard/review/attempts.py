@@ -1,4 +1,4 @@
-"""The attempts at a better answer: their ratings, the text difference, which is selected, and the keys for them."""
+"""The attempts at a better answer: ratings, text differences, selections and the keys for them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ STARTS = 200  # characters of an answer on its card: one line
 
 @dataclass(frozen=True, slots=True)
 class AttemptActions:
-    """The keys for the attempts at a better answer, of all sequences in order.
+    """The actions for the attempts of all sequences, in order.
 
-    Which attempt is meant is read when a key press is processed: two keys in quick succession, next attempt and
-    select, mean the next attempt although it was not drawn yet.
+    The current attempt is read when a key press is processed: the keys for next attempt and select, pressed in quick
+    succession, select the next attempt even if it is not drawn yet.
     """
 
     actions: Actions
@@ -34,17 +34,17 @@ class AttemptActions:
 
     @property
     def at(self) -> int:
-        """The index of the attempt on the screen; at first the attempt that the newest run kept."""
+        """The index of the attempt on the screen. At first, it is the attempt that the newest run kept."""
         newest = self.attempts[0][0]
         kept = (at for at, (sequence, attempt) in enumerate(self.attempts) if sequence is newest and attempt.kept)
         return self.actions.session.viewed.get(self.actions.subject, next(kept, 0)) % len(self.attempts)
 
     def next(self) -> None:
-        """Show the next attempt; after the last comes the first."""
+        """Show the next attempt; after the last attempt, show the first."""
         self.actions.session.viewed[self.actions.subject] = (self.at + 1) % len(self.attempts)
 
     def select(self) -> None:
-        """Select the attempt; deselect it where this reviewer has selected it."""
+        """Select the attempt, or deselect it if this reviewer has selected it."""
         store, session, name = self.actions.store, self.actions.session, self.actions.name
         sequence, attempt = self.attempts[self.at]
         run_id, subject = sequence.run_id, sequence.subject
@@ -63,7 +63,7 @@ class AttemptActions:
 
 
 def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> None:
-    """Show the attempts under the panes, the newest run's first; nothing where there are none."""
+    """Show the attempts under the panes, those of the newest run first."""
     attempts = tuple((sequence, attempt) for sequence in sequences for attempt in sequence.attempts)
     if not attempts:
         return
@@ -91,13 +91,13 @@ def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> 
 
 
 def attempts_link(sequences: Sequence[AttemptSequence]) -> Html | None:
-    """Return the line that leads from the answer to its attempts, None where there are none."""
+    """Return the link from the answer to its attempts, None if there are none."""
     made = sum(sequence.made for sequence in sequences)
     return tag("a", f"{count(made, 'attempt')} at a better answer", href="#attempts") if made else None
 
 
 def _title(sequence: AttemptSequence, runs: int) -> Html:
-    """Return two lines: the result, and the judge and run; the first is short enough for 800 px."""
+    """Return two lines: the result, then judge and run. The first line fits into a width of 800 px."""
     result = "" if sequence.passed is None else " · passed" if sequence.passed else " · not passed"
     facts = f"{result} · {count(sequence.made, 'attempt')} · cost {money(sequence.cost_micro)}"
     judge = f"{'rated' if sequence.method == 'refine' else 'judged'} by {sequence.judge}"
@@ -160,7 +160,7 @@ def _scores(attempt: ShownAttempt) -> str:
 
 
 def _before(sequence: AttemptSequence, attempt: ShownAttempt) -> ShownAttempt | None:
-    """Return the attempt that this one is compared with: the nearest earlier one with an answer."""
+    """Return the nearest earlier attempt with an answer, which this attempt is compared with."""
     earlier = [other for other in sequence.attempts if other.number < attempt.number and other.answer is not None]
     return earlier[-1] if earlier else None
 

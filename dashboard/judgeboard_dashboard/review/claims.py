@@ -1,4 +1,4 @@
-"""The statements of an answer and the claims of its judge, placed in the texts they quote."""
+"""The statements of an answer, the judge's claims, and their marks in the texts that the claims quote."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +10,10 @@ from judgeboard.judges.words import sentence_spans
 from judgeboard_dashboard.evidence import Html, escaped, join, tag
 
 ICONS = {"contradicted": "✗", "unsupported": "?", "notfound": "∅", "supported": "✓", "plain": ""}
-# Worst first: an overlap shows the worse claim, and so does the list.
+# Worst first: lists of claims are in this order, and of overlapping claims the worst is marked.
 ORDER = tuple(ICONS)
 Subject = tuple[int | None, int | None, int | None]
-"""What a mark is known by: judgment and number of the claim, or start and end of a sentence in the answer."""
+"""The key of a mark: (judgment id, claim number, None), or (None, start, end) of a sentence in the answer."""
 STATUS_WORDS = {
     ClaimStatus.SUPPORTED: "supported",
     ClaimStatus.UNSUPPORTED: "not supported",
@@ -23,9 +23,9 @@ STATUS_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class NumberedClaim:
-    """A claim with its number on the page, from 1 in the judge's order; or a sentence that the reviewer marks.
+    """A claim with its number on the page (from 1, in the judge's order), or a ``sentence`` that the reviewer marks.
 
-    ``own`` is the reviewer's mark; ``at``: it is the statement that the keys mark now.
+    ``own`` is the reviewer's mark. ``at``: the keys mark this statement now.
     """
 
     number: int
@@ -36,7 +36,7 @@ class NumberedClaim:
 
     @property
     def status(self) -> str:
-        """The status, ``notfound`` where the answer lacks the quote; for a sentence the reviewer's mark."""
+        """The claim's status, ``notfound`` if its quote is not in the answer. For a sentence, the reviewer's mark."""
         if self.sentence:
             return "plain" if self.own is None else str(self.own.value)
         return str(self.claim.status.value) if self.claim.answer_start is not None else "notfound"
@@ -57,7 +57,7 @@ class NumberedClaim:
 
     @property
     def name(self) -> str:
-        """The end of its ids and classes; sentences have numbers of their own."""
+        """The suffix of its HTML ids and classes. Claims and sentences are numbered separately."""
         return f"s{self.number}" if self.sentence else str(self.number)
 
 
@@ -80,13 +80,13 @@ def problems_first(claims: Iterable[NumberedClaim]) -> list[NumberedClaim]:
 
 
 def answer_spans(claims: Iterable[NumberedClaim], answer: str) -> list[Span]:
-    """Return what the claims quote of the answer."""
+    """Return the spans of the answer that the claims quote."""
     offsets = ((claim, claim.claim.answer_start, claim.claim.answer_end) for claim in claims)
     return _spans(offsets, len(answer))
 
 
 def passage_spans(claims: Iterable[NumberedClaim], passage: int, text: str) -> list[Span]:
-    """Return what the claims quote of passage number ``passage`` (from 1)."""
+    """Return the spans of passage number ``passage`` (from 1) that the claims quote."""
     quoted = (claim for claim in claims if claim.claim.passage == passage)
     return _spans(((claim, claim.claim.passage_start, claim.claim.passage_end) for claim in quoted), len(text))
 
@@ -100,7 +100,7 @@ def _spans(offsets: Iterable[tuple[NumberedClaim, int | None, int | None]], leng
 
 
 def split(length: int, spans: Sequence[Span]) -> list[tuple[int, int, NumberedClaim | None]]:
-    """Cut a text of ``length`` characters into pieces that each show one claim or none; overlaps show the worse."""
+    """Cut a text of ``length`` characters into pieces with one claim or none: of overlapping claims, the worst."""
     edges = sorted({0, length, *(span.start for span in spans), *(span.end for span in spans)})
     pieces: list[tuple[int, int, NumberedClaim | None]] = []
     for start, end in pairwise(edges):
@@ -122,11 +122,11 @@ def marked(
     part: tuple[int, int] | None = None,
     begun: set[str] | None = None,
 ) -> Html:
-    """Return a text with its claims marked; its text content stays exactly the text.
+    """Return a text with its claims marked. The text content of the HTML equals the text.
 
-    ``here`` is the first letter of the marks' ids in this text ("a" in the answer, "q" in the passages), ``there``
-    that in the other text, to which a mark's number leads. Where a text is shown in parts, ``part`` is start and end
-    of this one, and ``begun`` collects the claims that have an id already.
+    The ids of marks start with ``here`` in this text ("a": answer, "q": passages), and with ``there`` in the other
+    text, to which the number of a mark links. If a text is shown in parts, ``part`` has the start and end of this part,
+    and ``begun`` collects the claims that already have an id.
     """
     begun = set() if begun is None else begun
     begin, stop = part or (0, len(text))
@@ -144,7 +144,7 @@ def marked(
             tag(
                 "mark",
                 text[start:end],
-                # The number is CSS content, since text would change what is copied and compared.
+                # The number is CSS content, so that copies of the text and comparisons with it do not contain it.
                 tag("a", cls="jb-n", href=_goal(claim, there), data_n=claim.sign, aria_label=claim.words)
                 if last[claim.name] == place
                 else None,
@@ -169,7 +169,7 @@ def _goal(claim: NumberedClaim, there: str) -> str | None:
 def statements_of(
     answer: str | None, claims: Sequence[Claim] | None = None, judgment_id: int | None = None
 ) -> tuple[ClaimMark, ...]:
-    """Return what reviewers can mark, in order: the claims of a judgment, else the sentences of the answer."""
+    """Return the statements that reviewers can mark: the claims of a judgment, otherwise the answer's sentences."""
     if answer is None:
         return ()
     status = ClaimStatus.SUPPORTED
@@ -182,7 +182,7 @@ def statements_of(
 
 
 def subject_of(mark: ClaimMark) -> Subject:
-    """Return what identifies a mark."""
+    """Return the key of a mark."""
     return (None, mark.start, mark.end) if mark.judgment_id is None else (mark.judgment_id, mark.number, None)
 
 
@@ -192,9 +192,9 @@ def shown_claims(
     marks: Mapping[Subject, ClaimMark],
     at: int | None,
 ) -> list[NumberedClaim]:
-    """Return what is marked in the texts: the judge's claims with the reviewer's marks, or the marked sentences.
+    """Return the claims with the reviewer's marks, or the marked sentences, to be shown in the texts.
 
-    ``at`` is the index of the statement that the keys mark; None where none was chosen yet.
+    ``at`` is the index of the statement that the keys mark, None if no statement is chosen yet.
     """
     own = ((number, marks.get(subject_of(statement))) for number, statement in enumerate(statements, start=1))
     statuses = {number: mark.status for number, mark in own if mark is not None}

@@ -23,7 +23,7 @@ START = 40  # characters of a comment on the button that changes it
 
 @dataclass(frozen=True, slots=True)
 class CommentActions:
-    """The keys and buttons for the comments on an answer; nothing here uses Streamlit."""
+    """The actions for the comments on an answer. They do not use Streamlit."""
 
     store: Store
     session: ReviewSession
@@ -31,7 +31,7 @@ class CommentActions:
     response_id: int
 
     def send(self, request_key: str) -> None:
-        """Store the comment that was written, as a new one or as a change of one's own."""
+        """Store the written text as a new comment, or as a change of the reviewer's own comment."""
         draft = self.session.comment(self.response_id)
         if not draft.text.strip():
             return
@@ -42,20 +42,20 @@ class CommentActions:
         self._store(partial(write, text=draft.text), message, f"comment{self.response_id}", request_key, draft.replaces)
 
     def change(self, changed: Comment) -> None:
-        """Put one's own comment into the field."""
+        """Put a comment of the reviewer into the field, to change it."""
         self.session.put_comment(self.response_id, CommentDraft(changed.text or "", replaces=changed.id))
 
     def withdraw(self, withdrawn: Comment, request_key: str) -> None:
-        """Withdraw one's own comment."""
+        """Withdraw a comment of the reviewer."""
         write = partial(withdraw_comment, comment_id=withdrawn.id)
         self._store(write, "Your comment is withdrawn.", f"withdraw{withdrawn.id}", request_key, withdrawn.id)
 
     def request_key(self, withdrawn: int | None = None) -> str:
-        """Return the request key of the next comment, or of withdrawing one."""
+        """Return the request key for the next comment, or for the withdrawal of the comment ``withdrawn``."""
         return self.session.request_key(f"comment{self.response_id}" if withdrawn is None else f"withdraw{withdrawn}")
 
     def _store(self, write: Callable[..., int], message: str, row: str, request_key: str, replaced: int | None) -> None:
-        """Store a change of the comments and empty the field, if it is about the ``replaced`` comment."""
+        """Store a change of the comments. Empty the field if its text replaces ``replaced`` (None: a new comment)."""
 
         def act(reviewer: Reviewer) -> None:
             try:
@@ -71,7 +71,7 @@ class CommentActions:
 
 
 def read_comments(session: ReviewSession) -> None:
-    """Take the texts typed since the last run; call it before key presses are processed."""
+    """Copy the typed texts into the drafts. Call this before key presses are processed."""
     for response_id, draft in session.comments.items():
         key = _field(response_id, draft)
         if key in st.session_state:
@@ -79,7 +79,7 @@ def read_comments(session: ReviewSession) -> None:
 
 
 def comments_block(comments: Sequence[Comment]) -> Html | None:
-    """Return the current comments, the oldest first; None where there is none."""
+    """Return the current comments, oldest first; None if there are none."""
     if not comments:
         return None
     lines = [
@@ -100,7 +100,7 @@ def comments_block(comments: Sequence[Comment]) -> Html | None:
 
 
 def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None:
-    """Show the field for a comment (T; Enter sends it) and one's own comments; nothing without a name."""
+    """Show the field for a comment and the reviewer's own comments; show nothing without a reviewer."""
     reviewer = actions.reviewer
     if reviewer is None:
         return

@@ -1,4 +1,4 @@
-"""What belongs to an answer besides its passages: the dialogue before it, the reference answer, the log's metadata."""
+"""The context of an answer: the dialogue before it, the reference answer and the metadata of the log."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,15 +13,15 @@ LONGEST_VALUE = 1_000
 MOST_TURNS = 50
 MOST_VALUES = 100
 DETAILS = "context_details"
-"""Where the import keeps what a log says of each passage besides its text."""
-# The first name that a passage has is shown, in this order.
+"""The key in ``Item.extra`` under which the import stores the logged details of each passage."""
+# A passage shows one rank, score and source: the value of the first of these names that it has.
 RANKS = ("rank", "position", "index")
 SCORES = ("score", "relevance_score", "relevance", "similarity", "distance")
 SOURCES = ("url", "uri", "link", "href", "source", "file", "filename", "path", "title", "document_id", "doc_id", "id")
 
 
 def context_block(item: Item) -> Html | None:
-    """Return the panel, None where the log has nothing for it; it is open if there was a dialogue before."""
+    """Return the panel, None if the log has no context. It is open if the messages contain an earlier answer."""
     turns = list(item.messages or ())
     values = list(_values({name: value for name, value in item.extra.items() if name != DETAILS}))
     if item.generator_model:
@@ -94,7 +94,7 @@ def _json(value: Any) -> str:
 
 
 def passage_facts(item: Item, number: int) -> list[Html]:
-    """Return rank, score and source of passage ``number`` (from 1), as the log has them; a source is text, no link."""
+    """Return the logged rank, score and source of passage ``number`` (from 1). The source is text, not a link."""
     details = item.extra.get(DETAILS)
     detail = details[number - 1] if isinstance(details, list) and number <= len(details) else None
     if not isinstance(detail, dict):

@@ -8,14 +8,14 @@ from judgeboard_dashboard.evidence import Html, tag
 
 LONGEST_SHOWN = 100_000  # characters
 _WORDS = re.compile(r"\S+\s*|\s+")
-MOST_WORDS = 1_200  # of one text: comparing takes the square of it, and texts are anybody's
+MOST_WORDS = 1_200  # of one text; the time of a comparison grows with its square, and texts may be hostile
 
 
 @lru_cache(maxsize=64)
 def word_difference(old: str, new: str) -> tuple[tuple[str, str], ...] | None:
-    """Return the pieces in order, as (element, words): without "ins" they are ``old``, without "del" ``new``.
+    """Return the pieces in order, as (HTML element, words); None if a text is too long to compare.
 
-    None where a text is too long to compare.
+    The pieces without "ins" make up ``old``; the pieces without "del" make up ``new``.
     """
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     if max(len(before), len(after)) > MOST_WORDS:
@@ -30,7 +30,7 @@ def word_difference(old: str, new: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def difference(old: str, new: str) -> Html:
-    """Return the later text with what was added and removed marked, word by word."""
+    """Return both texts as one, with removed and added words marked."""
     pieces = word_difference(old, new)
     if pieces is None:
         note = tag("div", "The texts are too long to compare. This is the later text.", cls="jb-cap")
@@ -39,7 +39,7 @@ def difference(old: str, new: str) -> Html:
 
 
 def both_sides(old: str, new: str) -> tuple[Html, Html]:
-    """Return two texts to be shown side by side: in the first the removed words are marked, in the second the added."""
+    """Return the texts for two columns. The first has the removed words marked, the second the added words."""
     pieces = word_difference(old, new) or ()
     removed, added = (
         tag("div", *(tag(*piece) for piece in pieces if piece[0] in ("span", own)), cls="jb-evidence jb-difference")

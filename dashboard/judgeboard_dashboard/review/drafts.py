@@ -1,4 +1,4 @@
-"""What a browser session keeps while its reviewer works: drafts, request keys, what can be undone."""
+"""The state of a reviewer's browser session: drafts, request keys and the reviews that can be undone."""
 
 import secrets
 import time
@@ -27,25 +27,25 @@ from judgeboard_dashboard.widgets.navigation import Rows
 EDIT = "edit"
 """The parameter of the address that names the review to change."""
 PACE = 1.0
-"""Seconds between two times at which drafts are stored."""
+"""Seconds between two writes of drafts to the store."""
 _ON_SCREEN = (
     *("dimensions", "at", "spans", "shown", "noted"),
     *("schema", "field_at", "selection", "selected", "correcting", "answer"),
 )
-"""Fields of a draft that are not kept: where its author was, and what only an edit has."""
+"""Fields of a draft that are not stored: positions on the screen, and fields that only an edit of a review has."""
 
 
 @dataclass
 class Draft:
-    """Grades and texts that are not stored yet; all become one review with the decision.
+    """Grades and texts of a review that is not stored yet.
 
-    ``shown`` counts how often the fields were filled from here. It is part of their keys, so that a value that the
-    browser sends for an older field is ignored. ``noted`` does the same for the note, which no grade refills: somebody
-    may be typing into it. ``scores`` are given by dimension, ``dimensions`` are those with a field, in their order.
-    ``at`` is the index of the statement that the keys mark. ``values`` are those of the label ``schema`` by field,
-    ``field_at`` is the one that the digits fill in; ``correcting`` shows the field for the corrected answer, ``answer``
-    is the one that it began with. ``selection`` is the selected text, ``selected`` the last selection that the browser
-    sent. ``modes`` are names of failure modes.
+    ``shown`` is the number of the last refill of the fields. It is part of their keys: the session ignores a value that
+    the browser sends for an older field. ``noted`` does the same for the note. Grades do not refill the note, because
+    the reviewer may be typing. ``scores`` has the scores by dimension; ``dimensions`` are the dimensions with a field.
+    ``at`` is the index of the statement that the keys mark. ``values`` has the values of the label ``schema`` by field;
+    the digits fill in ``field_at``. ``correcting``: the field for the corrected answer is shown; ``answer`` is the
+    uncorrected answer. ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
+    ``modes`` are names of failure modes.
     """
 
     quality: int | None = None
@@ -73,7 +73,7 @@ class Draft:
 
     @classmethod
     def of(cls, grade: Grade, schema: LabelSchema | None = None) -> "Draft":
-        """Return the draft of a stored grade, given with a label schema."""
+        """Return the draft for a stored grade; ``schema`` is the label schema of its review."""
         if schema is not None:
             values = schema.values(grade)
             own = {each.name: values[each.name] for each in schema.own if each.name in values}
@@ -95,7 +95,7 @@ class Draft:
         )
 
     def grade(self) -> Grade:
-        """Return the draft as it is stored; empty texts become None."""
+        """Return the draft as a grade. Empty texts become None."""
         grade = Grade(
             label=self.label,
             groundedness=self.groundedness,
@@ -116,17 +116,17 @@ class Draft:
         return self.schema.grade({**self.schema.values(grade), **own}, grade)
 
     def all_values(self) -> dict[str, Any]:
-        """Return the values of the schema by field, with the parts of the built-in grade."""
+        """Return the values of the schema by field, including label, groundedness and quality."""
         label = None if self.label is None else str(self.label.value)
         return {"label": label, "groundedness": self.groundedness, "quality": self.quality, **self.values}
 
     def missing(self) -> tuple[str, ...]:
-        """Return the required fields of the schema that have no value, without the parts of the built-in grade."""
+        """Return the schema's required fields without a value, except label, groundedness and quality."""
         names = () if self.schema is None else self.schema.missing(self.all_values())
         return tuple(name for name in names if name not in BUILT_IN)
 
     def content(self) -> dict[str, Any]:
-        """Return the content of the draft as it is stored, without empty values; later key presses do not change it."""
+        """Return the content to store, without empty values. Later key presses do not change it."""
         kept = self.copied()
         values = {each.name: getattr(kept, each.name) for each in fields(kept) if each.name not in _ON_SCREEN}
         values |= {"marks": marks_json(self.marks.values()), "in_suite": self.in_suite or None}
@@ -134,7 +134,7 @@ class Draft:
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "Draft":
-        """Return the draft that was kept with this content."""
+        """Return the draft with this stored content."""
         draft = cls(**{name: value for name, value in content.items() if name != "marks"})
         draft.label = Label(draft.label) if draft.label else None
         draft.why = WhyDiffers(draft.why) if draft.why else None
@@ -149,11 +149,11 @@ class Draft:
             self.corrected_answer, self.in_suite = "", False
 
     def add_to_suite(self) -> None:
-        """Make the corrected answer a case of a suite, or no longer."""
+        """Add the corrected answer to a suite as a case, or remove it again."""
         self.in_suite = not self.in_suite
 
     def choose_mode(self, name: str) -> None:
-        """Tag the answer with a failure mode; the same again removes it."""
+        """Tag the answer with a failure mode, or remove this tag."""
         self.modes = [each for each in self.modes if each != name] if name in self.modes else [*self.modes, name]
 
     def copied(self) -> "Draft":
@@ -172,7 +172,7 @@ class CommentDraft:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A stored review that this session can undo; ``draft`` is what it was made from."""
+    """A stored review that this session can undo, and the ``draft`` that it was made from."""
 
     review_id: int
     subject: int
@@ -183,16 +183,16 @@ class Done:
 
 @dataclass
 class ReviewSession:
-    """The state of one reviewer's browser session; it uses nothing of Streamlit.
+    """The state of one reviewer's browser session. It does not use Streamlit.
 
     Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are flags that were
-    open on this screen: they keep their buttons, so that a late key press is answered with who decided first.
-    ``alone`` is the flag that the next decision is about, None for all flags of the answer. ``asked`` is the screen and
-    the decision on it that wait for the answer whether decisions imply a label.
-    ``drawer`` is what is shown in place of the texts: "judgments", "calls" or None. ``as_stored`` shows texts
-    unformatted and unfolded. ``viewed`` is the attempt on the screen by response, ``editing`` the own review that is
-    being changed and its response. ``pairs_seen`` are (reviewer, pair) whose verdict was shown: later reviews of them
-    are not blind.
+    open on this screen. They keep their buttons: after a late key press, the message names who decided first.
+    ``alone`` is the flag that the next decision is on, None for all flags of the answer. ``asked`` is a screen and its
+    decision, which is stored after the reviewer has answered whether decisions imply a label.
+    ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``as_stored`` shows texts
+    unformatted and unfolded. ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
+    review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that was shown:
+    later reviews of this pair are not blind.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -248,11 +248,11 @@ class ReviewSession:
         self.refill(comment)
 
     def request_key(self, row: str) -> str:
-        """Return the request key of a screen: the same until its review is stored, so that none is stored twice."""
+        """Return the request key of a screen. It changes when its review is stored, so no review is stored twice."""
         return self._request_keys.setdefault(row, secrets.token_urlsafe(12))
 
     def finish_key(self, row: str, request_key: str) -> None:
-        """Mark a request key as used: what it was for is stored or refused."""
+        """Mark a request key as used, because its request was stored or refused."""
         self._request_keys.pop(row, None)
         self.used_keys.add(request_key)
 
@@ -261,7 +261,7 @@ class ReviewSession:
         self.message, self.refused = sentence, refused
 
     def pair_list(self, key: object, read: Callable[[], ListedPairs]) -> ListedPairs:
-        """Return the list of pairs that the reviewer goes through; ``read`` is called when ``key`` is new."""
+        """Return the list of pairs that the reviewer reviews. It is read again if ``key`` has changed."""
         if self._pair_list is None or self._pair_list[0] != key:
             self._pair_list = (key, read())
         return self._pair_list[1]
@@ -279,9 +279,9 @@ def review_session() -> ReviewSession:
 
 
 def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item: Item) -> WholeReview | None:
-    """Return the review that the address asks to change, its draft filled once.
+    """Return the review to change that the address names, and fill the draft from it once.
 
-    None unless it is a current review by this reviewer of this item. Leaving without saving leaves no draft.
+    None unless it is this reviewer's current review of this item. If they leave without saving, the draft is dropped.
     """
     asked = st.query_params.get(EDIT, "")
     review, schema = None, None
@@ -310,7 +310,7 @@ def _stop_editing(session: ReviewSession) -> None:
 
 @dataclass(frozen=True, slots=True)
 class KeptDraft:
-    """A draft that waits to be stored; ``at`` (UTC) is when its author changed it last."""
+    """A draft that waits to be stored; ``at`` (UTC) is the time of its last change."""
 
     store: Store
     content: Mapping[str, Any]
@@ -319,7 +319,7 @@ class KeptDraft:
 
 @dataclass
 class DraftWriter:
-    """Stores the drafts of all sessions of this server, away from their key presses: every second, one after another.
+    """Stores the drafts of all sessions of this server every second, in a thread, so that key presses do not wait.
 
     Drafts are kept by (database, reviewer, subject).
     """
@@ -337,7 +337,7 @@ class DraftWriter:
                 self._thread.start()
 
     def read(self, store: Store, reviewer_id: int, subject: int) -> Mapping[str, Any]:
-        """Return the content of a draft, empty where there is none."""
+        """Return the content of a draft; empty if there is none."""
         with self._lock:
             waiting = self._waiting.get((store.shown_url, reviewer_id, subject))
         if waiting is not None:
@@ -369,12 +369,12 @@ draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)
 
 
 def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, subject: int) -> None:
-    """Keep a draft beyond this session; a session that has none yet gets the kept one, as after a reload."""
+    """Store the draft beyond this session. A session without a draft (after a reload) gets the stored draft."""
     if reviewer is None or session.editing is not None:
         return
     writer = draft_writer()
     if subject not in session.drafts:
-        # A draft that this session kept and has no more became a review.
+        # If this session stored the draft but no longer has it, the draft became a review.
         content = {} if subject in session.kept else writer.read(store, reviewer.id, subject)
         session.put_draft(subject, Draft.from_content(content))
         session.kept.setdefault(subject, content)

@@ -1,4 +1,4 @@
-"""The scales, and the buttons and fields with which a reviewer grades and corrects an answer."""
+"""The scales, and the buttons and fields to grade and correct an answer."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ QUALITIES = (
     Step(3, "Gaps", "3", "answers, with notable gaps"),
     Step(4, "Full", "4", "answers directly and completely"),
 )
-# On the home row of the left hand; the right hand decides.
+# These keys are on the home row of the left hand. The right hand decides.
 ANCHORS = (
     Step(0.0, "0", "A", "nothing of it is in the passages"),
     Step(0.2, "0.2", "S", "mostly not from the passages"),
@@ -109,7 +109,7 @@ def keys_block(keys: Sequence[tuple[str, str]]) -> Html:
 def row_of_buttons(
     *label: str, key: str | None = None, row_key: str | None = None
 ) -> Iterator[st.delta_generator.DeltaGenerator]:
-    """Show what is drawn here in one row, under a label; the row is the value."""
+    """Show the elements of the ``with`` block in one row under a label; yield the row."""
     with st.container(key=key, width="content", gap="xxsmall"):
         show(tag("div", *label, cls="jb-label"))
         row = st.container(key=row_key, horizontal=True, gap="xxsmall", wrap=False)
@@ -130,17 +130,17 @@ def _corrected(draft: Draft) -> str:
 
 
 def read_fields(session: ReviewSession) -> None:
-    """Take what was typed since the last run into the drafts."""
+    """Copy the typed values into the drafts."""
     state = st.session_state
     for draft in session.drafts.values():
         if not {_note(draft), _field("filled", draft)} <= set(state):
-            continue  # not on the screen, or the run that filled it was cut off
+            continue  # the draft is not on the screen, or the run that filled its fields was interrupted
         draft.note = state[_note(draft)]
         typed = state.get(_corrected(draft))
-        if typed is not None:  # a text equal to the answer is no correction
+        if typed is not None:  # a text that equals the answer is not a correction
             draft.corrected_answer = "" if typed == draft.answer else typed
         read_schema_fields(draft)
-        # The fields behind the three dots are not drawn everywhere, and Streamlit forgets what is not drawn.
+        # The fields behind the three dots are not drawn everywhere, and Streamlit forgets fields that are not drawn.
         draft.groundedness = state.get(_field("exact", draft), draft.groundedness)
         keys = {name: _field(f"rubric{at}", draft) for at, name in enumerate(draft.dimensions)}
         levels = draft.scores | {name: state[key] for name, key in keys.items() if key in state}
@@ -148,10 +148,10 @@ def read_fields(session: ReviewSession) -> None:
 
 
 def fill_fields(draft: Draft, dimensions: Iterable[str] = ()) -> None:
-    """Give the fields the values of the draft, also those of the ``dimensions`` of a rubric.
+    """Set the fields to the values of the draft, including the ``dimensions`` of a rubric.
 
-    Values in the popover are given with every run: the browser loads it when it is opened, and would report that a
-    missing value is empty. The note is given once, or its typing would be cut off.
+    Fields in the popover are set in every run. The browser loads them when the popover is opened, and would report a
+    missing value as empty. The note is set only once, because setting it again would interrupt typing.
     """
     state = st.session_state
     if _note(draft) not in state:
@@ -164,7 +164,7 @@ def fill_fields(draft: Draft, dimensions: Iterable[str] = ()) -> None:
 
 
 def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) -> None:
-    """Show the grades of an answer outside queues; the rubric's dimensions are fields."""
+    """Show the buttons for the grades of an answer outside queues, and a field for each dimension of the rubric."""
     draft = actions.draft
     fill_fields(draft, rubric.words)
     _grade_groups(actions, dict.fromkeys(SCALES), rejudge)
@@ -181,14 +181,14 @@ def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) 
 
 
 def queue_grades(actions: Actions, queue: Queue, *, marked: bool = True) -> None:
-    """Show the buttons for the grades that a queue asks for; ``marked``: each says whether it is required."""
+    """Show the buttons for the grades that a queue asks for. ``marked``: show which grades are required."""
     fill_fields(actions.draft)
     marks = {name: "required" if name in queue.grades else "optional" for name in queue.asked}
     _grade_groups(actions, marks if marked else dict.fromkeys(marks))
 
 
 def _grade_groups(actions: Actions, marks: Mapping[str, str | None], rejudge: partial[None] | None = None) -> None:
-    """Show a row of buttons for each grade in ``marks``; behind the three dots are the exact groundedness and more."""
+    """Show a row of buttons for each grade in ``marks``. The three dots open the exact groundedness and ``rejudge``."""
     for grade, steps in SCALES.items():
         if grade not in marks:
             continue
@@ -223,7 +223,7 @@ def note_field(draft: Draft, label: str, hint: str) -> None:
 
 
 def correction(actions: Actions, item: Item) -> None:
-    """Show the field for the corrected answer, filled with the answer, and what was changed in it."""
+    """Show the field for the corrected answer, and the changes. The field starts with the answer."""
     if item.answer is None or not permitted(Action.REVIEW):
         return
     draft = actions.draft
@@ -252,14 +252,14 @@ def correction(actions: Actions, item: Item) -> None:
 
 
 def rubric_block(rubric: RubricScores) -> Html | None:
-    """Return the rubric judgments of an answer; None where there is none."""
+    """Return the rubric judgments of an answer; None if there are none."""
     if not rubric.verdicts:
         return None
     return tag("div", *(part for verdict in rubric.verdicts for part in _rubric_lines(verdict, rubric)), cls="jb-block")
 
 
 def _level(value: float, dimension: Dimension | None) -> str:
-    """Return a score as "4 / 5", a category by its name."""
+    """Return a score as "4 / 5", or the name of a category."""
     if dimension is None or dimension.ordered:
         return f"{short(value)} / {LEVELS[-1] if dimension is None else dimension.values[-1]}"
     return dimension.levels[int(value) - dimension.low]

@@ -1,4 +1,4 @@
-"""What can take the place of the texts: the judgments of all judges side by side, and their raw calls."""
+"""The two views that can replace the texts: the judgments of all judges side by side, and their raw calls."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +23,7 @@ Column = dict[str, str | None]
 
 
 def judgments_pane(item: Item) -> Html:
-    """Return the table of judgments; scores that differ are marked, and so is what changed in reasons and claims."""
+    """Return the table of judgments. Scores that differ and changes in reasons and claims are marked."""
     columns = [column for judgment in shown_judgments(item) for column in _columns(item, judgment)]
     rows = [_row(name, [column[name] for column in columns]) for name in columns[0] if name != "Judge"]
     heads = [tag("th", column["Judge"], scope="col") for column in columns]
@@ -48,7 +48,7 @@ def _row(name: str, cells: Sequence[str | None]) -> Html | None:
 
 
 def _columns(item: Item, judgment: ItemJudgment) -> list[Column]:
-    """Return the column of a judgment, after that of the one before it where the judge was asked again."""
+    """Return the column of a judgment. If it replaced an earlier judgment, the column of that judgment comes first."""
     before = item.before(judgment)
     if before is None:
         return [_column(item, judgment, judgment.version_title, judgment.reasoning)]
@@ -90,7 +90,7 @@ def _column(
 
 
 def _changes(claims: Sequence[Claim], others: Sequence[Claim], absent: str, moved: str) -> list[str | None]:
-    """Return how each claim differs from the other judgment's claim on the same words; None where it does not."""
+    """Return how each claim differs from the other judgment's claim on the same words; None if it does not differ."""
     statuses = {_words(other): other.status for other in others}
     changes: list[str | None] = []
     for claim in claims:
@@ -101,12 +101,12 @@ def _changes(claims: Sequence[Claim], others: Sequence[Claim], absent: str, move
 
 
 def _words(claim: Claim) -> object:
-    """Return what a claim is about: its words in the answer, else its own text."""
+    """Return the words that a claim is about: their place in the answer, otherwise the claim's own text."""
     return claim.text if claim.answer_start is None else (claim.answer_start, claim.answer_end)
 
 
 def raw_calls_pane(item: Item) -> Html:
-    """Return each judge's call for its judgment that is shown; the first is open. Reads them from the store."""
+    """Read the raw call of each shown judgment from the store. Return the calls; the first one is open."""
     judgments = {judgment.id: judgment for judgment in shown_judgments(item)}
     with reading() as connection:
         calls = raw_calls(connection, item.response_id, list(judgments))
@@ -150,7 +150,7 @@ def _line(*facts: str | None) -> str:
 
 
 def _spent(call: StoredCall | Attempt) -> list[str]:
-    """The tokens and the time of a call, as far as they are known."""
+    """Return the known tokens and time of a call."""
     amounts = (
         (call.prompt_tokens, "tokens sent"),
         (call.completion_tokens, "tokens received"),

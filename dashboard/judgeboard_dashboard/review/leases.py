@@ -22,8 +22,8 @@ from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.review.drafts import Done, Draft
 
 READ_AHEAD = 2  # the item on the screen and the next
-ACTIVE = timedelta(minutes=30)  # how long a page keeps its leases for somebody who does nothing
-RENEWALS = 20  # a lease is renewed once this part of its time is over
+ACTIVE = timedelta(minutes=30)  # a page keeps its leases for this long without activity
+RENEWALS = 20  # a lease is renewed after 1 / RENEWALS of its time
 CHECK_SECONDS = 120.0
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SESSION = "queue_session"
@@ -31,9 +31,9 @@ _SESSION = "queue_session"
 
 @dataclass
 class ShownItem:
-    """A leased item with its texts, either ``item`` or ``pair``; ``until`` (UTC) is when others may lease it.
+    """A leased item with its texts, either ``item`` or ``pair``. Others may lease it after ``until`` (UTC).
 
-    ``shown``: it was on the screen. ``expiry_shown``: its reviewer was told that the lease ended.
+    ``shown``: the item was on the screen. ``expiry_shown``: the page has told the reviewer that the lease ended.
     """
 
     lease: LeasedItem
@@ -47,12 +47,12 @@ class ShownItem:
 
     @property
     def name(self) -> str:
-        """The answer's external id; the id of a pair could tell who wrote its answers."""
+        """The external id of an answer. A pair has only a number, because its id may name the models."""
         return f"pair {self.lease.pair_id}" if self.item is None else self.item.external_id
 
     @property
     def subject(self) -> int:
-        """What its draft is kept under."""
+        """The id of the response, or minus the id of the pair; drafts are kept by subject."""
         return self.lease.response_id or -(self.lease.pair_id or 0)
 
     def expired(self, now: datetime) -> bool:
@@ -62,7 +62,7 @@ class ShownItem:
 
 @dataclass
 class Reveal:
-    """A blind review whose author is shown the judge; ``changing`` while they give another grade."""
+    """A blind review whose author is shown the judge. ``changing``: the author changes the grade now."""
 
     leased: ShownItem
     review_id: int
@@ -120,7 +120,7 @@ class QueueSession:
 
     @property
     def current(self) -> ShownItem | None:
-        """The item on the screen: the one whose judge is shown, else the first leased one."""
+        """The item on the screen: the item of the reveal, otherwise the first leased item."""
         if self.reveal is not None:
             return self.reveal.leased
         return self.items[0] if self.items else None
@@ -132,7 +132,7 @@ class QueueSession:
         return f"{now:,} of {max(self.done + self.left, now):,}"
 
     def lease_items(self, wanted: int) -> None:
-        """Lease and read items until there are ``wanted`` or none is left; items that others leased are dropped."""
+        """Lease and read items until there are ``wanted`` items or none is left. Drop lost items first."""
         self._drop_lost()
         while len(self.items) < wanted and not self.closed:
             try:
@@ -147,7 +147,7 @@ class QueueSession:
             self.items.append(read_item(self.store, lease, self.reviewer))
 
     def check_open(self) -> None:
-        """Drop all items where the queue was closed in the meantime."""
+        """Drop all items if the queue was closed in the meantime."""
         with self.store.reading() as connection:
             self.queue = queue_by_id(connection, self.queue.id)
         if self.queue.state is QueueState.CLOSED:
@@ -161,13 +161,13 @@ class QueueSession:
         self.left = max(self.left - 1, 0)
 
     def put_first(self, leased: ShownItem) -> None:
-        """Put an item whose review was undone before all others."""
+        """Make the item of an undone review the current item."""
         self.reveal, self.skipping = None, False
         self.items = [leased, *(other for other in self.items if other.lease.item_id != leased.lease.item_id)]
         self.done, self.left = max(self.done - 1, 0), self.left + 1
 
     def note_activity(self, now: datetime) -> None:
-        """Note that the reviewer did something; a page that redrew itself does not count."""
+        """Record that the reviewer was active, unless the page redrew itself."""
         if not self.redrawn:
             self.last_active = now
         self.redrawn = False
@@ -177,7 +177,7 @@ class QueueSession:
         return now - self.last_active < ACTIVE
 
     def renew(self, now: datetime) -> None:
-        """Renew the leases, at most once in a while; an expired item on the screen is left to its reviewer."""
+        """Renew each lease after a part of its time. For an expired item on the screen, the reviewer decides."""
         span = timedelta(seconds=self.queue.lease_seconds)
         for leased in list(self.items):
             if (leased.shown and leased.expired(now)) or leased.until - now > span - span / RENEWALS:
@@ -197,7 +197,7 @@ class QueueSession:
         self.items = []
 
     def _drop_lost(self) -> None:
-        """Drop items that were lost before they came to the screen: decided in another window, for example."""
+        """Drop items that were lost before they were shown: for example, items decided in another window."""
         while self.items and not self.items[0].shown:
             first = self.items[0]
             with self.store.reading() as connection:
@@ -217,14 +217,14 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
         queue = queue_named(connection, name)
         schema = schema_of_queue(connection, queue)
     work = QueueSession(store, queue, reviewer, 0, 0, schema)
-    work.lease_items(1)  # counts below need the training items that this stores
+    work.lease_items(1)  # stores training items, which the counts below need
     with store.reading() as connection:
         work.done, work.left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
     return work
 
 
 def queue_session(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
-    """Return this browser session's work in a queue; that in another queue or by another person ends."""
+    """Return this browser session's work in a queue. Work in another queue or by another person ends."""
     work: QueueSession | None = st.session_state.get(_SESSION)
     if work is None or work.queue.name != name or work.reviewer.id != reviewer.id or work.store is not store:
         release_leases()
@@ -234,7 +234,7 @@ def queue_session(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
 
 
 def release_leases() -> None:
-    """Release the leases of this browser session; every page but the review of a queue calls it."""
+    """Release the leases of this browser session. Every page except the review of a queue calls this."""
     work: QueueSession | None = st.session_state.get(_SESSION)
     if work is None:
         return

@@ -52,23 +52,23 @@ def verdict_words(line: PairLine) -> str:
 
 
 def people_words(line: PairLine) -> str | None:
-    """Return "B (3)", "no majority (2)", None where there is no review."""
+    """Return "B (3)" or "no majority (2)"; None if there is no review."""
     if line.people is None:
         return None
     return f"{stored_words(line.people.majority) or 'no majority'} ({line.people.people:,})"
 
 
 PAGE = "pairs"
-# Parameters of the list are bound to its fields; those of one pair are read here.
+# The parameters of the list are bound to input fields. This file reads the parameters of one pair.
 LIST_FIELDS = ("version", "aspect", "list", "types")
 PAIR_FIELDS = ("pair", "of", "in", "among", "type", "seen")
 
 
 @dataclass(frozen=True, slots=True)
 class PairAddress:
-    """One pair of a list; without ``version_id`` the list of pairs that no judge compared.
+    """The address of a pair in a list. Without ``version_id``, it is the list of pairs that no judge has compared.
 
-    ``verdict_seen``: it was opened from its line in the list, which shows the judge's verdict.
+    ``verdict_seen``: the pair was opened from the list, which shows the judge's verdict.
     """
 
     pair_id: int
@@ -79,7 +79,7 @@ class PairAddress:
     verdict_seen: bool = False
 
     def rows(self) -> Rows:
-        """Return the address of this pair."""
+        """Return the address as page and parameters."""
         query: dict[str, str | int | list[str] | None] = {
             "pair": self.pair_id,
             "in": self.aspect,
@@ -91,12 +91,12 @@ class PairAddress:
         return Rows(PAGE, as_query(query))
 
     def at(self, pair_id: int) -> "PairAddress":
-        """Return another pair of the same list, whose verdict was not shown."""
+        """Return the address of another pair in the list, whose verdict was not shown."""
         return replace(self, pair_id=pair_id, verdict_seen=False)
 
 
 def pair_in_address() -> PairAddress | None:
-    """Return the pair that the address names, None where it names none."""
+    """Return the pair that the address names, None if it names no pair."""
     pair_id = number_in_address("pair", "pair")
     if pair_id is None:
         return None
@@ -112,7 +112,7 @@ def pair_in_address() -> PairAddress | None:
 
 
 def list_rows(address: PairAddress, title: str | None) -> Rows:
-    """Return the address of the list that a pair was opened from; ``title`` is that of its judge version."""
+    """Return the address of the list that a pair was opened from; ``title`` names its judge version."""
     listed = None if address.listed is Listed.ALL else LISTED[address.listed]
     types = list(address.query_types)
     return Rows(PAGE, as_query({"aspect": address.aspect, "version": title, "list": listed, "types": types}))
@@ -126,9 +126,9 @@ class PairList(NamedTuple):
 
 
 def pair_list(version: StoredVersion | None, reviewer_id: int | None) -> PairList:
-    """Return all pairs that a version compared; they are read again only where rows were added since.
+    """Return all pairs that a version compared. They are cached until rows are added.
 
-    For reviewers from whom rows are hidden nothing is cached.
+    Nothing is cached for reviewers with hidden rows.
     """
     with reading() as connection:
         if hides_rows(connection):
@@ -147,9 +147,9 @@ def _read(address: str, version_id: int | None, reviewer_id: int | None, upto: L
 
 
 def one_pair(address: PairAddress) -> None:
-    """Show a pair. Nothing of judge and models is sent to the browser until the reviewer has decided.
+    """Show a pair. The verdict and the models are not sent to the browser until the reviewer has decided.
 
-    Where it was opened from the list, which shows the verdict, nothing is hidden.
+    If the pair was opened from the list, which shows the verdict, nothing is hidden.
     """
     session = review_session()
     take_input(session)
@@ -206,7 +206,7 @@ def one_pair(address: PairAddress) -> None:
     show(pair_block(screen.question, screen.options, screen.passages, screen.left, screen.right))
     if screen.revealed is not None:
         show(reveal_block(screen, screen.revealed, title))
-    # A second press of the key that decided must not overrule a judge that nobody has read yet: then without keys.
+    # After the reveal, the choices have no keys: a second press of a key must not overrule an unread verdict.
     choices = side_choices(
         actions.decide,
         screen.shown,
@@ -218,7 +218,7 @@ def one_pair(address: PairAddress) -> None:
 
 
 def screen_row(screen: PairScreen) -> str:
-    """Return what identifies a screen: another row after every preference."""
+    """Return the id of a screen. It changes after every preference."""
     return f"p{screen.pair_id}n{screen.last_id or 0}"
 
 
@@ -229,7 +229,7 @@ def _list(address: PairAddress, version: StoredVersion | None, reviewer: Reviewe
 
 
 def _before(address: PairAddress, version: StoredVersion | None) -> None:
-    """Explain what follows once a name is given; the sides of a pair depend on who reviews it."""
+    """Explain the review to a person without a name. A pair needs a name: its sides depend on the reviewer."""
     if address.verdict_seen:
         sentence("You will see this pair with the judge's verdict, and you can overrule the verdict.")
         return
@@ -250,7 +250,7 @@ def _question(screen: PairScreen) -> str:
 
 
 def reveal_block(screen: PairScreen, revealed: Revealed, judge: str | None) -> Html:
-    """Return what was hidden, in terms of the left and the right answer; ``judge`` is the title of its version."""
+    """Return the facts that were hidden, by left and right answer; ``judge`` is the title of the judge version."""
     after = "You, after the judge was shown" if revealed.latest_comparisons else "You, after the reveal"
     facts = {
         "You": _side(screen, screen.own) or "No blind preference",

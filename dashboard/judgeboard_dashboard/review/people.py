@@ -1,4 +1,4 @@
-"""How people review: one's own reviews and work on My reviews; everybody's on People, where leads reassign queues."""
+"""The pages My reviews (a person's own reviews) and People (everybody's work, where leads reassign queues)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
 
 @dataclass(frozen=True, slots=True)
 class ReviewList:
-    """What differs between the list of reviews of answers and that of pairs."""
+    """The texts, columns and links of a list of reviews, either of answers or of pairs."""
 
     page: str
     pairs: bool
@@ -64,7 +64,7 @@ class ReviewList:
 
 
 def own_reviews() -> None:
-    """Show the reviews of answers, or of pairs, and the way from one list to the other."""
+    """Show the person's reviews of answers, or of pairs, and a button to switch between them."""
     reviewer = None if before_import("my_reviews") else ask_reviewer("Your reviews are stored under your name.")
     if reviewer is None:
         return
@@ -155,7 +155,7 @@ def streak_words(streak: Streak) -> str:
 
 
 def people() -> None:
-    """Show the work of everybody; of the selected person the queues, which a lead can reassign."""
+    """Show the work of everybody, and the queues of the selected person, which a lead can reassign."""
     demand(Action.ASSIGN)
     lead = ask_reviewer("Your name is stored with the change.")
     with reading() as connection:
@@ -168,7 +168,7 @@ def people() -> None:
     people = "1 person" if len(everybody) == 1 else f"{len(everybody)} people"
     sentence(f"{people}, {count(left, 'item')} left in assigned queues.")
     key = f"people_{len(everybody)}_{everybody[0].person.id}"
-    rows = work_table(everybody, words=True).without_empty()  # what nobody has takes no width
+    rows = work_table(everybody, words=True).without_empty()  # empty columns would take width
     chosen = everybody[choose_row(rows, key=key, most=10, placeholder="–")]
     with st.container(key="foot_people", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption("Figures cover each person’s latest 1,000 reviews, with 95 % intervals. “–” means nothing to compare.")
@@ -240,14 +240,14 @@ def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:
 
 
 def rows_of(line: OwnReview) -> Rows:
-    """Return where a click leads: to the answer, to change the review where that is possible."""
+    """Return the link to the answer, which opens the review to change it if that is possible."""
     query = {"response": str(line.response_id)}
     review_id = line.revealed_id if line.final else line.review_id
     return Rows("item", query if review_id is None else {**query, EDIT: str(review_id)})
 
 
 def pair_rows(line: OwnReview) -> Rows:
-    """Return where a click leads: to the pair, on the aspect of the review."""
+    """Return the link to the pair, with the aspect of the review."""
     aspect = next(iter(line.preferences), None)
     pair = {"pair": str(line.pair_id)}
     return Rows("pairs", pair if aspect is None else {**pair, "in": aspect})
@@ -266,7 +266,7 @@ def review_words(line: OwnReview) -> str:
 
 
 def preference_words(line: OwnReview) -> str:
-    """Return a review of a pair by the sides as its author saw them; with several aspects each by its name."""
+    """Return the preferences of a review, by the sides that its author saw. Several aspects are named."""
     words = {
         aspect: (stored_words(preference) or "") if line.shown is None else SIDES[shown_side(preference, line.shown)]
         for aspect, preference in line.preferences.items()
@@ -333,7 +333,7 @@ PAIRS = ReviewList(
         (Column("Question", width=380), lambda line: one_line(line.question)),
         (Column("Note", width=220), lambda line: one_line(line.note)),
         (Column("Type", width=100), lambda line: line.query_type),
-        # its external id may name who wrote the answers
+        # not the external id, which may name the models
         (Column("Pair", width=90), lambda line: f"pair {line.pair_id}"),
     ),
     rows=pair_rows,

@@ -1,4 +1,4 @@
-"""The parts of the Queue page, the list of queues, one queue with its people, and the form of a new queue."""
+"""The parts of the Queue page: the list of queues, one queue with its people, and the form for a new queue."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ _FIELD, _SEEN, _CREATED = "queue_segment", "queue_segment_seen", "queue_created"
 def show_segments() -> str:
     """Show the segments and return the chosen one.
 
-    They follow the address, which links within the page change; a bound field forbids that.
+    Links within the page change the address, and the segments follow it. A field bound to the address cannot do this.
     """
     asked = st.query_params.get("show") or OPEN_FLAGS
     asked = asked if asked in SEGMENTS else OPEN_FLAGS
@@ -143,7 +143,7 @@ def progress_words(progress: QueueProgress) -> str:
 
 
 def sample_words(progress: QueueProgress) -> str | None:
-    """Return what the random sample lacks, None where it lacks nothing."""
+    """Return how many answers the random sample lacks, in words; None if it is complete."""
     if not progress.short:
         return None
     return (
@@ -154,7 +154,7 @@ def sample_words(progress: QueueProgress) -> str | None:
 
 
 def known_people() -> list[str]:
-    """Return the names of those who sign in and may review, and of those who gave a name in this dashboard."""
+    """Return the names of people who may review: they sign in, or they entered a name in this dashboard."""
     with reading() as connection:
         people = [person for origin in (SIGNED_IN, ORIGIN) for person in reviewers_of(connection, origin)]
     return sorted({person.name for person in people if may(person, Action.REVIEW)})
@@ -225,7 +225,7 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
 
 
 def your_queues(reviewer: Reviewer | None) -> bool:
-    """Show the queues that are assigned to a person and have something left; False if there are none."""
+    """Show the queues that are assigned to a person and have items left. Return False if there are none."""
     if reviewer is None:
         return False
     with reading() as connection:
@@ -414,7 +414,7 @@ def _size(values: dict[str, Any]) -> None:
         max_value=MOST_ITEMS,
         value=None,
         key=_SIZE,
-        help="Takes the first items of the order. In random order, this is a random sample that the seed determines.",
+        help="The queue takes the first items of its order. If the order is random, the seed determines them.",
     )
     values["max_items"] = None if size is None else int(size)
     pairs = values["subject"] == PAIRS
@@ -477,7 +477,7 @@ def _blind(values: dict[str, Any]) -> None:
 
 
 def _grades(values: dict[str, Any]) -> str | None:
-    """Show the fields of what reviewers are asked for; return the label schema, None for grades."""
+    """Show the fields to choose a label schema or grades. Return the title of the schema, None for grades."""
     if values["subject"] == PAIRS:
         return None
     with reading() as connection:

@@ -27,7 +27,7 @@ DIGITS, DIGITS_BESIDE_QUALITY = "1234567890", "67890"
 TYPED = (FieldType.NUMBER, FieldType.TEXT)
 YES_NO = {True: "Yes", False: "No"}
 SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow keys, or a whole sentence with V."
-LONGEST_LEVEL_NAME = 24  # characters; the button of a longer one shows the number, its tip the name
+LONGEST_LEVEL_NAME = 24  # characters; for a longer name, the button shows the number and its tip the name
 COLOURS = 6  # highlights in style.css
 NO_WORDS: Mapping[str, Sequence[str]] = {}
 
@@ -36,10 +36,10 @@ _SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding
 
 @dataclass(frozen=True, slots=True)
 class SchemaActions(DraftActions):
-    """The keys of the fields of a schema.
+    """The actions for the fields of a schema.
 
-    The field that the digits fill in is read when a key press is processed: two digits in quick succession fill in two
-    fields, although the second field was not drawn yet.
+    The current field is read when a key press is processed: two digits in quick succession fill in two fields, even if
+    the second field is not drawn yet.
     """
 
     schema: LabelSchema
@@ -47,7 +47,7 @@ class SchemaActions(DraftActions):
 
     @property
     def fields(self) -> tuple[SchemaField, ...]:
-        """The fields that are shown, without the parts of the built-in grade."""
+        """The shown fields, except label, groundedness and quality."""
         return tuple(field for field in self.schema.shown(self.draft.all_values()) if not field.built_in)
 
     @property
@@ -99,7 +99,7 @@ class SchemaActions(DraftActions):
         self.draft.values[field.name] = [each for each in self.draft.values.get(field.name, ()) if each != span]
 
     def _mark(self, field: SchemaField, kind: str) -> None:
-        """Mark the selected text, else the statement that the keys marked last."""
+        """Mark the selected text, otherwise the current sentence of the answer."""
         place = self._place(field)
         if place is None:
             self.session.say(SELECT_FIRST, refused=True)
@@ -127,7 +127,7 @@ def rubric_schema(
 ) -> LabelSchema | None:
     """Return the dimensions of a rubric that a queue asks for, as scales from 1 to 5; None if it asks for none.
 
-    ``words`` are the meanings of the levels by dimension, from a judge that may be shown.
+    ``words`` has the meanings of the levels by dimension, from a judge that the reviewer may see.
     """
     scales = tuple(
         SchemaField(
@@ -147,7 +147,7 @@ def side_fields(actions: Actions, item: Item, *, quality: bool) -> None:
     draft = actions.draft
     if draft.schema is not None:
         _schema_form(SchemaActions(actions.session, actions.subject, draft.schema, item), actions.row, quality=quality)
-    with actions.store.reading() as connection:  # nothing of the list is hidden from anybody
+    with actions.store.reading() as connection:  # everybody may see the list
         modes = list_modes(connection).values()
     offered = [mode for mode in modes if not mode.retired or mode.name in draft.modes]
     if not offered:
@@ -194,7 +194,7 @@ def _schema_form(fields: SchemaActions, row: str, *, quality: bool) -> None:
 
 
 def typed_key(draft: Draft, field: SchemaField) -> str:
-    """Return the key of the field for a number or a text; it changes when the note's does."""
+    """Return the key of the field for a number or a text. It changes when the key of the note changes."""
     return f"schema_{field.name}_{draft.noted}"
 
 

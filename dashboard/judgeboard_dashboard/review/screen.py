@@ -21,7 +21,7 @@ from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fie
 from judgeboard_dashboard.session import name_field, open_rows, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
 
-# decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
+# decision, label if a flag is shown, label if no flag is shown, key, icon, meaning
 DECISIONS = (
     (Decision.CONFIRM, "Confirm", "Yes", "Y", ":material/flag:", "Yes: the answer has a problem"),
     (Decision.DISMISS, "Dismiss", "No", "N", ":material/check:", "No: the answer is fine"),
@@ -48,7 +48,7 @@ def choice(
 
 
 def take_input(session: ReviewSession) -> None:
-    """Before a screen is drawn: take what was typed, process the keys pressed, and open the page they lead to."""
+    """Before a screen is drawn: copy typed texts to drafts, process key presses, and open another page if needed."""
     read_fields(session)
     read_comments(session)
     listen()
@@ -65,9 +65,9 @@ def take_input(session: ReviewSession) -> None:
 
 
 def appear(row: str, texts: Iterable[str | None]) -> Callable[[], float]:
-    """Note that a screen appears with these texts; return a function for the seconds spent on it.
+    """Start the clock of a screen with these texts. Return a function that returns the seconds spent on the screen.
 
-    Call it before anything is drawn, since the next key press may cut the drawing off.
+    Call this before anything is drawn, because the next key press may interrupt the drawing.
     """
     keys = keyboard()
     keys.appear(row, time.monotonic(), longest_pause(sum(len(text or "") for text in texts)))
@@ -75,12 +75,12 @@ def appear(row: str, texts: Iterable[str | None]) -> Callable[[], float]:
 
 
 def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Choice:
-    """Return a button of the head line that leads elsewhere; without an action it is disabled."""
+    """Return a button of the head line that opens another item or page. Without an action, it is disabled."""
     return choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
 def undo_choice(done: Done | None, undo: Callable[[Done], None]) -> Choice:
-    """Return the button that undoes a review; it is disabled where there is none."""
+    """Return the button that undoes a review. It is disabled if there is no review."""
     act = (lambda: None) if done is None else partial(undo, done)
     return choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=done is None)
 
@@ -99,9 +99,9 @@ def head_line(
     *,
     named: bool = True,
 ) -> None:
-    """Show the line over the panes; it has one height, and a text that is too long ends in an ellipsis.
+    """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
 
-    ``title`` is that of the browser tab, and the heading for screen readers; of the ``facts`` None is left out.
+    ``title`` is the title of the browser tab and the heading for screen readers. A fact that is None is left out.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     session, keys = actions.session, keyboard()
@@ -110,7 +110,7 @@ def head_line(
     )
     parts = [
         *([position] if position else []),
-        *([tag("span", actions.name, cls="jb-id")] if named else []),  # before what may be cut: people quote it
+        *([tag("span", actions.name, cls="jb-id")] if named else []),  # first, so that it is never cut: people quote it
         *(tag("span", fact) for fact in facts if fact),
     ]
     rest = [piece for at, part in enumerate(parts) for piece in ((" · ", part) if at or message else (part,))]
@@ -143,8 +143,8 @@ def bar(
 ) -> None:
     """Show the bar at the bottom; it keeps its place and height.
 
-    ``question`` is the label over the choices, ``note`` are label and hint of its field. ``grades`` shows the grades
-    that can be given, ``form`` a form in place of the choices.
+    ``question`` is the label over the choices. ``note`` has the label and the hint of the note field. ``grades`` draws
+    the buttons for grades. ``form`` draws a form in place of the choices.
     """
     with st.bottom, st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
         if not permitted(Action.REVIEW):
@@ -166,7 +166,7 @@ def bar(
 
 
 def implied_labels(actions: Actions) -> Mapping[Decision, Label]:
-    """Return the labels that the decisions on a screen imply; none before its reviewer has answered whether they do."""
+    """Return the labels that decisions imply. Empty until the reviewer has answered whether decisions imply labels."""
     return IMPLIED if actions.implies and actions.implied_label(Decision.CONFIRM) is not None else {}
 
 
@@ -200,7 +200,7 @@ def decision_choices(
     unsure: bool = True,
     implied: Mapping[Decision, Label] = MappingProxyType({}),
 ) -> list[Choice]:
-    """Return the decisions on an answer; ``flag``: they are on a flag that is shown; ``implied``: labels they store."""
+    """Return the buttons to decide on an answer. ``flag``: a flag is shown. ``implied``: labels to store as well."""
     return [
         choice(
             name=decision.value,
@@ -223,10 +223,10 @@ def side_choices(
     chosen: Preference | None = None,
     enabled: bool = True,
 ) -> list[Choice]:
-    """Return the preferences on a pair whose answers are ``shown`` in this order.
+    """Return the buttons for a preference on a pair; ``shown`` is the order of its answers on the screen.
 
-    ``keys`` has the key of each side, in the order of the buttons; without keys they are only clicked. ``enabled``:
-    both answers are there.
+    ``keys`` has the key of each side, in the order of the buttons. Without it, the buttons have no keys. ``enabled``:
+    both answers are available.
     """
     return [
         choice(

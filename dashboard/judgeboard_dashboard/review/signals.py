@@ -34,7 +34,7 @@ STAGES = {"blind": "blind", "revealed": "judge shown", "adjudication": "adjudica
 
 
 def history(item: Item) -> Html | None:
-    """Return the foldable list of the last 50 events, None where nothing happened."""
+    """Return the foldable list of the last 50 events, None if there are none."""
     events = sorted(_events(item), key=lambda event: event[0], reverse=True)
     if not events:
         return None
@@ -78,14 +78,14 @@ def _review_words(review: ItemReview) -> str:
 
 
 def _block(label: str, *children: str | None, aside: str | None = None) -> Html:
-    """Return content under a label; ``aside`` is at the end of the label's line."""
+    """Return content under a label. ``aside`` is a text at the end of the label's line."""
     return tag(
         "div", tag("div", label, tag("span", aside) if aside else None, cls="jb-label"), *children, cls="jb-block"
     )
 
 
 def decided_words(item: Item, flag: ItemFlag | None) -> str | None:
-    """Return who decided a flag: "Confirmed by Mara, 12 Mar 09:41"; None for an open one."""
+    """Return who decided a flag: "Confirmed by Mara, 12 Mar 09:41"; None for an open flag."""
     if flag is None or flag.state == "open":
         return None
     reviews = (review for review in item.reviews if flag.id in review.flag_ids and review.stands and review.decision)
@@ -96,7 +96,7 @@ def decided_words(item: Item, flag: ItemFlag | None) -> str | None:
 
 
 Event = tuple[datetime, str, Sequence[str | None]]
-"""When it happened, who did it, and what it was."""
+"""Time, author and description of an event."""
 
 
 def _events(item: Item) -> Iterator[Event]:
@@ -139,7 +139,7 @@ def _marks(review: ItemReview) -> Html | None:
 
 
 def primary_verdict(item: Item) -> ItemJudgment | None:
-    """Return the current judgment of the primary judge, None where it has no usable one."""
+    """Return the current judgment of the primary judge, None if it has no usable judgment."""
     return next((judgment for judgment in item.currents if judgment.judge_name == item.primary_judge), None)
 
 
@@ -233,7 +233,7 @@ def _unusable(item: Item) -> Html:
 
 
 def _others(item: Item) -> list[ItemJudgment]:
-    """Return the latest judgment of each other judge, the usable ones first; a rubric has its own place."""
+    """Return the latest judgment of each other judge, usable judgments first. Rubric judgments are left out."""
     primary = primary_verdict(item)
     names = {judgment.judge_name for judgment in item.currents} | {item.primary_judge}
     failed: dict[str, ItemJudgment] = {}
@@ -245,7 +245,7 @@ def _others(item: Item) -> list[ItemJudgment]:
 
 
 def shown_judgments(item: Item) -> list[ItemJudgment]:
-    """Return the judgments that are shown: the primary judge's, usable or not, and those of the others."""
+    """Return the judgments that are shown: first the primary judge's, usable or not, then those of other judges."""
     primary = primary_verdict(item)
     failed = (judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge)
     first = primary or next(failed, None)
@@ -254,7 +254,7 @@ def shown_judgments(item: Item) -> list[ItemJudgment]:
 
 
 def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None:
-    """Return one line for each other judgment, which opens; those that an open flag compares are open."""
+    """Return a foldable line for each other judgment. Judgments that an open flag compares are unfolded."""
     others = _others(item)
     if not others:
         return None
@@ -281,7 +281,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
 
 
 def audit_lines(item: Item, judgment: ItemJudgment) -> list[Html]:
-    """Return what supreme judges say about a judgment."""
+    """Return a line for each audit of a judgment by a supreme judge."""
     return [
         tag(
             "div",
@@ -321,7 +321,7 @@ def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
 
 
 def _claims(claims: Sequence[NumberedClaim], *, linked: bool = True) -> Html | None:
-    """Return the list of claims; without links where the texts show those of another judgment."""
+    """Return the list of claims. It has no links if the texts show the claims of another judgment."""
     claims = [claim for claim in claims if not claim.sentence]
     if not claims:
         return None

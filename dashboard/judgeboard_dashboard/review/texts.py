@@ -35,22 +35,22 @@ from judgeboard_dashboard.review.schema_form import side_fields
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
-AlignedSpan = tuple[int, int, list[int]]  # start and end in a passage, the numbers of the sentences beside it
+AlignedSpan = tuple[int, int, list[int]]  # start and end in a passage, numbers of the answer's sentences
 
-# More than this of one text is sent only when asked for: it crosses the wire with every item.
+# The rest of a longer text is sent only on request, because texts are sent with every item.
 LONGEST = 100_000
-LONGEST_SEARCHED = 20_000  # characters of an answer whose words are looked for in the passages
+LONGEST_SEARCHED = 20_000  # characters; the passages are not searched for the words of a longer answer
 LONGEST_UNFOLDED = 4_000  # characters of all passages
 SHORTEST_FOLDED = 600  # characters of a passage
 SHORTEST_FOLD = 160  # characters
 MOST_WITHOUT_JUMPS = 4
 MOST_NUMBERS = 20
 MOST_SENTENCES = 400
-LONGEST_QUOTE = 2_000  # characters of a judge's quote; the words find shorter ones
+LONGEST_QUOTE = 2_000  # characters of a judge's quote; passages that were found by words are shorter
 WIDTHS = {1: (2.05, 0.85), 2: (1.0, 1.05, 0.85)}
-"""Relative widths of the panes and the one at their side, by the number of panes."""
+"""Relative widths of the panes and of the side pane, by the number of panes."""
 DRAWERS = {"judgments": ("Judgments side by side", "F7"), "calls": ("Raw calls", "F2")}
-"""What can take the place of the texts: label and key."""
+"""The views that can replace the texts, with label and key."""
 PANE_HEIGHT = 500  # the stylesheet stretches it to the window
 STATUSES = (
     (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. Press the key again to remove the mark."),
@@ -60,7 +60,7 @@ STATUSES = (
 
 
 def _question(item: Item, link: Html | None, *, whole: bool, about: str | None = None) -> Html:
-    """Return the question, and the label of the answer under it; ``about`` is at the end of the label's line."""
+    """Return the question and the label of the answer. ``about`` is a text at the end of the label's line."""
     refusal = None
     if item.right_refusal:
         retrieved = "nothing fitting" if item.passages else "nothing"
@@ -79,7 +79,7 @@ def passage_list(
     as_stored: bool = False,
     aligned: Mapping[int, list[AlignedSpan]] | None = None,
 ) -> Html:
-    """Return the numbered passages with the quotes of the claims marked, or ``aligned`` instead of the quotes."""
+    """Return the numbered passages. The claims' quotes are marked; if ``aligned`` is given, its spans are marked."""
     passages = item.passages
     if not passages:
         if passages is not None:
@@ -89,7 +89,7 @@ def passage_list(
         else:
             reason = "This log has no passages. Groundedness cannot be judged."
         return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", reason))
-    claims = [claim for claim in claims if not claim.sentence]  # marks on sentences are in the answer alone
+    claims = [claim for claim in claims if not claim.sentence]  # sentences are only in the answer
     left = sys.maxsize if whole else LONGEST
     places = None
     if folds(item) and not as_stored and not whole:
@@ -119,7 +119,7 @@ def item_texts(item: Item) -> tuple[str | None, ...]:
 
 
 def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
-    """Return how many characters there are in all where a pane holds more than it sends at first, else 0."""
+    """Return the total number of characters if some of them are not sent at first, otherwise 0."""
     lengths = [len(text or "") for text in texts]
     passages_length = sum(len(passage) for passage in passages or ())
     return sum(lengths) + passages_length if max([*lengths, passages_length]) > LONGEST else 0
@@ -138,7 +138,7 @@ def _evidence(
 
 
 def _with_words(sent: str, spans: Sequence[Span]) -> Html:
-    """Return an answer with its claims marked, each sentence with the words that the passages are searched for."""
+    """Return an answer with its claims marked. Each sentence has the words to search for in the passages."""
     sentences = sentence_spans(sent) if len(sent) <= LONGEST_SEARCHED else []
     begun, parts, behind = set[str](), list[Html](), 0
     for start, end in sentences:
@@ -156,9 +156,9 @@ def _with_words(sent: str, spans: Sequence[Span]) -> Html:
 
 
 def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]]) -> Html:
-    """Return a passage of which only the sentences with evidence, and one on each side, are open.
+    """Return a folded passage. The sentences with evidence, and one sentence on each side of them, are open.
 
-    Without evidence the first sentence is. The text content stays exactly the text.
+    Without evidence, the first sentence is open. The text content of the HTML equals the text.
     """
     starts = [start for start, _ in sentence_spans(sent)]
     edges = [0, *starts[1:], len(sent)]
@@ -184,7 +184,7 @@ def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]
 
 
 def forgotten(at: datetime | None = None) -> str:
-    """Return the sentence in place of a text that was removed."""
+    """Return the sentence that replaces a removed text."""
     when = f" on {day(at)}" if at else ""
     return f"This text was removed{when} (judgeboard forget)."
 
@@ -267,9 +267,9 @@ def sentence_pane(
     whole: bool,
     link: Html | None = None,
 ) -> Html:
-    """Return the pane that shows an answer sentence by sentence, each beside its text in the passages.
+    """Return the pane that shows an answer sentence by sentence, each beside the matching text of a passage.
 
-    ``whole``: also more than the first 100,000 characters of the passages, and every sentence.
+    ``whole``: show every sentence, and the passages beyond their first 100,000 characters.
     """
     answer = item.answer
     if answer is None:
@@ -325,7 +325,7 @@ def _aligned_passage(number: int, sentence: AlignedSentence, passages: Sequence[
 
 
 def _aligned_spans(aligned: Sequence[AlignedSentence]) -> dict[int, list[AlignedSpan]]:
-    """Return the spans by passage in order, each with the numbers of its sentences; the first of overlapping ones."""
+    """Return the spans by passage, each with its sentence numbers. Of overlapping spans, the first gets all numbers."""
     spans: dict[int, dict[tuple[int, int], list[int]]] = {}
     for number, sentence in enumerate(aligned, start=1):
         if sentence.passage is not None and sentence.passage_start is not None and sentence.passage_end is not None:
@@ -356,11 +356,11 @@ def answer_panes(
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
-    Only the claims of one judgment are marked (`Item.with_claims`). ``side`` returns the two parts of the pane on the
-    right, from the claims as marked in the texts; the fields of label schema and failure modes are between them, those
-    of ``under_side`` below. ``quality``: the digits 1 to 4 give the quality. ``correctable``: the answer can be
-    corrected. ``saved`` are the reviewer's own stored marks. ``link`` leads from the answer to more about it.
-    Where a label schema asks for spans, texts are shown as they are stored: spans count their characters.
+    Only the claims of one judgment are marked (`Item.with_claims`). ``side`` gets the marked claims and returns two
+    parts of the side pane. The fields of label schema and failure modes are between these parts; ``under_side`` draws
+    the fields below them. ``quality``: the digits 1 to 4 give the quality. ``correctable``: the answer can be
+    corrected. ``saved`` are the reviewer's own stored marks. ``link`` is shown beside the label of the answer.
+    If a label schema asks for spans, texts are shown as they are stored, because spans are places in these texts.
     """
     session = actions.session
     judgment = item.with_claims
@@ -493,7 +493,7 @@ def _statement_line(marks: MarkActions, noun: str, status: ClaimStatus | None) -
 def pair_block(
     question: str | None, options: Sequence[str], passages: Sequence[str], left: str | None, right: str | None
 ) -> Html:
-    """Return the question over two answers side by side; None is a forgotten text."""
+    """Return the question over two answers side by side. A text that is None was removed."""
     lines = [tag("div", f"{chr(65 + at)}. {text}") for at, text in enumerate(options)]
     passage_blocks = [
         tag("div", tag("div", f"Passage {number}", cls="jb-label"), tag("div", text, cls="jb-evidence"), cls="jb-block")
