@@ -1,4 +1,4 @@
-"""Agreement: whether the judge can be trusted, in one sentence, with the figures behind it."""
+"""The page Agreement: one sentence on whether the judge can be trusted, with its figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -68,7 +68,7 @@ class Filters:
 
 
 def agreement() -> None:
-    """Show how far one judge version agrees with people, or people, judges or repeats with each other."""
+    """Show the agreement of a judge version with people, or the agreement among people, judges or repeats."""
     follow("agreement", own=FIELDS)
     with st.container(key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"):
         filters = _filters()
@@ -205,7 +205,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     figures = AgreementFigures(
         shown, shown.version, shown.result, filters.whose, filters.by, as_tables=filters.as_tables
     )
-    # Three side by side; at 800 px two, and the third below.
+    # Three columns. At a width of 800 px, the third is below the other two.
     with st.container(key="wrap_agreement"):
         first, second, third = st.columns([1, 1.15, 1.05], gap="medium")
     with first:

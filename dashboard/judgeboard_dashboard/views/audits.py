@@ -1,4 +1,4 @@
-"""The page Audits: how well a supreme judge finds another judge's wrong verdicts, and which those are."""
+"""The page Audits: how well a supreme judge finds another judge's wrong verdicts, with lists of the verdicts."""
 
 from collections.abc import Sequence
 
@@ -62,7 +62,7 @@ FILE_COLUMNS: Columns[Line] = {
 RATE_COLUMNS: Columns[tuple[str, Estimate, str]] = {
     Column("Rate", width=100): lambda rate: rate[0],
     Column("Value", "share estimate", width=125, help="With its 95 % interval"): (
-        lambda rate: None if rate[1].value is None else rate[1]  # a reason would be cut
+        lambda rate: None if rate[1].value is None else rate[1]  # the cell is too narrow for a reason
     ),
     Column("Of", "count", width=60): lambda rate: rate[1].n,
     Column("Meaning", width=220): lambda rate: rate[2],
@@ -70,7 +70,7 @@ RATE_COLUMNS: Columns[tuple[str, Estimate, str]] = {
 
 
 def audits() -> None:
-    """Show one audit: four counts, three rates, the answers of each list."""
+    """Show one audit: four counts, three rates and the answers of the selected list."""
     follow("audits", own=FIELDS)
     with reading() as connection:
         done = done_audits(connection)

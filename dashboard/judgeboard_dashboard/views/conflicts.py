@@ -62,7 +62,7 @@ COLUMNS: Columns[ConflictLine] = {
 
 
 def conflicts() -> None:
-    """Show one conflict where the address names one, else those that a lead may adjudicate, and one's own."""
+    """Show the conflict in the address. Without it, list the open conflicts for leads, and the reviewer's own."""
     follow("conflicts", own=("conflict", "of"))
     reviewer = None if before_import("conflicts") else ask_reviewer()
     if reviewer is None:
@@ -204,7 +204,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
 
 
 def reviews_block(conflict: Conflict) -> Html:
-    """Return a card for each review with its grades, note, name and time; then who skipped the item."""
+    """Return a card for each review with its grades, note, name and time, then when and why the item was skipped."""
     differ = f"differ on {' and '.join(conflict.differ_on)}" if conflict.differ_on else ""
     label = tag("div", "Reviews", tag("span", differ), cls="jb-label")
     cards = [_card(review, "" if conflict.queue.label_schema else " / 5") for review in conflict.reviews]

@@ -1,4 +1,4 @@
-"""Disagreement: where judge and people differ, worst first, with the texts of both."""
+"""The page Disagreement: answers on which judge and people differ, worst first, with the texts of both."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ _REFUSED = "why_refused"
 
 
 def disagreement() -> None:
-    """Show a chart of all pairs, the worst of them as rows, and both texts of the selected one."""
+    """Show a chart of all rating pairs, a table of the worst ones, and both texts of the selected row."""
     follow("disagreement", own=FIELDS)
     asked, figures, as_table = _load()
     if figures.version is None or figures.pairs == 0:
@@ -124,7 +124,7 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
 
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:
-    """Return the cell in the address, "grade:people:judge"."""
+    """Return the indices (people, judge) of the cell in the address, which has the form "grade:people:judge"."""
     cell_grade, *names = st.query_params.get(CELL, "").split(":")
     known = cell_names(grade)
     if cell_grade != grade or len(names) != 2 or not set(names) <= set(known):
@@ -156,7 +156,7 @@ def _cell_chip(cell: tuple[int, int] | None, figures: DisagreementPage) -> None:
 
 
 def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool) -> None:
-    """Show the pairs; a click on a cell filters the table, a point opens its answer."""
+    """Show the rating pairs. A click on a cell filters the table; a click on a point opens its answer."""
     cell, reviewer_id = asked["cell"], asked["reviewer_id"]
     names = page.picture.axis
     scored = page.grade == "groundedness"
@@ -198,7 +198,7 @@ def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool
 def _cells(
     page: DisagreementPage, chart: Any, tall: int, places: list[tuple[int, int]], cell: tuple[int, int] | None
 ) -> None:
-    # A key of its own for each choice: the chart then forgets its selection when the chip takes it away.
+    # Each choice has its own key. When the chip removes the choice, the chart therefore forgets its selection.
     key = f"pairs_{page.grade}_{cell}"
 
     def clicked() -> None:
@@ -213,7 +213,7 @@ def _cells(
         key=key,
         on_select=clicked,
         selection_mode=SELECTION,
-        alt=f"{page.pairs} answers by what people and the judge gave",
+        alt=f"{page.pairs} answers by the grades of people and the judge",
     )
 
 
@@ -291,7 +291,7 @@ def _text(text: str | None, none: str) -> Html:
 
 
 def _table(page: DisagreementPage, asked: Mapping[str, Any]) -> Disagreement | None:
-    """Show the answers and return the selected one, None without any."""
+    """Show the answers and return the selected answer, None if there are none."""
     if not page.rows:
         caption("No such answer.")
         return None

@@ -1,4 +1,4 @@
-"""The page Failure modes: how often people tag answers with each, by query type, judge version or week."""
+"""The page Failure modes: how often people use each mode, by query type, judge version or week."""
 
 import pandas as pd
 import streamlit as st
@@ -14,7 +14,7 @@ from judgeboard_dashboard.widgets.texts import caption
 
 
 def failure_modes() -> None:
-    """Show the counts as a table whose rows open the answers; by week also a chart with the share of each mode."""
+    """Show the counts as a table whose rows open the answers. By week, also draw the share of each mode."""
     follow("failure_modes", own=("by",))
     by = switch("Count by", GROUPS, key="by")
     with reading() as connection:

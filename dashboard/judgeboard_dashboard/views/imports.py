@@ -62,7 +62,7 @@ NEXT: dict[str, tuple[str, Rows, str]] = {
 
 
 def imports() -> None:
-    """Show the upload at the left, and how its columns were read at the right."""
+    """Show the upload at the left. At the right, show how its columns were read."""
     demand(Action.IMPORT)
     follow("imports", own=("kind",))
     left, right = stacking_columns("import", [1, 2.1])
@@ -103,7 +103,7 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
 
 
 def _tried(choice: Choice, stream: BinaryIO) -> Imported | None:
-    """Return the trial of this choice, read once and then kept for the session."""
+    """Return the trial import of this choice. The file is read once, and the trial is kept for the session."""
     kept: Imported | None = st.session_state.get(_TRIAL)
     if kept is not None and kept.choice == choice:
         return kept
@@ -166,14 +166,14 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
 def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
     """Show a field for each column or field that is not clear.
 
-    ``columns`` are read without a mapping, so that a field stays on the page after it was used.
+    ``columns`` do not contain the chosen mapping, so that a field stays on the page after it was used.
     """
     unsure = [use for use in columns if not use.sure and use.theirs is not None]
     free = [use.theirs for use in columns if use.ours is None and use.theirs is not None]
     free += nested_names({use.theirs: use.example for use in columns if use.theirs is not None})
     missing = [use.ours for use in columns if use.theirs is None and use.ours is not None]
     wanted = required(kind, columns)
-    # An object in a field that is a text: the text is inside it.
+    # If a text field contains an object, the text is inside the object.
     objects = [use.ours for use in columns if use.ours in TEXTS and isinstance(use.example, dict)]
     needed = [*(field for field in missing if field in wanted), *(field for field in objects if field is not None)]
     others = [field for field in missing if field not in wanted]
@@ -228,7 +228,7 @@ def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None]) -
 
 
 def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None, ours: str | None) -> None:
-    """Store that a column is a field, in place of the columns ``before``; None removes them."""
+    """Map the column ``theirs`` to the field ``ours`` and remove the columns ``before``. None only removes."""
     for column in before:
         answers.pop(column, None)
     if theirs is not None and ours is not None:
@@ -236,13 +236,13 @@ def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None,
 
 
 def _answers(file_id: str, kind: str) -> dict[str, str]:
-    """Return the chosen mapping of a file, our fields by its columns; a new upload starts without one."""
+    """Return the chosen mapping of a file: our fields by its columns. A new upload starts without a mapping."""
     kept: dict[tuple[str, str], dict[str, str]] = st.session_state.setdefault(_KEPT, {})
     return kept.setdefault((file_id, kind), {})
 
 
 def _trial_card(trial: Imported) -> Reviewer | None:
-    """Show the trial; return the person who pressed Import, else None."""
+    """Show the trial. If Import was pressed, return the person who pressed it."""
     summary = trial.summary
     with st.container(border=True, key="import_card"):
         show(tag("div", tag("b", dry_lead(summary)), cls="jb-say"))
@@ -250,7 +250,7 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         show(tag("div", dry_details(summary), cls="jb-cap"))
         if not_read_words(summary):
             show(tag("div", not_read_words(summary), cls="jb-cap"))
-        buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the field: it goes
+        buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the name field
         reviewer = ask_reviewer("Your name is stored with the import.") if has_news(summary) else None
         with buttons:
             pressed = has_news(summary) and st.button(

@@ -1,4 +1,4 @@
-"""The page Issues: the list of systemic problems, and one with its share of answers over time and its form."""
+"""The page Issues: the list of systemic problems, and one issue with its share of answers over time and its form."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -58,7 +58,7 @@ MOST = 20  # each is measured when the page opens
 
 
 def issues() -> None:
-    """Show the list, one issue, or a new one about the filter in the address."""
+    """Show the list, one issue, or the form for a new issue about the filter in the address."""
     follow("issues", own=(*FIELDS, "issue", "new", "closed"))
     number = number_in_address("issue", "issue")
     if st.query_params.get("new"):
@@ -92,7 +92,7 @@ def _list() -> None:
 
 
 def _issue(issue: Issue) -> None:
-    """Show an issue, also one that is not stored yet, and its form."""
+    """Show a stored or new issue, and its form."""
     with reading() as connection:
         figures = measure_issue(connection, issue)
     with st.container(key="issue_top", horizontal=True, vertical_alignment="center", gap="small"):

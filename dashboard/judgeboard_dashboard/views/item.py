@@ -85,7 +85,7 @@ def review_item() -> None:
     take_input(session)
     if session.goal is not None:
         _set_address(session.goal)
-        session.goal = None  # only now: a run that is cut off before would lose the way
+        session.goal = None  # only now: if a run is interrupted earlier, the next run still needs the goal
     flag_id, name = number_in_address("flag", "flag"), st.query_params.get("response") or st.query_params.get("id")
     from_list = flag_id is not None or not name
     reviewer_id, response_id = None if reviewer is None else reviewer.id, 0
@@ -112,7 +112,7 @@ def review_item() -> None:
 
 
 def _shown_flag(session: ReviewSession, item: Item, named: int | None) -> ItemFlag | None:
-    """The flag of the address if it is open or was when it was shown, else the worst open one, else a decided one."""
+    """Return the flag in the address if it is or was open here, otherwise the worst open flag or a decided flag."""
     flags = {flag.id: flag for flag in item.flags if flag.state != FlagState.SUPERSEDED or flag.id == named}
     flag = flags.get(named or 0)
     if flag is not None and (flag.state == FlagState.OPEN or flag.id in session.seen_open):
@@ -166,7 +166,7 @@ def _draw_item(
     )
     keep_draft(session, store(), reviewer, item.response_id)
     if changed is None:
-        actions.draft.schema = None  # it may be that of a queue
+        actions.draft.schema = None  # it may be the schema of a queue
     with reading() as connection:
         sequences = attempt_sequences(connection, item.response_id)
         rubric = load_rubric_scores(connection, item.response_id)
@@ -251,7 +251,7 @@ def _item_choices(
 
 
 def _implies(reviewer: Reviewer | None, rules: Collection[str]) -> bool | None:
-    """Whether decisions on flags of these rules imply a label; None if the reviewer is to be asked."""
+    """Return whether decisions on flags of these rules imply a label; None if the reviewer must be asked first."""
     if reviewer is None:
         return False
     with reading() as connection:
@@ -310,7 +310,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
 
 
 def review_queue(name: str) -> None:
-    """Show the item of a queue that its reviewer has leased, the next one after each decision."""
+    """Show the queue item that the reviewer has leased. After each decision, show the next item."""
     reviewer = current_reviewer()
     if reviewer is None:
         ask_reviewer()
@@ -325,7 +325,7 @@ def review_queue(name: str) -> None:
         _queue_end(work, session)
         return
     _draw_queue_item(work, work.current, session, reviewer)
-    # The screen is drawn: nobody waits from here on.
+    # The screen is drawn, so the reviewer does not wait for these calls.
     work.lease_items(READ_AHEAD)
     keep_leases(work)
 
@@ -424,7 +424,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
     if work.reveal.changing:
         choices = decision_choices(actions.answer_reveal, flag=False)
         return "Having seen the judge: is there a problem?", choices
-    return "The judge is shown now. Your grade?", [
+    return "The judge is shown now. Keep your grade?", [
         choice(
             name="keep",
             label="Keep mine",
@@ -482,14 +482,14 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
 
 @st.fragment
 def item_page() -> None:
-    """Show the page; a press on it runs this alone, without the frame of the app."""
+    """Show the page. A key press reruns only this fragment, without the frame of the app."""
     with page("Item", heading=False):
         if st.query_params.get("queue"):
             review_queue(st.query_params["queue"])
         else:
             release_leases()
             review_item()
-    st.bottom.empty()  # a fragment writes only where it did so when the whole page was drawn
+    st.bottom.empty()  # a fragment can write only to containers that it used in the run of the whole page
 
 
 item_page()

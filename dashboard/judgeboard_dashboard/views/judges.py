@@ -54,7 +54,7 @@ REPEATS_COLUMNS: Columns[Repeated] = {
 
 
 def judges() -> None:
-    """Show the checks of a judge version, its scores, and answers that show the faults."""
+    """Show the checks of a judge version, its scores, and example answers of its faults."""
     follow("judges", own=FIELDS)
     with reading() as connection:
         versions = judges_in_use(connection)
@@ -158,7 +158,7 @@ def _targets(version_id: int, name: str, levels: LevelCounts) -> list[Rows | Non
         if n and name == "quality":
             where = RowFilter(judge_version=version_id, min_quality=place + 1, max_quality=place + 1)
         elif n and name == "groundedness":
-            # Each tenth includes half a step below and just under half a step above.
+            # Scores are rounded to tenths: for example, 0.25 to just under 0.35 counts as 0.3.
             low, high = max(place / 10 - 0.05, 0), min(place / 10 + 0.04999, 1)
             where = RowFilter(judge_version=version_id, min_score=round(low, 5), max_score=round(high, 5))
         targets.append(None if where is None else responses(where))
@@ -179,7 +179,7 @@ def _answers(health: HealthPage) -> None:
 
 
 def _combined_panel(report: JuryReport | RepeatsReport | str) -> None:
-    """Show the agreement of members or repeats; a text is the reason why there is none."""
+    """Show the agreement of a jury's members or of repeats, or the reason why it is not available."""
     if isinstance(report, str):
         heading("Repeats")
         caption(report if report.endswith((".", "`")) else f"{report}.")
@@ -198,7 +198,7 @@ def _jury(report: JuryReport) -> None:
         f"No verdict because of a tie: {report.split:,} of {report.items:,} answers.",
         f"Unanimous but wrong according to people: {percent_words(report.wrong_together)}.",
         *(
-            f"Mean distance of the highest and the lowest {measure}: {number_words(spread)}."
+            f"Mean difference between the highest and the lowest {measure}: {number_words(spread)}."
             for measure, spread in report.spread.items()
             if spread.value is not None
         ),

@@ -1,4 +1,4 @@
-"""The page of one's own reviews."""
+"""The page My reviews: a person's own reviews."""
 
 from judgeboard_dashboard.review.people import FIELDS, own_reviews
 from judgeboard_dashboard.session import page

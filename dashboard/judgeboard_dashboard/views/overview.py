@@ -1,4 +1,4 @@
-"""The overview: open flags, the health of the judge, and where its signals and those of users differ."""
+"""The page Overview: open flags, key figures of the judge, and answers by the signals of judge and user."""
 
 import math
 from collections import Counter
@@ -159,7 +159,7 @@ def _card(
 
 
 def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
-    """Show the table of (rule, query type, answers): one row per rule, the six largest query types as columns."""
+    """Show ``counts`` (rule, query type, answers): one row per rule, one column for each of six query types."""
     heading("Open flags")
     if not counts:
         caption("No open flags.")
@@ -181,7 +181,7 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
         on_select=cell_clicked(OPEN_FLAGS, targets),
         columns={
             "rule": st.column_config.TextColumn("Rule", width=140),
-            # Query types are texts of the log: as column names two of them, or one of ours, could collide.
+            # Query types come from the log. As column names, they could collide with each other or with ours.
             **{
                 column: st.column_config.NumberColumn(name or " ", format="localized") for column, name in names.items()
             },
@@ -201,7 +201,7 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
 
 
 def types_of(counts: Sequence[tuple[str, str, int]]) -> list[str]:
-    """Return the six query types with most answers, the most first."""
+    """Return the six most frequent query types, the most frequent first."""
     return [name for name, _ in _totals(counts, 1)[:MOST_TYPES]]
 
 
@@ -218,7 +218,7 @@ def rows_of(counts: Sequence[tuple[str, str, int]]) -> Table:
 
 
 def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> list[tuple[str, int]]:
-    """Return the answers of every rule (0) or query type (1), the most first."""
+    """Return the number of answers for each rule (0) or query type (1), the largest number first."""
     totals = Counter[str]()
     for count_ in counts:
         totals[count_[place]] += count_[2]
@@ -278,7 +278,7 @@ def decided_words(state: Overview, *, named: bool) -> str:
 
 
 def pace_words(state: Overview) -> str | None:
-    """Return when the queue is empty at the pace of the last seven days, None if it does not get shorter."""
+    """Return when the queue is empty at the pace of the last seven days; None if it does not become shorter."""
     shorter = sum(each.decided - each.flagged for each in state.days) / len(state.days)
     if not state.today.open_answers or shorter <= 0:
         return None
@@ -291,7 +291,7 @@ def pace_words(state: Overview) -> str | None:
 
 
 def since_yesterday(state: Overview) -> str | None:
-    """Return how many more answers have open flags than yesterday ("-31", "+1,850"), None without a yesterday."""
+    """Return how many more answers have open flags than yesterday ("-31", "+1,850"); None if unknown."""
     if len(state.days) < 2:
         return None
     more = state.today.open_answers - state.days[-2].open_answers
@@ -299,7 +299,7 @@ def since_yesterday(state: Overview) -> str | None:
 
 
 def average_words(state: Overview) -> str | None:
-    """Return "+12 vs. daily average": today and the mean of the days before, None without decisions then."""
+    """Return "+12 vs. daily average" (of the days before); None if there were no decisions on these days."""
     before = [each.decided for each in state.days[:-1]]
     if not any(before):
         return None
@@ -315,7 +315,7 @@ def confirmed_words(state: Overview) -> tuple[str, str]:
 
 
 def usable_words(judged: JudgeDay) -> tuple[str, str]:
-    """Return the share of usable verdicts and the number of others: ("99 %", "39 of 3,012 unusable")."""
+    """Return the shares of usable and unusable verdicts: ("99 %", "39 of 3,012 unusable")."""
     if not judged.asked:
         return "–", "no requests in 7 days"
     unusable = judged.asked - judged.ok
@@ -323,7 +323,7 @@ def usable_words(judged: JudgeDay) -> tuple[str, str]:
 
 
 def usable_help(judged: JudgeDay) -> str:
-    """Return how the number of requests adds up."""
+    """Return the number of requests as a sum over their results."""
     return (
         f"Last 7 days: {judged.asked:,} asked = {judged.ok:,} ok + {judged.unparsable:,} unparsable + "
         f"{judged.refused:,} refused + {judged.error:,} error"
@@ -331,7 +331,7 @@ def usable_help(judged: JudgeDay) -> str:
 
 
 def cost_words(judged: JudgeDay) -> tuple[str, str]:
-    """Return the judge's cost in 7 days and per answer: ("$ 4.18", "$ 0.0014 per answer"); unknown is never 0."""
+    """Return the judge's cost in 7 days and per answer: ("$ 4.18", "$ 0.0014 per answer"), or "unknown"."""
     if not judged.asked:
         return "–", "no requests in 7 days"
     if judged.cost_micro is None:

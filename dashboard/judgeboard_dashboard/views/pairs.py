@@ -39,7 +39,7 @@ IMPORT = "To import recorded pairs: `judgeboard import --kind pairs FILE`"
 
 
 def pairs() -> None:
-    """Show one pair where the address names one, else the list."""
+    """Show the pair in the address. Without it, show the list."""
     follow(PAGE, own=(*LIST_FIELDS, *PAIR_FIELDS))
     address = pair_in_address()
     if address is None:
@@ -174,8 +174,8 @@ _OF_TWO_ORDERS = ("Same in both orders", "Prefers first", "If consistent", "Chan
 def _groups_table(groups: Sequence[PairGroup]) -> Table:
     """Return the figures with their intervals.
 
-    Columns without information are left out: a single slice or aspect, no gold, no people, or figures of two orders
-    for a judge that was asked in one.
+    Columns without information are left out: slice or aspect if there is only one, agreement with gold or people if
+    there is none, and figures of two orders if the judge was asked in one order.
     """
     aspects = {group.aspect for group in groups}
     left_out = {

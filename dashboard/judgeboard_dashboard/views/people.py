@@ -1,4 +1,4 @@
-"""The page People: how everybody reviews, and whose queues are whose."""
+"""The page People: how everybody reviews, and the queues of each person."""
 
 from judgeboard_dashboard.review.people import people
 from judgeboard_dashboard.session import page

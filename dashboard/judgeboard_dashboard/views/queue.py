@@ -30,15 +30,15 @@ from judgeboard_dashboard.widgets.tables import (
 )
 from judgeboard_dashboard.widgets.texts import SORTS, ago, count, rules_words
 
-MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # parts that have pages of their own: old addresses
+MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # old addresses of parts that are now pages
 COLUMNS: Columns[QueueLine] = {
     Column("Why", width=260, help="The rules that flagged the answer, the worst flag first"): lambda line: rules_words(
         line.rules
     ),
-    Column("Groundedness", "number", width=115, help="Of the primary judge, 0 to 1", bar=True): lambda line: (
+    Column("Groundedness", "number", width=115, help="Score of the primary judge (0 to 1)", bar=True): lambda line: (
         line.groundedness
     ),
-    Column("Quality", width=70, help="Of the primary judge, 1 to 4", right=True): lambda line: (
+    Column("Quality", width=70, help="Score of the primary judge (1 to 4)", right=True): lambda line: (
         f"{line.quality} / 4" if line.quality else None
     ),
     Column("User", width=92, help="Feedback of the assistant's user"): lambda line: line.user_feedback,

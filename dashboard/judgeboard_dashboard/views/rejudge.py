@@ -48,13 +48,13 @@ PAGE = "rejudge"
 REPAINT_SECONDS = 0.5
 LARGE = 20_000  # answers; larger jobs are counted less often
 LARGE_REPAINT_SECONDS = 3.0
-MAX_AT_ONCE = 5_000  # usable verdicts of a run that are compared without a press
+MAX_AT_ONCE = 5_000  # usable verdicts of a run; to compare more, the user must press a button
 BEFORE = 0
 PEOPLE = {"good": "grounded", "bad": "hallucinated"}
 
 
 def rejudge() -> None:
-    """Show the form at the left, the job and what it changed at the right."""
+    """Show the form at the left, the job and the changed verdicts at the right."""
     follow(PAGE, own=(*FIELDS, *RejudgeAddress._fields))
     address = read_address()
     if address.response is None and address.job is None and address.run is None:
@@ -126,7 +126,7 @@ def _run(run_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FirstSeen:
-    """When a page first showed a job (seconds of a monotonic clock), and how far it was then."""
+    """The time when a page first showed a job (seconds of a monotonic clock), and the answers asked by then."""
 
     at: float
     asked: int
@@ -190,7 +190,7 @@ def _done_words(job: JobProgress) -> str:
 
 
 def _job_panel(job: JobProgress) -> None:
-    """Show a job; the panel repaints itself until the job ends, then the whole page runs again."""
+    """Show a job. The panel repaints itself until the job ends. Then the whole page runs again."""
     often = REPAINT_SECONDS if job.selected <= LARGE else LARGE_REPAINT_SECONDS
     repaint = None if job.finished else often
 
@@ -261,7 +261,7 @@ JOB_COLUMNS: Columns[JobProgress] = {
 
 
 def _earlier_jobs(jobs: Sequence[JobProgress]) -> None:
-    """Show finished and other jobs, newest first; a click opens one."""
+    """Show the other jobs, newest first. A click opens a job."""
     if not jobs:
         return
     heading("Earlier jobs")
@@ -272,9 +272,9 @@ def _earlier_jobs(jobs: Sequence[JobProgress]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A run and its judge version; ``titles`` of all judge versions, by id.
+    """A run to compare, and its judge version; ``titles`` has the titles of all judge versions by id.
 
-    ``old`` is the version with which it is compared, `BEFORE` for the verdicts before the run.
+    ``old`` is the version to compare the run with, or `BEFORE` for the verdicts before the run.
     """
 
     run_id: int
@@ -293,9 +293,9 @@ class Compare:
 
 
 def _comparison(run_id: int, version_id: int, usable: int) -> None:
-    """Compare the verdicts of a run with earlier ones; without any, with those of another version.
+    """Compare the verdicts of a run with the earlier verdicts, or with another version if there are none.
 
-    A comparison reads all verdicts: for a large run it starts with a button.
+    A comparison reads all verdicts. For a large run, it therefore starts only when a button is pressed.
     """
     if usable > MAX_AT_ONCE and not _requested(run_id, usable):
         return
@@ -351,7 +351,7 @@ def _requested(run_id: int, usable: int) -> bool:
 
 
 def _old_field(compare: Compare) -> int:
-    """Return whose verdicts are the old ones: BEFORE for those before the run, else a version."""
+    """Show the field for the old verdicts. Return `BEFORE` (verdicts before the run) or the id of a version."""
     others = {version_id: title for version_id, title in compare.titles.items() if version_id != compare.version_id}
     if not others:
         return BEFORE

@@ -1,4 +1,4 @@
-"""The page Responses: all answers under any filter. Charts and tables of other pages lead here."""
+"""The page Responses: all answers under any filter. Charts and tables of other pages link to it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -69,7 +69,7 @@ COLUMNS: Columns[ResponseLine] = {
         "Groundedness",
         "number",
         width=115,
-        help="Score of the filtered judge, else of the primary judge (0 to 1)",
+        help="Score (0 to 1) of the judge in the filter, otherwise of the primary judge",
         bar=True,
     ): _of_judge("groundedness"),
     Column("Quality", width=70, help="Score of this judge (1 to 4)", right=True): lambda line: (
@@ -89,7 +89,7 @@ COLUMNS: Columns[ResponseLine] = {
 }
 
 
-SHOWN = "column"  # the metadata fields that have a column, in the address
+SHOWN = "column"  # parameter of the address: the metadata fields that have a column
 _COLUMNS = "responses_columns"
 _COLUMNS_WRITTEN = "responses_columns_written"
 HEADERS = {"Groundedness": ("lowest", "highest"), "Asked": ("newest", "oldest")}
@@ -154,7 +154,7 @@ def responses() -> None:
 
 
 def _columns(known: Sequence[MetadataField]) -> tuple[str, ...]:
-    """Return the chosen metadata columns: those of the address after the browser has changed it."""
+    """Return the chosen metadata columns. If the browser has changed the address, its columns are chosen."""
     fields = {each.field for each in known}
     asked = [field for field in st.query_params.get_all(SHOWN) if field in fields]
     if _COLUMNS not in st.session_state or st.session_state.get(_COLUMNS_WRITTEN) != asked:
@@ -164,7 +164,7 @@ def _columns(known: Sequence[MetadataField]) -> tuple[str, ...]:
 
 
 def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> dict[str, str]:
-    """The orders by the fields that have a column or an index."""
+    """Return the sort orders by metadata fields that have a column or an index."""
     fields = sorted({*columns, *(each.field for each in known if each.indexed)})
     words = {"": "ascending", DESCENDING: "descending"}
     return {f"{sign}{METADATA}{field}": f"{field}, {way}" for field in fields for sign, way in words.items()}
@@ -206,7 +206,7 @@ def _table(
     known: Sequence[MetadataField],
 ) -> None:
     titles = [column.title for column in COLUMNS]
-    # Beside a column of the page with the same title, the metadata field has its full name.
+    # If a column of the page has the same title, the metadata field is shown with its full name.
     names = [METADATA + field if field in titles else field for field in filters.columns]
     orders = [(METADATA + field, f"{DESCENDING}{METADATA}{field}") for field in filters.columns]
 
@@ -253,7 +253,7 @@ def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
         lambda: _export(filters),
         query=filters.query,
         more=limit if answers.total > MAX_EXPORTED else "",
-        # A cell of agreement lists its answers one by one, which the filter of a job cannot.
+        # A cell of agreement is a list of answers, and the filter of a job cannot contain such a list.
         beside=None
         if filters.where.response_ids is not None
         else lambda: filter_buttons("responses", "match", filters.query),

@@ -26,7 +26,7 @@ from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, when
 
 PAGE_SIZE = 50
-SILENT = timedelta(minutes=2)  # after which the process of a run may be gone
+SILENT = timedelta(minutes=2)  # without a verdict for this long, the process of a run may be gone
 OF_ANSWERS = ("judge", "rejudge")
 NOT_OK = ("error", "refused", "unparsable")
 _BEFORE = "runs_before"
@@ -53,13 +53,13 @@ class RunLine:
 
     @property
     def took(self) -> str:
-        """How long the run took; without an end, until its last verdict."""
+        """The duration of the run. If it has no end, the duration until its last verdict."""
         end = self.run.finished_at or self.heard_at or self.now
         return duration(max(0.0, (end - self.run.started_at).total_seconds()))
 
     @property
     def why(self) -> str | None:
-        """Why the run is in its state, or for how long a running one has stored nothing."""
+        """Why the run stopped, or how long it has stored no verdict if it is running."""
         if self.run.state is RunState.RUNNING:
             silent = self.now - (self.heard_at or self.run.started_at)
             return f"no verdict for {duration(silent.total_seconds())}" if silent > SILENT else None
@@ -94,7 +94,7 @@ PROBLEM_COLUMNS: Columns[RunProblem] = {
 
 
 def _rows(result: str) -> Callable[[ImportBatch], int | None]:
-    """Return how many rows of an import had a result; an interrupted import has no counts."""
+    """Return the function that counts an import's rows with a result. An interrupted import has no counts."""
     return lambda batch: (batch.counts or {}).get(result)
 
 
@@ -194,7 +194,7 @@ def _problems(line: RunLine) -> None:
 
 
 def asked_words(line: RunLine) -> str:
-    """Return what a run without failures did; only runs over the log make one call per answer."""
+    """Describe the calls of a run without failures. Only runs over the log make one call per answer."""
     asked = line.counts.asked
     if not asked:
         return "No calls yet."
@@ -225,7 +225,7 @@ def _buttons(line: RunLine, version_id: int) -> None:
 
 
 def _retry(line: RunLine, version_id: int) -> str | None:
-    """Show the button that judges again all answers on which this version has no usable verdict, or return why not."""
+    """Show the button to rejudge answers on which this version has no usable verdict, or return why it is missing."""
     if not permitted(Action.REJUDGE_MANY):
         return why_not(Action.REJUDGE_MANY, role_of(signed_in()))
     where = line.run.selection.where if line.run.selection else RowFilter()
@@ -259,7 +259,7 @@ def _retry(line: RunLine, version_id: int) -> str | None:
 
 
 def _imports(batches: Sequence[ImportBatch]) -> None:
-    """Show imports, newest first, where their rejected rows are, and how to complete interrupted ones."""
+    """Show imports, newest first. Explain where rejected rows are and how to complete interrupted imports."""
     heading("Imports")
     if not batches:
         caption("No imports yet. Import a file: `judgeboard import FILE`")

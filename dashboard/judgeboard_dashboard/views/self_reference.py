@@ -58,7 +58,7 @@ CORRECT = {True: "yes", False: "no", None: None}
 PURPOSE = "Self-reference shows whether a judge compares two answers better after it has answered the question itself."
 JUDGE = "judgeboard ssr --pairs pairs.jsonl --model NAME"
 OTHERS = (
-    "To make pairs of your questions: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`.",
+    "To make pairs from your questions: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`.",
     "To import recorded samples: `judgeboard import --kind samples FILE`",
 )
 
@@ -158,7 +158,7 @@ def _categories(figures: SelfReferencePage, filters: Filters) -> None:
         [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
-            "Same gate for all categories. Right if on: how often its own answer is right if the gate is on.",
+            "All categories have the same gate. Right if on: share of right own answers among items with the gate on.",
             tuned_sentence(figures.tuned),
         ),
         csv=categories_file(report),
@@ -167,7 +167,7 @@ def _categories(figures: SelfReferencePage, filters: Filters) -> None:
 
 
 def categories_file(report: SelfReferenceReport) -> Table:
-    """Return the same as plain numbers."""
+    """Return the figures by category as plain numbers."""
     rows: list[tuple[tuple[str, str], Estimate]] = []
     for part in report.categories:
         rows += [((part.category, "gate on"), part.gate.on_rate), ((part.category, "right if on"), part.gate.precision)]
@@ -201,7 +201,7 @@ def _items(figures: SelfReferencePage, filters: Filters) -> None:
 
 
 def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
-    """Show the items, without the conditions that were not asked, and return the selected one."""
+    """Show the items with the conditions that were asked, and return the selected item."""
     with reading() as connection:
         heads = pair_heads(connection, [item.pair_id for item in items])
 

@@ -73,7 +73,7 @@ def rules() -> None:
 
 
 def refused(key: str, value: float | None) -> str | None:
-    """Return why a number cannot be this threshold, None where it can."""
+    """Return why a number is not valid for a threshold, None if it is valid."""
     low, high = NUMBERS[key].metadata["range"]
     if value is not None and low <= value <= high:  # nan is in no range
         return None
@@ -91,7 +91,7 @@ def origin_words(line: SettingLine) -> str:
 
 
 def changed(lines: list[SettingLine], entered: dict[str, Any]) -> dict[str, Any]:
-    """Return the entered values that differ from those in force, without those that the environment sets."""
+    """Return the entered values that differ from the current values. Values from the environment are left out."""
     return {
         line.key: entered[line.key]
         for line in lines
@@ -126,7 +126,7 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
         for pair in batches(list(NUMBERS), 2):
             for column, key in zip(st.columns(2, gap="small"), pair, strict=False):
                 metadata = NUMBERS[key].metadata
-                # Without bounds: Streamlit silently replaces a number outside them by the lowest.
+                # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
                 number = partial(st.number_input, value=None, step=float(metadata["step"]), format="%.4g")
                 with column:
                     entered[key] = _field(number, by_key[key], metadata["label"], help=metadata["help"])
@@ -180,7 +180,7 @@ def _field(
     default: str = "default",
     **options: Any,
 ) -> Any:
-    """Show the field of a setting, with its ``value`` (that in force) unless it is being edited, and its origin."""
+    """Show the field of a setting and its origin. The field starts with ``value`` (default: the current value)."""
     if value is None:
         value = float(line.value) if line.key in NUMBERS else line.value
     st.session_state.setdefault(_key(line.key), list(value) if isinstance(value, tuple) else value)
@@ -218,7 +218,7 @@ def _key(name: str) -> str:
 
 
 def apply_rules(responses: int) -> None:
-    """Show the button; after a change, why to press it; after a press, the result."""
+    """Show the button to apply the rules, with the reason to press it after a change, and the result of a press."""
     applied = st.session_state.get(_APPLIED)
     if st.session_state.get(_SAVED):
         show(tag("div", commands(_SAVED_WORDS), cls="jb-note"))
@@ -249,7 +249,7 @@ def apply_rules(responses: int) -> None:
 
 
 def failure_mode_list() -> None:
-    """Show the failure modes as a table to edit, and the frequent words of notes without one."""
+    """Show the failure modes as a table to edit, and frequent phrases of notes without a failure mode."""
     demand(Action.CHANGE_SETTINGS)
     with reading() as connection:
         modes, suggestions = list_modes(connection), suggested_modes(connection)

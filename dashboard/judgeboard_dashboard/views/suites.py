@@ -29,7 +29,7 @@ from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence
 
 
 def _interval(mean: Estimate) -> str | None:
-    """Return the interval, or the reason where there is no value."""
+    """Return the interval, or the reason why there is no value."""
     return mean.reason if mean.value is None else interval(mean)
 
 
@@ -94,7 +94,7 @@ class Filters:
 
 
 def suites() -> None:
-    """Show one run of a suite, and the others."""
+    """Show one run of a suite, and the list of all runs of this suite."""
     follow("suites", own=FIELDS)
     everything = list_results(seen())
     if not everything:

@@ -1,4 +1,4 @@
-"""Trends: whether answers become better or worse, per query type or metadata field, by week or day."""
+"""The page Trends: whether answers become better or worse, per query type or metadata field, by week or day."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -93,14 +93,14 @@ def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dic
 
 def _sentence(figures: Trend) -> None:
     text = trend_sentence(figures)
-    # What changed is bold, its figures are not.
+    # The change is bold; its figures are not.
     lead, comma, rest = text.partition(", from ")
     moved = figures.panels[0].move is not None and bool(comma)
     sentence(f"from {rest}" if moved else text, lead=f"{lead}," if moved else "")
 
 
 def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
-    """Return the selected panels; by default the six with most answers."""
+    """Return the selected panels. By default, these are the six panels with most answers."""
     if len(drawn) <= MOST_PANELS:
         return list(drawn)
     most = sorted(drawn, key=lambda panel: -panel.n)[:MOST_PANELS]
