@@ -1,4 +1,4 @@
-"""Groundedness, quality and flags over time, per query type or value of a metadata field, with their sentences."""
+"""Groundedness, quality and flags over time, per query type or metadata value, and sentences about them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,12 +52,12 @@ _MONDAY = 3  # 1970-01-01 was a Thursday: the week of day 0 began three days bef
 
 
 def start_of(day: DayOrDays, period: Period) -> DayOrDays:
-    """Return the first day of the period of a UTC day (or of each in an array): the day, or the Monday of its week."""
+    """Return the first day of the period that contains a UTC day: the day itself, or the Monday of its week."""
     return day - (day + _MONDAY) % 7 if period == "week" else day
 
 
 class PeriodSums(NamedTuple):
-    """Sums of the periods with values, oldest first, as tuples of one length; ``starts`` are days since 1970-01-01."""
+    """Sums per period with values, oldest first, in tuples of equal length; ``starts`` are days since 1970-01-01."""
 
     starts: tuple[int, ...] = ()
     n: tuple[int, ...] = ()
@@ -65,7 +65,7 @@ class PeriodSums(NamedTuple):
     squares: tuple[float, ...] = ()
 
     def segments(self, period: Period) -> list[int]:
-        """Return the number of gaps before each period: lines connect points of one segment only."""
+        """Return the number of gaps before each period. A line connects only points with the same number."""
         gaps = (after - before > PERIOD_DAYS[period] for before, after in pairwise(self.starts))
         return list(accumulate(gaps, initial=0))[: len(self.starts)]
 
@@ -89,7 +89,7 @@ MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
 
 
 class Asked(NamedTuple):
-    """Whose trend: a judge's name (current verdicts), a version's id, or None if nothing is judged."""
+    """The request for a trend; ``judge`` is a name (current verdicts), a version's id, or None if nothing is judged."""
 
     connection: Connection
     judge: str | int | None
@@ -101,8 +101,8 @@ class Asked(NamedTuple):
 class Measure:
     """A measure: a mean within ``bounds``, or a share if they are None.
 
-    ``counts`` names what n counts. If the measure is not ``of_judge``, every logged answer counts, else the verdicts
-    with a ``score``.
+    ``counts`` are the words for what n counts. With ``of_judge``, n counts verdicts with a ``score``; otherwise it
+    counts all logged answers.
     """
 
     title: str
@@ -120,7 +120,7 @@ class Measure:
         return mean_interval(sums.n, sums.total, sums.squares, bounds=self.bounds)
 
     def move(self, sums: PeriodSums) -> Move | None:
-        """Return where the measure changed beyond its intervals."""
+        """Return the clearest change that exceeds the intervals; None if there is none."""
         if self.bounds is None:
             return share_moved(sums.total, sums.n)
         return moved(sums.n, sums.total, sums.squares, bounds=self.bounds)
@@ -165,7 +165,7 @@ Reason = Literal["no_verdict", "no_score", "no_time", "other_value"]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """``n`` logged answers that no point counts, each with one reason; ``where`` filters them, None if it cannot."""
+    """``n`` logged answers that no point counts, for one reason; ``where`` is None if no filter can select them."""
 
     reason: Reason
     n: int
@@ -176,7 +176,7 @@ class LeftOut:
 def left_out(
     connection: Connection, measure: Measure, judge: str | int | None, sums: Iterable[DaySums]
 ) -> tuple[LeftOut, ...]:
-    """Return what a measure leaves out of the whole log, by reason; reasons without answers are omitted."""
+    """Return the answers of the whole log that a measure leaves out, by reason; only reasons with answers."""
     every = list(sums)
     timeless = sum(row.n for row in every if row.day is None)
     parts = [LeftOut("no_time", timeless, f"{timeless:,} without a time", measure.rows(judge, no_time=True))]
@@ -196,7 +196,7 @@ def left_out(
 class Point:
     """One period from ``start`` to ``end``: UTC days since 1970-01-01, both included.
 
-    ``where`` filters exactly its n answers. Points of one ``segment`` have no empty period between them.
+    ``where`` selects exactly its n answers. Points of one ``segment`` have no empty period between them.
     """
 
     start: int
@@ -208,9 +208,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One query type or metadata value: its points, the starts of the ``empty`` periods between them, its change.
+    """The trend of one query type or metadata value; ``empty`` are the starts of empty periods between its points.
 
-    From the period ``moved_at`` on, ``move.after`` applies. ``without_time`` answers are not drawn.
+    From the period ``moved_at`` on, ``move.after`` applies. ``without_time`` answers have no point.
     """
 
     group: str
@@ -237,11 +237,11 @@ class VersionMark:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Every panel of one measure: changed ones first, the worst change first, then those with most answers.
+    """All panels of one measure: changed panels first, from the worst change to the best; then by number of answers.
 
-    ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is that of the low groundedness rule,
-    for the measures it concerns. ``left_out`` counts the whole log. ``by`` is query_type, or a metadata field as
-    ``metadata.tenant``.
+    ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the low groundedness
+    rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is query_type, or a metadata field such
+    as ``metadata.tenant``.
     """
 
     measure: MeasureName
@@ -265,12 +265,12 @@ def trend(
 ) -> Trend:
     """Return the trend of a measure per query type; days are UTC, weeks begin on Monday.
 
-    ``by`` may name a metadata field instead, as ``metadata.tenant``: its panels are the missing value and the frequent
-    values among the newest and the oldest answers.
+    ``by`` can also be a metadata field, such as ``metadata.tenant``. There is then a panel for the missing value, and
+    one for each value that is frequent among the newest and the oldest answers.
 
-    The share flagged counts flags of all rules but random sampling, among all logged answers; the other measures count
-    verdicts of the ``judge``: a name (current verdicts), a version's id, or None for the primary judge. Only the
-    ``last`` periods are kept.
+    The share flagged is the share of all logged answers with a flag from any rule except random sampling. The other
+    measures count verdicts of ``judge``: a name (current verdicts), a version's id, or None for the primary judge. Only
+    the ``last`` periods are kept.
 
     Raises:
         BadInput: No such measure, period or field, or ``last`` is below 1.
@@ -314,7 +314,7 @@ def _sums_by_value(measure: Measure, asked: Asked, by: str) -> list[DaySums]:
     field = metadata_field(metadata_path(by.removeprefix(METADATA)))
     known = next((each.values for each in metadata_fields(asked.connection) if each.field == field), ())
     values, matched = [MISSING], set[tuple[bool, Scalar]]()
-    for value in sorted(known, key=lambda value: value.startswith('"')):  # 3 is the number and the text, "3" the text
+    for value in sorted(known, key=lambda value: value.startswith('"')):  # 3 matches number and text, "3" text only
         of_value = {(isinstance(each, bool), each) for each in metadata_condition(f"{field}={value}").values}
         if not of_value & matched:
             values.append(value)
@@ -362,13 +362,13 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
     if panel.move is not None and panel.move.before.value is not None and panel.move.after.value is not None:
         change = panel.move.after.value - panel.move.before.value
         worsened = change if measure.worse_when_higher else -change
-    # What improved comes between what fell and what did not change.
+    # Improved panels come after worse ones and before unchanged ones.
     order = -worsened if worsened > 0 else 0.5 if worsened < 0 else 1.0
     return order, -panel.n, panel.group
 
 
 def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int) -> tuple[VersionMark, ...]:
-    """Return each period in which the version with most verdicts (or the newer) changes."""
+    """Return each period in which the version with most verdicts changes. Of two equal versions the newer counts."""
     if not isinstance(asked.judge, str):
         return ()
     counts = defaultdict[int, Counter[int]](Counter)
@@ -393,7 +393,7 @@ def period_words(start: int, period: Period, *, year: bool = False) -> str:
 
 
 def trend_sentence(trend: Trend) -> str:
-    """Return what changed beyond its interval, from what to what and when, or that nothing did."""
+    """Return sentences about the changes that exceed their intervals, or say that nothing changed."""
     drawn = [panel for panel in trend.panels if panel.points]
     if not drawn:
         timeless = sum(panel.without_time for panel in trend.panels)
@@ -450,7 +450,7 @@ def _value_words(estimate: Estimate, trend: Trend) -> str:
 
 
 def _mark_words(panel: Panel, marks: Sequence[VersionMark], period: Period) -> str:
-    """Return how near the nearest change of the judge version is, in time only: a coincidence is no cause."""
+    """Return when the nearest change of the judge version happened. The sentence claims no cause, only the time."""
     moved_at = panel.moved_at or 0
     nearest = min(marks, key=lambda mark: abs(mark.start - moved_at))
     apart = (nearest.start - moved_at) // PERIOD_DAYS[period]

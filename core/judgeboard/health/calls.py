@@ -1,4 +1,4 @@
-"""Checks of a judge's calls (unusable verdicts, cost, repeats, order of pairs), and the commands that checks name."""
+"""Checks of a judge's calls (unusable verdicts, cost, repeats, order of pairs), and commands that checks suggest."""
 
 import shlex
 
@@ -70,11 +70,11 @@ def with_families(record: JudgeRecord) -> str:
 LEAST = 10
 """Minimum number of calls, and of answers with repeats."""
 HARMLESS = 0.05
-"""Maximum share without a verdict. Source: "LLM-as-Judge", AI Engineering Patterns (2026), as the gate of a suite."""
+"""Maximum share of unusable verdicts. Source: "LLM-as-Judge", AI Engineering Patterns (2026), gate of a suite."""
 BUDGET = 0.4
-"""Above this share of the generator's cost there is a note. Source: "LLM-as-Judge", AI Engineering Patterns (2026)."""
+"""Above this share of the answers' cost, add a note. Source: "LLM-as-Judge", AI Engineering Patterns (2026)."""
 MOST = 1.0
-"""Above this share there is a warning: judging costs more than answering."""
+"""Above this share of the answers' cost, warn: judging then costs more than answering."""
 
 
 def unusable(record: JudgeRecord) -> Check:
@@ -95,7 +95,7 @@ def unusable(record: JudgeRecord) -> Check:
 
 
 def cost(record: JudgeRecord) -> Check:
-    """Warn if judging costs more than the answers did; above 40 % there is a note. All costs are in one currency."""
+    """Warn if judging costs more than the answers; above 40 %, add a note. All costs are in one currency."""
     command = judge_answers(record, "--prices FILE") if record.version.model else import_log("generator_cost")
     ratio = ratio_of_totals(record.costs)
     if ratio.value is None:
@@ -112,15 +112,15 @@ def cost(record: JudgeRecord) -> Check:
 
 
 SOUND = 0.9
-"""Minimum share of answers with equal repeats. Ours: one answer in ten with another verdict is as much as most
-differences between two systems."""
+"""Minimum share of answers with equal repeats. Our own limit: if one verdict in ten changes in a repeat, the noise is
+as large as most differences between two systems."""
 
 
 def self_consistency(record: JudgeRecord) -> Check:
     """Warn if the share of answers with equal values in all repeats is significantly below 90 %.
 
-    It is the first figure of `judgeboard repeats`, from the same function: this version's repeats, on the measure with
-    the most answers. Recorded repeats have a version per rubric; all of them are read.
+    `judgeboard repeats` shows the same share as its first figure. The measure is the one with the most answers. A
+    recorded judge has one version per rubric, and the repeats of all its versions count.
     """
     n = len(record.repeats.same)
     if record.version.kind in OFFLINE:
@@ -158,8 +158,8 @@ NO_BIAS = 0.5
 def position(record: JudgeRecord) -> Check:
     """Warn if the share of verdicts that prefer the answer shown first differs significantly from ½.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise. Counts pairs with a usable verdict in both orders;
-    the interval is by pair. Of several aspects the most biased one is shown.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise. Only pairs with a usable verdict in both orders
+    count; the interval resamples pairs. If there are several aspects, the most biased one is shown.
     """
     if record.version.kind == JURY:
         sentence = f"{record.version.title} compares no pairs. Check its members instead."

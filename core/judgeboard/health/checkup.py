@@ -18,7 +18,7 @@ _SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a cle
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was checked; ``fix`` is the next step if it is not ok."""
+    """The result of one check; ``fix`` is the next step, if there is one."""
 
     ok: bool
     what: str
@@ -43,7 +43,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:
-    """Ask the model for one small verdict: one real call."""
+    """Ask the model for one small verdict. This makes one real call."""
     settings = load_settings()
     named = model or settings.model
     chosen = choose_provider(

@@ -56,9 +56,9 @@ def family(record: JudgeRecord) -> Check:
 def family_warning(
     judge_model: str | None, generators: Mapping[str | None, int], models: ModelTable | None = None
 ) -> str | None:
-    """Return a warning if the family of a judge's model wrote answers; None if it did not, or is not known.
+    """Return a warning if the family of a judge's model wrote answers; None if it wrote none or is unknown.
 
-    ``generators`` counts answers by model, or has one model with the count 0 that is to write them.
+    ``generators`` counts answers by model. A model that has yet to write its answers has the count 0.
     """
     models = models or model_table(load_settings().families)
     own = models.family(judge_model)
@@ -87,7 +87,7 @@ def self_enhancement(record: JudgeRecord) -> Check:
     """Warn if score − human grade is significantly higher for the judge's own family than for others.
 
     Source: A. Panickssery, S. Bowman, S. Feng, "LLM evaluators recognize and favor their own generations" (NeurIPS
-    2024). Measured against people, so that a family that writes better answers is no fault.
+    2024). Scores are compared with people's grades, so a family that really writes better answers causes no warning.
     """
     graded_models = (name for graded in record.graded.values() for name in graded.model_names)
     if (missing := _without_models("self_enhancement", record, *graded_models)) is not None:
@@ -126,7 +126,7 @@ def self_enhancement(record: JudgeRecord) -> Check:
 def weaker(record: JudgeRecord) -> Check:
     """Warn if the judge is known to be smaller than a model whose answers it judged.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026). Sizes are published ones, or an order within one series.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026). Sizes are published, or known as an order within one series.
     """
     judge = record.judge_model
     if (missing := _without_models("weaker", record, share=True)) is not None:
@@ -149,7 +149,7 @@ def weaker(record: JudgeRecord) -> Check:
 
 
 def _without_models(name: str, record: JudgeRecord, *graded_models: str, share: bool = False) -> Check | None:
-    """Return the check of a judge that calls no model, or of a log that names none."""
+    """Return a finished check if the judge calls no model or the log names no generator; otherwise None."""
     if record.version.kind in OFFLINE or record.version.kind == JURY:
         members = " itself. Check its members instead." if record.version.kind == JURY else "."
         sentence = f"{record.version.title} calls no model{members}"

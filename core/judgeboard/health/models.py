@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from judgeboard.errors import BadInput
 from judgeboard.text import file_text
 
-# "70b", "1.5B", "8x7b" as a word of a name; "a3b" is the active part of a mixture of experts.
+# Matches "70b", "1.5B" and "8x7b" as a word of a name, but not "a3b", the active part of a mixture of experts.
 _BILLIONS = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![a-z0-9])")
 
 
@@ -23,7 +23,7 @@ Pattern = Annotated[str, AfterValidator(str.casefold)]
 
 
 class ModelTable(BaseModel):
-    """Families and sizes (billions of parameters) by pattern; ladders from the smallest to the largest model."""
+    """Families and sizes (billions of parameters) by name pattern. A ladder lists models from smallest to largest."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -37,7 +37,7 @@ class ModelTable(BaseModel):
         return None if pattern is None else self.families[pattern]
 
     def size(self, model: str | None) -> float | None:
-        """Return the size of a model in billions of parameters, listed or in its name; None if unknown."""
+        """Return the size of a model in billions of parameters, from the table or else its name; None if unknown."""
         pattern = _longest(self.sizes, model)
         if pattern is not None:
             return self.sizes[pattern]
@@ -56,7 +56,7 @@ class ModelTable(BaseModel):
 
 @cache
 def shipped_models() -> ModelTable:
-    """Return the table of the package."""
+    """Return the table that the package contains."""
     return _parse(resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8"), "models.toml")
 
 
@@ -67,7 +67,7 @@ def model_table(file: Path | None = None) -> ModelTable:
         return known
     text = file_text(file, f"the table of models {file}")
     own = _parse(text, str(file))
-    # The user's patterns also replace longer shipped ones that they match.
+    # A pattern of the user also replaces each longer shipped pattern that it matches.
     return ModelTable(
         families=_not_covered(known.families, own.families) | own.families,
         sizes=_not_covered(known.sizes, own.sizes) | own.sizes,
@@ -99,7 +99,7 @@ def _why(error: ErrorDetails) -> str:
 
 
 def _names(model: str) -> tuple[str, ...]:
-    """Return the name and its parts: "openai/gpt-4o" is also a gpt-4o, and the recorded "GPT-4/CoT" a GPT-4."""
+    """Return a name and its parts: "gpt-4o" is a part of "openai/gpt-4o", "gpt-4" of the recorded "GPT-4/CoT"."""
     whole = model.casefold().strip()
     return (whole, *(part for part in re.split(r"[/:]", whole) if part))
 
@@ -114,7 +114,7 @@ def _longest(patterns: Mapping[str, Any], model: str | None) -> str | None:
 
 
 def _rung(ladder: list[str], model: str | None) -> int | None:
-    """The first match: the patterns of smaller models are narrower."""
+    """Return the first rung that fits, because the patterns of smaller models are narrower."""
     if model is None:
         return None
     fitting = (any(_fits(model, pattern.strip()) for pattern in rung.split("|")) for rung in ladder)

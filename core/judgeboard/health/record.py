@@ -1,4 +1,4 @@
-"""The data of a judge version that checks read (no texts), its cache, and the result of a check."""
+"""The data of a judge version that checks read (no texts), a cache for it, and the result of a check."""
 
 import re
 import time
@@ -32,7 +32,7 @@ MEASURES = ("groundedness", "quality", "label", "score")
 
 
 def given_by(scores: Scores) -> list[str]:
-    """Return the measures with any score, in the order of ``MEASURES``."""
+    """Return the measures that have at least one score, in the order of ``MEASURES``."""
     return [name for name in MEASURES if name in scores and bool((~np.isnan(scores[name])).any())]
 
 
@@ -40,8 +40,8 @@ def given_by(scores: Scores) -> list[str]:
 class GradedAnswers:
     """Answers that the version scored on one measure and people graded, with length, evidence group and generator.
 
-    With ``same``, people graded the same measure, else another one: those grades only tell which answers are alike.
-    ``models`` are positions in ``model_names``; "" is unknown.
+    If ``same`` is False, people graded another measure; their grades then only tell which answers are equally good.
+    ``models`` are positions in ``model_names``; the name "" means unknown.
     """
 
     judge: FloatArray
@@ -78,7 +78,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeRecord:
-    """The data that the checks read of one judge version; empty parts are not measured.
+    """The data of one judge version that the checks read. A check whose data are empty is not measured.
 
     ``generators`` counts judged answers by the model that wrote them (None: unknown). ``asked`` counts calls by status,
     in all methods. ``pairs`` are verdicts on pairs by aspect. ``costs`` sum the judge's costs (upper) and the
@@ -104,11 +104,11 @@ class JudgeRecord:
         return self.version.model or self.version.name
 
 
-SMALL = 0.1  # below it, two digits would hide an effect
+SMALL = 0.1  # below this value, two digits would hide an effect
 
 
 class State(StrEnum):
-    """The result of a check; not measured is never ok."""
+    """The state of a check. A check that is not measured is never ok."""
 
     OK = "ok"
     WARNING = "warning"
@@ -119,9 +119,9 @@ class State(StrEnum):
 class Check:
     """One possible fault of a judge.
 
-    ``name`` is a key of ``CHECKS``. ``statistic`` decides; ``share`` shows it in percent, and ``also`` has more
-    figures. ``command`` measures it or looks further. ``response_ids`` are answers that show the fault, the clearest
-    first. ``applies`` is False if a judge of this kind cannot have the fault; the state is then ok.
+    ``name`` is a key of ``CHECKS``. ``statistic`` decides the state; with ``share`` it is shown in percent. ``also``
+    has more figures. ``command`` measures the fault or gives more detail. ``response_ids`` are answers that show the
+    fault, clearest first. ``applies`` is False if a judge of this kind cannot have the fault; the state is then ok.
     """
 
     name: str
@@ -136,7 +136,7 @@ class Check:
 
 
 def not_measured(name: str, why: str, command: str | None, n: int = 0) -> Check:
-    """Return a check without a figure: ``why`` as a sentence, and the command that would measure it."""
+    """Return a check without a figure. ``why`` is a sentence; ``command`` would measure the fault."""
     return Check(name, State.NOT_MEASURED, unmeasured(n, why.rstrip(".")), why, command)
 
 
@@ -158,7 +158,7 @@ def state_of(*, warns: bool) -> State:
 
 
 def half_widths(estimate: Estimate, harmless: float) -> float:
-    """Return the distance of a figure from its harmless value in half-widths of its interval."""
+    """Return the distance between a figure and its harmless value, as a multiple of half its interval's width."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return 0.0
     distance = abs(estimate.value - harmless)
@@ -169,7 +169,7 @@ _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|\.\.)\s*(-?\d+)\s*")
 _MOST_LEVELS = 101
 
 MOST = 8  # cached records; each has the arrays of up to 20,000 answers
-# Maximum age of a cached record: on PostgreSQL, of two writers the one with the lower ids may commit later.
+# Maximum age of a cached record. On PostgreSQL, a row can be committed after rows with higher ids; the mark misses it.
 SECONDS = 600.0
 
 
@@ -203,7 +203,7 @@ def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
 
 
 def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
-    # Recorded repeats have a version per rubric but are one judge; combined repeats name their member.
+    # A recorded judge has one version per rubric; all of them count. Combined repeats name their member.
     if version.kind == RECORDED:
         pooled = (each for each in list_versions(connection) if (each.name, each.kind) == (version.name, RECORDED))
         return [each.id for each in pooled]
@@ -214,7 +214,7 @@ def _repeated_versions(connection: Connection, version: StoredVersion) -> list[i
 
 
 def levels_of(name: str, value_counts: health.ValueCounts) -> LevelCounts:
-    """Return all levels of a measure with counts: tenths of groundedness, the steps of a scale."""
+    """Return all levels of a measure with their counts; the levels of groundedness are tenths."""
     if name == "groundedness":
         return LevelCounts(tuple(f"about {tenth / 10:g}" for tenth in range(11)), _binned(value_counts, 0, 10, 10))
     if name == "label":
@@ -241,7 +241,7 @@ def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]
     graded: dict[str, GradedAnswers] = {}
     for grade in GRADES:
         pairs = source.pairs(version_id, grade)
-        # A label cut from groundedness adds nothing to groundedness.
+        # A label that is derived from groundedness adds nothing to groundedness.
         pairs = pairs.at(~pairs.cut)
         if pairs.n:
             judge, people = (_numbers(grade, side) for side in (pairs.judge, pairs.people))

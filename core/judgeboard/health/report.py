@@ -51,7 +51,7 @@ CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
         "cost": cost,
     }
 )
-"""Name to check, in the order of command and page. A new check is a function and a line here."""
+"""Checks by name, in the order of command and page. To add a check, write its function and add a line here."""
 
 EMPTY = (
     "This page checks a judge for typical faults, such as position bias, or one score for nearly all answers.",
@@ -75,7 +75,7 @@ _TITLES = {
     "unusable": "Unusable verdicts",
 }
 
-# Name of a check to the kind of control answers that it reads.
+# The kind of control answers that a check reads, by the name of the check.
 _KINDS = {NAMES.get(kind, kind): kind for kind in CONTROL_KINDS}
 
 
@@ -83,7 +83,7 @@ _KINDS = {NAMES.get(kind, kind): kind for kind in CONTROL_KINDS}
 class HealthReport(AskCounts):
     """Every check of one judge version, in the order of ``CHECKS``.
 
-    The counts are those of its calls in all methods; ``not_reached`` is what its unfinished runs have still to ask.
+    The counts cover its calls in all methods. ``not_reached`` counts calls that its unfinished runs have yet to make.
     ``warnings`` counts the checks that warn.
     """
 
@@ -106,7 +106,7 @@ class HealthReport(AskCounts):
 
 @dataclass(frozen=True, slots=True)
 class HealthPage:
-    """The report on one judge version, its data, and ``answers`` that show the faults, each with its check."""
+    """The report on one judge version, its data, and ``answers`` that show a fault, each with the check it fails."""
 
     report: HealthReport
     record: JudgeRecord
@@ -135,7 +135,7 @@ def measure_health(store: Readable, judge_version: int | str, *, families: Path 
 
 
 def report_on(record: JudgeRecord, left: int = 0) -> HealthReport:
-    """Return every check on the data of a judge version with ``left`` calls still to make."""
+    """Return the report on the data of a judge version; ``left`` calls are yet to be made."""
     checks = tuple(check(record) for check in CHECKS.values())
     return HealthReport.of(
         record.asked,
@@ -149,7 +149,7 @@ def report_on(record: JudgeRecord, left: int = 0) -> HealthReport:
 
 
 def judges_in_use(connection: Connection) -> tuple[StoredVersion, ...]:
-    """Return the judge versions with judgments: the newest of the primary judge, then the newest first."""
+    """Return the versions with judgments: the newest version of the primary judge, then all others, newest first."""
     primary = primary_judge(connection)
     newest = sorted(versions_in_use(connection), key=lambda version: -version.id)
     first = next((version for version in newest if version.name == primary), None)

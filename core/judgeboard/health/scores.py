@@ -57,7 +57,7 @@ def collapse(record: JudgeRecord) -> Check:
 
 
 def least_even(record: JudgeRecord) -> str | None:
-    """Return the score that the check shows: the least evenly used one; None if there are too few of each."""
+    """Return the measure that the check shows: its levels are used least evenly. None if all have too few scores."""
     uses = _uses(record)
     return max(uses, key=lambda measure: (_collapsed(uses[measure]), -uses[measure].entropy)) if uses else None
 
@@ -80,8 +80,8 @@ PER = 100  # characters: the unit of the slope
 def verbosity(record: JudgeRecord) -> Check:
     """Warn if scores rise significantly with the length of the answer, unless people's grades explain it.
 
-    Longer answers may be better. If people graded the same score, the correlation at equal grades decides. Of several
-    scores the one with the clearest rise is shown.
+    Longer answers may be better, so the correlation at equal human grades decides, if there are enough grades. If there
+    are several scores, the one with the clearest rise is shown.
     """
     by_measure: dict[str, tuple[Estimate, Estimate]] = {}
     for measure in given_by(record.scored.scores):
@@ -154,7 +154,7 @@ def _within(record: JudgeRecord) -> dict[str, Estimate]:
     correlations: dict[str, Estimate] = {}
     for measure, graded in record.graded.items():
         rows = ~np.isnan(graded.lengths)
-        # Groundedness is a mean over people: grades in the same tenth count as equal.
+        # Groundedness is a mean over people, so grades that round to the same tenth count as equal.
         strata = np.rint(graded.people * 10)
         correlation = correlation_within(graded.judge[rows], graded.lengths[rows], strata[rows], graded.groups[rows])
         if correlation.n >= LEAST and correlation.value is not None:
@@ -169,7 +169,7 @@ def _low(estimate: Estimate) -> float:
 LEAST_FEEDBACK = 10
 """Minimum number of judged answers with negative feedback, and with positive feedback."""
 USEFUL = 0.6
-"""Minimum AUROC. Ours: users' feedback is noisy, so the limit is low, and only a significantly lower AUROC warns."""
+"""Minimum AUROC. Our own limit: feedback is noisy, so the limit is low, and only a significantly lower AUROC warns."""
 
 
 def user_feedback(record: JudgeRecord) -> Check:
@@ -190,7 +190,7 @@ def user_feedback(record: JudgeRecord) -> Check:
             f"{LEAST_FEEDBACK} with positive feedback are needed."
         )
         return not_measured("user_feedback", why, import_log("feedback"), most)
-    # Users may care about any of the scores: the one that follows their feedback best counts.
+    # Users may care about any of the scores, so the score that follows their feedback best is used.
     measure = max(aurocs, key=lambda each: aurocs[each].value or 0)
     best = aurocs[measure]
     warns = surely_below(best, USEFUL)
@@ -202,17 +202,17 @@ def user_feedback(record: JudgeRecord) -> Check:
 
 
 CHANCE = 0.5
-"""The value for a judge that cannot distinguish original and control answer."""
+"""The value for a judge that cannot distinguish a control answer from its original."""
 KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
 NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
 NAMES = {"passages_reordered": "passage_order", "hedges_removed": "confidence"}
-"""Kind of control answers to the name of the check, where they differ."""
+"""Name of the check by kind of control answers, where the two differ."""
 
 
 def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     """Warn if the lower 95 % bound of P(original > control) + ½ P(tie) is not above ½.
 
-    The score is the one that this kind of control answer must lower, or another one if the judge does not give it.
+    This kind of control answer must lower a certain score. If the judge does not give it, another score is compared.
     """
     controls = record.controls.get(kind.name, ControlScores())
     measure = _measure(controls, kind)
@@ -239,8 +239,8 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
 def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     """Warn if the mean change of a score is significantly different from 0.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it; the interval is the 99 % interval
-    (`stats.alarm`). Of several scores the most clearly changed one is shown.
+    Extended from "LLM-as-Judge", AI Engineering Patterns (2026). The interval is the 99 % interval (`stats.alarm`). If
+    there are several scores, the one with the clearest change is shown.
     """
     name = NAMES.get(kind.name, kind.name)
     controls = record.controls.get(kind.name, ControlScores())
