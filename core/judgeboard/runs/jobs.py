@@ -55,11 +55,11 @@ _NOT_USUAL = ("logprobs", "temperature", "dialogue")
 
 
 def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
-    """Return the judge fields of a job for this version, None if the version cannot be used again.
+    """Return the judge fields of a job for this version; None if the version cannot be used again.
 
-    That is a recorded version, or one with examples or a formula of another release. A version with the prompt of an
-    earlier release is asked with that prompt, so it stays what it was. The address is that of the version's
-    last job, or else the environment's.
+    Recorded versions cannot be used again, nor versions with examples or with a formula of another release. A version
+    with the prompt of an earlier release is asked with that prompt, so it stays the same version. The address is the
+    one of the version's last job; without such a job, it is the environment's.
     """
     if version.kind not in JUDGES:
         return None
@@ -81,7 +81,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
 
 
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the judge fields of the stored version that these fields make; None for a new judge or another address."""
+    """Return the judge fields of the stored version that ``judge`` describes; None if it or its address is new."""
     version = find_version(connection, fingerprint(_version(judge)))
     known = None if version is None else judge_spec(connection, version)
     if known is None or any(judge.get(name) not in (None, known.get(name)) for name in _ADDRESS):
@@ -95,11 +95,11 @@ def _version(judge: dict[str, Any]) -> JudgeVersion:
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """The estimate of a job; ``seconds``, and ``tokens`` of a call, are None without an earlier run.
+    """The estimate for a job; ``seconds`` and ``tokens`` (per call) are None without an earlier run.
 
-    ``cost_micro`` is None if the price or the tokens are unknown, 0 for an offline judge. ``continues`` is the id of an
-    unfinished run that the job would continue; ``calls`` are then those left. ``version_title`` is like "rag v3", None
-    for a new judge version.
+    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge. If the job would continue
+    an unfinished run, ``continues`` is its id and ``calls`` counts only the remaining calls. ``version_title`` is for
+    example "rag v3"; None for a new judge version.
     """
 
     calls: int
@@ -143,13 +143,13 @@ def estimate_calls(
 
 
 REJUDGE = "rejudge"
-# Secrets stay in the environment of the worker; everything else that makes a judge may be asked for.
+# A job can set every option of a judge except secrets, which stay in the environment of the worker.
 _ASKABLE = {"kind", "name", "model", "prompt", *_ADDRESS, *_PARAMS, *_NOT_USUAL}
 
 
 @dataclass(frozen=True, slots=True)
 class JobProgress(AskCounts):
-    """The progress of a job; the numbers are those of its run, earlier parts of a continued run included.
+    """The progress of a job. The numbers are those of its run, including earlier parts of a continued run.
 
     ``state`` is one of: waiting (for a worker), running, stopping, cancelled, done, stopped, failed. ``worker_alive``
     tells whether any process runs jobs.
@@ -174,12 +174,12 @@ class JobProgress(AskCounts):
 
     @property
     def waiting(self) -> int:
-        """Rows that are still to be asked."""
+        """The number of answers that are not judged yet."""
         return max(0, self.selected - self.asked)
 
     @property
     def finished(self) -> bool:
-        """Whether nothing further happens by itself."""
+        """Whether the job has ended."""
         return self.state in {"cancelled", "done", "stopped", "failed"}
 
 
@@ -198,10 +198,10 @@ def request_rejudge(
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
 
     ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``failed`` or ``plain``, as for
-    `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate`` is the one that
-    the person saw. ``api_key`` is kept in the memory of this process, which then runs the job itself. A reviewer can
-    rejudge one answer, with a stored judge version at its usual address; else it raises NotAllowed. Raises BadInput if
-    the judge or a value cannot be used, or the same job is unfinished.
+    `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate`` is the estimate
+    that the person saw. ``api_key`` is kept in the memory of this process, which then runs the job itself. Raises
+    NotAllowed if a reviewer requests more than one answer, a new judge version or another address. Raises BadInput if
+    the judge or a value cannot be used, or if the same job has not ended yet.
     """
     _check(judge, max_cost, concurrency)
     now = datetime.now(UTC)
@@ -240,7 +240,7 @@ def request_rejudge(
 
 
 OWN_KEY = "own_key"
-_held_keys: dict[str, str] = {}  # by job: API keys that people typed; never stored, and gone with this process
+_held_keys: dict[str, str] = {}  # API keys that people typed, by job id; only in this process's memory
 
 
 def held_key(job_id: str) -> str | None:
@@ -256,8 +256,8 @@ def forget_key(job_id: str) -> None:
 def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[str, Any]:
     """Return the requested judge with a person's own key.
 
-    Without one it gets the environment's key, unless its address is another than that of the environment: any person on
-    a page may name an address.
+    Without such a key, the judge gets the environment's key only at the environment's address. Otherwise a person could
+    enter an address on a page and receive the key there.
     """
     if api_key:
         return judge | {"api_key": api_key}
@@ -280,7 +280,7 @@ def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
 
 
 def job_progress(store: Store, job_id: str) -> JobProgress:
-    """Return how far a job is, from the store alone."""
+    """Return the progress of a job, read from the store only."""
     with store.reading() as connection:
         return _progress(connection, get_job(connection, job_id))
 
@@ -331,7 +331,7 @@ def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> N
 
 
 def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
-    # For one answer, with a stored judge version: at an address of their own, a person could write the verdict.
+    # A reviewer cannot choose the address: at an address of their own, they could write the verdict themselves.
     where = from_dict(job.filter["where"])
     response_ids = matching(connection, where, limit=2)
     if len(response_ids) > 1:
@@ -344,7 +344,7 @@ def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> Store
 
 
 def _refuse_twice(connection: Connection, job: StoredJob) -> None:
-    """Refuse the same job twice: both would continue one run, and ask the judge everything twice."""
+    """Refuse a job that is already unfinished: both jobs would continue the same run and make every call twice."""
     for other in unfinished_jobs(connection):
         if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
             asked = f"{other.actor} started the same job at {other.created_at:%H:%M} UTC"

@@ -46,7 +46,7 @@ from judgeboard.store.storing import store_judgments
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request to a judge: the response as the judge sees it, the number of this ask, and of the repeat."""
+    """One request to a judge: the response as the judge sees it, the ask number and the repeat number."""
 
     item: JudgeInput
     number: int
@@ -136,10 +136,10 @@ async def judge_pending_async(
     limit: int | None = None,
     **options: Unpack[RunOptions],
 ) -> JudgingSummary:
-    """Judge responses; every verdict is stored at the latest 50 ms after it came.
+    """Judge responses and store every verdict within 50 ms of its arrival.
 
     An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
-    any judgment of this version), ``failed`` (whose latest is not ok) or ``all``. The judge is closed at the end.
+    a judgment of this version), ``failed`` (its latest judgment is not ok) or ``all``. The judge is closed at the end.
     """
     return await run_method(store, Judging(judge=judge, where=where, mode=mode, limit=limit), **options)
 
@@ -147,7 +147,7 @@ async def judge_pending_async(
 judge_pending = blocking(judge_pending_async)
 
 
-# Usual values of what only a judge with a model reads; a version stores what differs.
+# Default values of the options that only a judge with a model reads.
 _USUAL = {
     "domain": DEFAULT_DOMAIN,
     "max_output": DEFAULT_MAX_OUTPUT,
@@ -157,7 +157,7 @@ _USUAL = {
     "logprobs": False,
 }
 _FOR_A_MODEL = (*("model", "provider", "base_url", "replies", "prices", "timeout_s"), *_USUAL)
-# What only some kinds read.
+# Options that only some kinds of judge read: the option's names in messages, and the kinds.
 _FOR_KINDS = {
     "rubric": ("--rubric or --schema", ("rubric",)),
     "judge_file": ("--judge-file", ("rag",)),
@@ -170,9 +170,9 @@ _FOR_KINDS = {
 def make_judge(kind: str, **chosen: Any) -> Judge:
     """Return a judge of this kind, a key of ``JUDGES``.
 
-    What ``chosen`` (fields of `JudgeOptions`) leaves out or None comes from the environment, then from `JudgeOptions`.
-    Raises BadInput if the kind is unknown, or the options do not make such a judge (no model, no key, a model chosen
-    for a judge that asks none).
+    ``chosen`` are fields of `JudgeOptions`. A missing field or None is read from the environment, then from the
+    defaults of `JudgeOptions`. Raises BadInput if the kind is unknown or the options do not fit it (no model, no key,
+    or a model for a judge that uses none).
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
@@ -190,10 +190,10 @@ def make_judge(kind: str, **chosen: Any) -> Judge:
 
 
 def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
-    """Return the model to ask; what is not chosen, or None, comes from the environment.
+    """Return the model to ask. Options that are missing or None are read from the environment.
 
-    ``asker`` names its user in messages: "the pairwise judge". Names that are not keywords of `model_endpoint` are
-    ignored.
+    ``asker`` names the caller in messages, for example "the pairwise judge". Options that `model_endpoint` does not
+    know are ignored.
     """
     return model_endpoint(asker, **{name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS})
 
@@ -222,12 +222,12 @@ async def judge(
 ) -> Verdict:
     """Return a judge's verdict on one answer.
 
-    A call that failed, a refusal and an unusable reply are verdicts too: look at ``status``. Without a usable verdict
-    the scores are None. Groundedness is None without ``passages``; an empty list means that none were retrieved.
-    ``messages`` are those of the generator: a judge with a model sees the turns before the question.
+    A failed call, a refusal and an unusable reply also return a verdict; ``status`` tells which, and the scores are
+    None. Groundedness is None without ``passages``; an empty list means that none were retrieved. ``messages`` are the
+    messages that the generator received; a judge with a model sees the turns before the question.
     ``judge`` is a kind of judge (``lexical``, ``rag``), made for this call with ``options`` (fields of `JudgeOptions`),
-    or a judge of `make_judge`, which keeps its connections over many calls and is closed by the caller. Raises BadInput
-    if the options make no judge or a text is no text, EndpointRefused if the endpoint refuses key, model or address.
+    or a judge from `make_judge`: it keeps its connections over many calls, and the caller closes it. Raises BadInput if
+    the options are invalid or a text is not a string, EndpointRefused if the endpoint refuses key, model or address.
     """
     if isinstance(passages, str):
         raise BadInput("passages must be a list of texts, not one text")

@@ -29,34 +29,34 @@ from judgeboard.store.statements import batches
 
 
 class EarlierAsk(Protocol):
-    """The latest ask of one thing by one judge version."""
+    """The latest ask of one judge version about one item."""
 
     @property
     def ask(self) -> int:
-        """Its number, from 0."""
+        """The number of this ask, from 0."""
 
     @property
     def usable(self) -> bool:
-        """Whether it, or one before it, gave a usable answer."""
+        """Whether this ask or an earlier one gave a usable answer."""
 
     @property
     def run_id(self) -> int | None:
-        """The run that made it; None of recorded ones."""
+        """The run that made this ask; None if it was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Ask again what failed, except for the asks of the run ``run_id`` itself."""
+    """Repeats failed asks, except those that the run ``run_id`` itself made."""
 
     run_id: int | None = None
 
     def opens(self, run_id: int | None) -> bool:
-        """Whether a failed step of this run is asked again."""
+        """Whether a failed ask of this run is repeated."""
         return self.run_id is None or run_id != self.run_id
 
 
 def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
-    """Return the number of the ask after ``earlier``, the latest one; None if there is nothing to ask."""
+    """Return the number of the next ask; None if there is nothing to ask. ``earlier`` is the latest ask so far."""
     if earlier is None:
         return 0
     if again is None or earlier.usable or not again.opens(earlier.run_id):
@@ -70,10 +70,10 @@ K = TypeVar("K")
 def key_tasks(
     store: Store, keys: Sequence[K], load: Callable[[Connection, Sequence[K]], list[T]], *, backwards: bool = False
 ) -> Iterator[T]:
-    """Yield the tasks of keys in their order; each is read a batch before it is done.
+    """Yield the tasks of keys in their order, read from the store in batches.
 
-    ``load`` returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile. A run
-    that another process works on is done ``backwards``: the two then meet, instead of paying for each answer twice.
+    ``load`` returns the tasks of some keys in their order, but none for keys that are forgotten or done by then. If
+    another process works on the same run, go ``backwards``: the two then meet and do not pay for each answer twice.
     """
     for batch in batches(keys[::-1] if backwards else keys, LEAST_READ_AHEAD):
         with store.reading() as connection:
@@ -82,10 +82,10 @@ def key_tasks(
 
 
 def id_tasks(store: Store, load: Callable[[Connection, int | None, int], tuple[int, list[T]] | None]) -> Iterator[T]:
-    """Yield tasks by id; each is read a batch before it is done.
+    """Yield tasks in the order of their ids, read from the store in batches.
 
-    ``load(connection, after_id, limit)`` returns the last of the next ``limit`` ids after ``after_id`` (None at the
-    start) with their tasks, without what is forgotten meanwhile; None at the end.
+    ``load(connection, after_id, limit)`` reads the next ``limit`` ids after ``after_id`` (None at the start). It
+    returns the last of these ids and their tasks, without forgotten ones; None at the end.
     """
     after_id: int | None = None
     while True:
@@ -102,7 +102,7 @@ DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAccount(AskCounts):
-    """The counts of a run, including its earlier parts; ``not_reached`` counts what it has not asked.
+    """The counts of a run, including its earlier parts; ``not_reached`` counts the asks that it has not made.
 
     ``run_id`` is None if there was nothing to ask or a recording was read. ``cost`` is in the currency of the price
     file, or None if the cost of any call is unknown.
@@ -168,8 +168,8 @@ class RunOptions(TypedDict, total=False):
 
 
 Selected = tuple[Mapping[str, Any], int]
-"""The question, that is the JSON values that identify the run, and the number of items or steps to ask. An unfinished
-run with the same question is continued; its ``up_to`` (the highest id at the start) is not compared."""
+"""The question (JSON values that identify the run) and the number of items or steps to ask. An unfinished run with the
+same question is continued; the value ``up_to`` (the highest id at the start) is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The end of a run; ``run`` is None, and the account empty, if there was nothing to ask."""
+    """The end of a run. If there was nothing to ask, ``run`` is None and the account is empty."""
 
     store: Store
     version: StoredVersion
@@ -193,7 +193,7 @@ class RunOutcome:
 
 
 class Method(ABC, Generic[T, S, R]):
-    """A method of asking models. `run_method` runs it; a subclass says what differs from method to method.
+    """A method of asking models. `run_method` runs it; each subclass defines one method.
 
     ``T`` is a task, ``S`` a step that is stored (one request to a model), ``R`` the result of the run.
     """
@@ -202,10 +202,10 @@ class Method(ABC, Generic[T, S, R]):
     """The kind of the stored run: ``judge``, ``compare``, ``audit``, …"""
 
     judge: AskedJudge
-    """Whose version stores the steps; closed at the end."""
+    """The judge; steps are stored with its version. It is closed at the end."""
 
     answering: ModelEndpoint | None = None
-    """The model that makes answers, where the method asks one; closed at the end."""
+    """The model that makes answers, if the method uses one. It is closed at the end."""
 
     @property
     def endpoint_host(self) -> str | None:
@@ -218,7 +218,7 @@ class Method(ABC, Generic[T, S, R]):
         raise NotImplementedError
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun | None:
-        """Start or continue the run of what is selected; a method that stores more at its start extends it."""
+        """Start or continue the run of the selection. A method that stores more at the start extends this function."""
         selected = self.select(connection, version)
         if selected is None:
             return None
@@ -228,11 +228,11 @@ class Method(ABC, Generic[T, S, R]):
 
     @abstractmethod
     def tasks(self, begun: Begun) -> Iterator[T]:
-        """Return the tasks of the run, which read the store as they are asked for."""
+        """Return an iterator of the run's tasks, which reads the store as it advances."""
 
     @abstractmethod
     async def ask(self, task: T, keep: Keep[S]) -> None:
-        """Do one task: a step or several, each passed to ``keep`` as soon as it came; end where that returns False."""
+        """Do one task: pass each step to ``keep`` as soon as it arrives, and end when ``keep`` returns False."""
 
     @abstractmethod
     def save(self, connection: Connection, begun: Begun, steps: list[S]) -> None:
@@ -253,21 +253,21 @@ class Method(ABC, Generic[T, S, R]):
 
 
 class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
-    """A method whose judge version is asked once about each key ``K``; with ``again`` also where that failed."""
+    """A method whose judge version is asked once about each key ``K``. With ``again``, failed asks are repeated."""
 
     again: bool = False
 
     @abstractmethod
     def latest(self, connection: Connection, version: StoredVersion, keys: Sequence[K]) -> Mapping[K, EarlierAsk]:
-        """Return the latest ask of the version about each of these keys, without those that it was not asked about."""
+        """Return the latest ask of the version about each of these keys; keys without an ask are missing."""
 
     @abstractmethod
     def keys(self, begun: Begun) -> Sequence[K]:
-        """Return everything that the run asks about, in its order, asked already or not."""
+        """Return all keys of the run in its order, including those that are asked already."""
 
     @abstractmethod
     def load(self, connection: Connection, asks: Sequence[tuple[K, int]]) -> list[T]:
-        """Return the tasks of some keys with the number of each ask, without those that are forgotten meanwhile."""
+        """Return the tasks for pairs of key and ask number; forgotten keys have no task."""
 
     def open_asks(
         self, connection: Connection, version: StoredVersion, keys: Sequence[K], run_id: int | None = None
@@ -278,7 +278,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
 
     def tasks(self, begun: Begun) -> Iterator[T]:
-        """Return the tasks; each is looked up again just before, since another process may be at the run."""
+        """Return the tasks. Each key is checked again just before its ask: another process may work on the run."""
         version, run = begun.version, begun.run
 
         def load(connection: Connection, keys: Sequence[K]) -> list[T]:
@@ -327,10 +327,10 @@ async def ask_run(
     on_start: Callable[[Runner[Any, Any]], asyncio.Task[None]] | None = None,
     **options: Unpack[RunOptions],
 ) -> RunAccount:
-    """Ask what a begun run has still to ask, write how it ended, and return its account.
+    """Make the remaining asks of a run that has begun, store its final state, and return its account.
 
-    A run that raises is left as interrupted. ``on_start`` may begin a task that lives as long as the run and can stop
-    it. The models stay open.
+    If an error is raised, the final state is interrupted. ``on_start`` can start a task that lives as long as the run
+    and can stop it. The models stay open.
     """
     store, run = begun.store, begun.run
 
@@ -362,7 +362,7 @@ async def ask_run(
         with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
             await runner.run()
         why = runner.stopped_because
-        if why is None or left() == 0:  # stopped too late to leave anything out
+        if why is None or left() == 0:  # the stop came after the last ask
             state, why = RunState.DONE, None
         elif why != INTERRUPTED:
             state = RunState.STOPPED

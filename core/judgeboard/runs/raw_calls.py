@@ -1,4 +1,4 @@
-"""Raw calls: the prompt as it was sent, each reply, tokens, cost and time, of judgments and of a trial of a judge."""
+"""Raw calls of judgments and of judge trials: the prompt as sent, each reply, tokens, cost and time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -34,10 +34,10 @@ NOT_REBUILT = (
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A stored call with its prompt, of which only the template ``prompt`` of the judge version is stored.
+    """A stored call with its prompt. Only the template ``prompt`` of the judge version is stored.
 
-    ``messages`` are rebuilt from version and answer by the code that sends them. They are empty if that could give
-    another prompt; ``note`` is the reason.
+    The code that sends the ``messages`` rebuilds them from version and answer. They are empty if they could differ from
+    the messages that were sent; ``note`` is then the reason.
     """
 
     call: StoredCall
@@ -66,9 +66,9 @@ class _UnsentOptions(JudgeOptions):
 
 
 def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ...]:
-    """Return the messages that a judge version sends for an answer, by the judge itself; sends nothing.
+    """Return the messages that a judge version sends for an answer, without sending them.
 
-    Empty if the judge made of the stored parameters is not this version, so that it could send another prompt.
+    The result is empty if a judge made from the stored parameters differs from this version: so could its prompt.
     """
     names = {each.name for each in fields(JudgeOptions)}
     options: dict[str, Any] = {name: value for name, value in version.params.items() if name in names - {"examples"}}
@@ -101,8 +101,8 @@ def try_judge(
 ) -> list[Trial]:
     """Judge the first three answers of a filter that the viewer may see, and store nothing.
 
-    ``judge`` has the fields of a job; the key is used for these calls alone. Raises NotAllowed if the actor may not
-    choose a judge, BadInput if it cannot be made, EndpointRefused if the endpoint refuses key, model or address.
+    ``judge`` has the fields of a job; the key is used for these calls only. Raises NotAllowed if the actor may not
+    choose a judge, BadInput if the judge is invalid, EndpointRefused if the endpoint refuses key, model or address.
     """
     check_allowed(seen.store, actor, Action.CHOOSE_JUDGE)
     with seen.reading() as connection:

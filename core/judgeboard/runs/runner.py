@@ -1,6 +1,6 @@
-"""Runs tasks concurrently, a bounded number at a time, and stores their steps as they come; waits for a run.
+"""Runs tasks concurrently, a bounded number at a time, and stores their steps as they arrive.
 
-Where no event loop runs, `blocking` waits; there the first Ctrl-C or SIGTERM stops a run, not the process.
+With `blocking`, callers without an event loop wait for a run; the first Ctrl-C or SIGTERM then stops only the run.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from sqlalchemy.exc import OperationalError
 from judgeboard.domain import StepRecord
 from judgeboard.errors import BadInput, EndpointRefused
 
-# What came back is committed at the latest 50 ms later: this long a batch gathers, the rest is for the commit itself.
+# A step is committed within 50 ms of its arrival: a batch collects steps for this time, the commit takes the rest.
 GATHER_SECONDS = 0.02
-# Waits between two tries to write where the database is locked or full: what came back is paid for.
+# Pauses before writing again if the database is locked or full: the replies are paid for and must not be lost.
 WRITE_AGAIN_SECONDS = (1.0, 5.0)
-# Tasks read at a time: enough that reading costs little, few enough that two processes at one run seldom do the same.
+# Tasks per read. Fewer would make reading expensive; with more, two processes would more often do the same task.
 LEAST_READ_AHEAD = 64
 
 _log = logging.getLogger("judgeboard.runs")
@@ -90,10 +90,10 @@ class Tally:
 class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
 
-    Both are blocking functions that are called in a thread, one call of each at a time: ``read(n)`` returns ``n`` more
-    tasks or a few more, fewer only at the end; ``write(batch)`` commits a batch of steps. ``work`` does one task: it
-    keeps each step as soon as it came, until keeping returns False. ``on_progress`` is called after every commit,
-    ``on_stop`` once if the run ends early, with the reason and the number of tasks in flight.
+    Both are blocking functions. Each is called in a thread, one call at a time. ``read(n)`` returns at least ``n``
+    tasks, fewer only at the end; ``write(batch)`` commits a batch of steps. ``work(task, keep)`` does one task: it
+    passes each step to ``keep`` as soon as it arrives, until ``keep`` returns False. ``on_progress`` is called after
+    every commit. ``on_stop`` is called once if the run ends early, with the reason and the number of tasks in flight.
     """
 
     work: Work[T, S]
@@ -124,7 +124,7 @@ class Runner(Generic[T, S]):
                 self.on_stop(why, self._in_flight)
 
     async def run(self) -> Tally:
-        """Run until nothing is left or the run is stopped (also by a 401, 403 or 404); then all steps are stored."""
+        """Run until no task is left or the run is stopped (also by a 401, 403 or 404). All steps are stored then."""
         if self.max_cost_micro is not None and self.max_cost_micro <= 0:
             self.stop(COST_LIMIT)
         writer = asyncio.create_task(self._store_as_it_comes())
@@ -174,12 +174,12 @@ class Runner(Generic[T, S]):
         self._waiting.append(step)
         self._something_waits.set()
         if len(self._waiting) >= 4 * self.concurrency + self._read_ahead:
-            self._room.clear()  # the store is behind: ask no more than it can take
+            self._room.clear()  # the store is slower than the model: ask no more until it has caught up
         limit = self.max_cost_micro
         if limit is not None and (self.tally.cost_micro is None or self.tally.cost_micro >= limit):
             self.stop(COST_LIMIT if self.tally.cost_micro is not None else "a call's cost is unknown")
         await self._room.wait()
-        await asyncio.sleep(0)  # an offline judge never waits: let the writer have its turn
+        await asyncio.sleep(0)  # an offline judge never waits, so the writer needs this turn
         return self.stopped_because is None
 
     async def _store_as_it_comes(self) -> None:
@@ -210,15 +210,15 @@ class Runner(Generic[T, S]):
                 return
 
 
-# Only who waits for a run here has Ctrl-C handled here: an event loop of a caller's own keeps its handlers.
+# True inside `run_blocking`: only there Ctrl-C is handled. A caller's own event loop keeps its handlers.
 _owns_ctrl_c = ContextVar("owns_ctrl_c", default=False)
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Make a function that waits out of an async one, for callers without an event loop.
+    """Return a blocking version of an async function, for callers without an event loop.
 
-    The first Ctrl-C in the main thread finishes the calls in flight and ends the run; a second one breaks it off.
-    Where an event loop runs already, as in a notebook, it raises BadInput.
+    After the first Ctrl-C in the main thread, the calls in flight are finished and the run ends; a second Ctrl-C aborts
+    it. The function raises BadInput if an event loop runs already, as in a notebook.
     """
 
     @functools.wraps(function)
@@ -248,8 +248,8 @@ def run_blocking(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args
 def on_first_ctrl_c(do: Callable[[], None]) -> Iterator[None]:
     """Call ``do`` from the running event loop at the first Ctrl-C or SIGTERM; a second one has its usual effect.
 
-    Changes nothing in the event loop of a caller's own, outside of the main thread, which alone receives signals, and
-    where the event loop cannot handle them (Windows).
+    Does nothing in a caller's own event loop, outside the main thread (only that thread receives signals), or if the
+    event loop cannot handle signals (Windows).
     """
     if not _owns_ctrl_c.get() or threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""Takes jobs and does them durably: a DBOS workflow for each, continued after a crash."""
+"""Runs jobs durably: each job is a DBOS workflow, which continues after a crash."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ from judgeboard.store.runs import finish_run, get_run, resume_run, run_counts
 
 
 class JobsLock(NamedTuple):
-    """A lock of the process that takes jobs; its durable work has the ``executor_id``. Closing the lock releases it."""
+    """The lock of the process that takes jobs; its workflows have the ``executor_id``. Closing the lock releases it."""
 
     executor_id: str
     lock: sqlite3.Connection | None = None
@@ -51,8 +51,8 @@ class JobsLock(NamedTuple):
 def lock_jobs(store: Store) -> JobsLock | None:
     """Lock the jobs for this process; None while another process on this SQLite file has the lock.
 
-    The lock is a transaction on a small file beside the database: the system ends it with the process. The one holder
-    always has the same executor id, so that the next one continues the jobs of a killed one at once.
+    The lock is a transaction on a small file beside the database, so it ends with the process. Each holder has the same
+    executor id, so the next holder continues the jobs of a killed holder at once.
     """
     if not store.is_sqlite:
         return JobsLock(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
@@ -66,7 +66,7 @@ def lock_jobs(store: Store) -> JobsLock | None:
 
 
 def workflow_database(store: Store) -> str:
-    """Return where the durable workflows are kept: a file of their own beside SQLite, a schema in PostgreSQL."""
+    """Return the URL of the database for workflows: a separate file beside SQLite, or the PostgreSQL database."""
     if store.is_sqlite:  # writes to another file never lock the store
         return f"sqlite:///{Path(str(store.engine.url.database)).resolve()}.jobs"
     return store.engine.url.render_as_string(hide_password=False)
@@ -74,15 +74,15 @@ def workflow_database(store: Store) -> str:
 
 CANCELLED = "cancelled"
 KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again"
-KEY_SECONDS = 30.0  # after which no other process will take a job whose key it holds
+KEY_SECONDS = 30.0  # after this time, the process with the key would have taken the job
 LOOK_SECONDS = 0.2
 
 
 def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, Any]:
-    """Do a job to its end and return its state; done again after a crash, it asks only what is left.
+    """Run a job to its end and return its state. If it runs again after a crash, it asks only what is left.
 
     Every expected error becomes a state of the job or of its run, so that no durable step fails for ever. When
-    ``closing`` is set, the calls in flight are finished and the run is left as interrupted, to be continued.
+    ``closing`` is set, the calls in flight are finished and the run is stored as interrupted; it can be continued.
     """
     with store.reading() as connection:
         job = get_job(connection, job_id)
@@ -105,7 +105,7 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
         forget_key(job_id)
         return {"state": "failed", "why": str(error)}
     run = begun.run
-    if run.state in {RunState.DONE, RunState.STOPPED}:  # it ended, and the crash came before that was noted
+    if run.state in {RunState.DONE, RunState.STOPPED}:  # it ended, but a crash came before DBOS recorded that
         return {"state": run.state.value}
     account = asyncio.run(_judge(begun, method, job, closing))
     forget_key(job_id)
@@ -113,7 +113,7 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
 
 
 def _begun(store: Store, job: StoredJob, method: Judging) -> Begun:
-    """Return the run of a job; it is made once, in the transaction that notes it."""
+    """Return the run of a job. The first call makes the run and stores its id with the job in one transaction."""
     with store.writing() as connection:
         version = ensure_version(connection, method.judge.version)
         if job.run_id is not None:
@@ -127,7 +127,7 @@ def _begun(store: Store, job: StoredJob, method: Judging) -> Begun:
 
 async def _judge(begun: Begun, method: Judging, job: StoredJob, closing: threading.Event) -> RunAccount:
     store = begun.store
-    with store.reading() as connection:  # the limit is for this job: an earlier one may have begun the run
+    with store.reading() as connection:  # the limit is for this job only; an earlier job may have begun the run
         spent = run_counts(connection, [begun.run.id], since=job.created_at)[begun.run.id].cost_micro or 0
     limit = job.filter["max_cost"]
     try:
@@ -155,7 +155,7 @@ async def _watch(store: Store, job_id: str, runner: Runner[Any, Any], closing: t
             if await asyncio.to_thread(is_cancelled):
                 runner.stop(CANCELLED)
                 return
-        except Exception as error:  # noqa: BLE001 - a database that is away comes back: the job can still be cancelled
+        except Exception as error:  # noqa: BLE001 - an unreachable database comes back: the job can still be cancelled
             _log_failure("cannot read whether a job is cancelled", error)
             await asyncio.sleep(1)
         await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - started)))
@@ -163,12 +163,12 @@ async def _watch(store: Store, job_id: str, runner: Runner[Any, Any], closing: t
 
 
 QUEUE = "judgeboard-jobs"
-AT_ONCE = 2  # jobs in one process: a small one need not wait behind a large one
-POLL_SECONDS = 0.3  # between two looks for jobs while there are some
-IDLE_POLL_SECONDS = 1.0  # the same while there are none
-ENGINE_IDLE_SECONDS = 5.0  # without a job, until the workflow engine is closed: its own polling takes 2 % of a core
+AT_ONCE = 2  # jobs at a time in one process, so that a small job need not wait for a large one
+POLL_SECONDS = 0.3  # between two polls while there are jobs
+IDLE_POLL_SECONDS = 1.0  # between two polls while there are no jobs
+ENGINE_IDLE_SECONDS = 5.0  # the workflow engine is closed after this time without a job: it uses 2 % of a core
 BEAT_SECONDS = 5.0
-TURN_SECONDS = 1.0  # between two looks whether another process still has the right to take jobs
+TURN_SECONDS = 1.0  # between two attempts to lock the jobs, while another process has the lock
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
 
 BROKE_OFF = "it ended unexpectedly (see the server's log); to continue it, start the same job again"
@@ -177,14 +177,14 @@ _log = logging.getLogger("judgeboard.jobs")
 
 
 def _log_failure(what: str, error: Exception) -> None:
-    if isinstance(error, OperationalError):  # the database is locked, full or away: no defect of ours
+    if isinstance(error, OperationalError):  # the database is locked, full or unreachable: not our bug
         _log.warning("%s: %s; trying again", what, with_advice(str(error.orig).partition("\n")[0]))
     else:
         _log.error("%s; trying again", what, exc_info=error)
 
 
 class _Workplace:
-    """The database of the workflows below, which are registered once per process, before any database is open."""
+    """The database for the workflows below. They are registered once per process, before any database is open."""
 
     def __init__(self) -> None:
         self.store: Store | None = None
@@ -216,13 +216,13 @@ class _Workplace:
 
 
 class _CutOff(Exception):
-    """Leaves a workflow unfinished in the eyes of DBOS, which then takes it up again."""
+    """Leaves a workflow unfinished, so that DBOS resumes it."""
 
 
 _workplace = _Workplace()
 
 
-# A database that is away for a moment breaks a run off; what it has stored is not asked again.
+# If the database is unreachable for a moment, the run fails and is retried. Stored judgments are not asked again.
 @DBOS.step(
     name="rejudge",
     retries_allowed=True,
@@ -250,20 +250,20 @@ def _give_up_step(job_id: str) -> dict[str, Any]:
 
 @DBOS.workflow(name="job")
 def _job(job_id: str) -> dict[str, Any]:
-    # A job is one step, because only a whole run knows the reply format of the endpoint and the money spent. A
-    # repeated step continues: every judgment is stored.
+    # A job is one step, because the endpoint's reply format and the money spent are known only within a run. A repeated
+    # step continues the run, because every judgment is stored.
     try:
         return _rejudge_step(job_id)
     except Exception:
-        if _workplace.closed.is_set():  # cut off: nothing can be recorded any more, and the next start goes on
+        if _workplace.closed.is_set():  # nothing can be recorded any more; the next start continues the job
             raise
-        # Whatever it is, the job must not look as if it still ran.
+        # After any other error, the job must not look as if it were still running.
         _log.exception("job %s ended unexpectedly", job_id)
         return _give_up_step(job_id)
 
 
 class Worker:
-    """Takes the jobs of one database in threads of this process, from `start` to `stop`; one per process."""
+    """Runs the jobs of one database in threads of this process, from `start` to `stop`; one worker per process."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -274,17 +274,17 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="judgeboard-jobs", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start to take jobs; returns at once."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the calls in flight, leave the jobs to be continued, and wait for that."""
+        """Finish the calls in flight and wait until the worker has ended; the next worker continues its jobs."""
         self._closing.set()
         self._ended.wait(FINISH_SECONDS + 10)
 
     def wait(self) -> None:
-        """Wait until the worker ends, which it does only when `stop` is called; Ctrl-C gets through."""
-        # Not join: interrupted by Ctrl-C, Python 3.11 takes the thread for ended, and the process would not wait.
+        """Wait until the worker ends, that is, until `stop` is called. Ctrl-C interrupts the wait."""
+        # Not `join`: after Ctrl-C, Python 3.11 treats the thread as ended, and the process would not wait for it.
         while not self._ended.wait(0.5):
             pass
 
@@ -312,7 +312,7 @@ class Worker:
                 register_worker(connection, jobs_lock.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
             self._poll(jobs_lock)
         finally:
-            # Closed first: what is cut off below is then left as pending, and taken up again.
+            # The engine is closed first, so that interrupted workflows stay pending and are resumed later.
             self._stop_engine()
             _workplace.closed.set()
             _workplace.wait_until_idle(FINISH_SECONDS)
@@ -327,7 +327,7 @@ class Worker:
         config: DBOSConfig = {
             "name": "judgeboard",
             "system_database_url": workflow_database(self._store),
-            # By default a hash of the source: after an upgrade, old jobs would wait for ever.
+            # The default is a hash of the source: after an upgrade, old jobs would wait for ever.
             "application_version": "1",
             "executor_id": jobs_lock.executor_id,
             "log_level": "CRITICAL",
@@ -360,24 +360,24 @@ class Worker:
                 if now - last_beat >= BEAT_SECONDS:
                     self._beat(jobs_lock)
                     last_beat = now
-            except Exception as error:  # noqa: BLE001 - a database that is away comes back; running jobs go on
+            except Exception as error:  # noqa: BLE001 - an unreachable database comes back; running jobs go on
                 _log_failure("cannot look for jobs", error)
                 self._closing.wait(BEAT_SECONDS)
 
     def _hand_over(self, jobs_lock: JobsLock) -> bool:
-        """Give the jobs that wait to the workflow engine; return whether any job has not ended."""
+        """Pass waiting jobs to the workflow engine; return whether any job has not ended."""
         with self._store.reading() as connection:
             unfinished = unfinished_jobs(connection)
         if unfinished and not self._engine_runs:
-            self._start_engine(jobs_lock)  # which also takes up what this worker left when it was killed
+            self._start_engine(jobs_lock)  # it also resumes the jobs of a killed worker
         for job in unfinished:
             if job.run_id is None and job.cancelled_at is None and job.id not in self._handed_over:
                 own_key = job.filter.get(OWN_KEY, False)
                 if own_key and held_key(job.id) is None:
                     self._without_key(job)
                     continue
-                with SetWorkflowID(job.id):  # the id makes a second hand-over, by any process, change nothing
-                    if own_key:  # not by the queue: another process might take it, and has no key
+                with SetWorkflowID(job.id):  # because of the id, passing a job twice changes nothing
+                    if own_key:  # not through the queue: a process without the key could take it
                         DBOS.start_workflow(_job, job.id)
                     else:
                         self._queue.enqueue(_job, job.id)
@@ -385,7 +385,7 @@ class Worker:
         return bool(unfinished)
 
     def _without_key(self, job: StoredJob) -> None:
-        """End a job whose key nobody holds any more; a process that holds it takes it within seconds."""
+        """End a job whose key no process has any more. A process with the key takes the job within seconds."""
         if (datetime.now(UTC) - job.created_at).total_seconds() > KEY_SECONDS:
             with self._store.writing() as connection:
                 set_failed(connection, job.id, KEY_LOST)
@@ -397,7 +397,7 @@ class Worker:
             living = live_workers(connection, now)
         if not self._engine_runs or not _left_behind(living):
             return
-        # Looked again, one worker at a time: two that both saw a job left behind would both take it up.
+        # Checked again under a lock: otherwise two workers that see the same abandoned job would both resume it.
         with self._store.writing() as connection:
             for workflow_id in _left_behind(lock_live_workers(connection, now)):
                 DBOS.resume_workflow(workflow_id)
