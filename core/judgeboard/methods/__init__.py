@@ -1,1 +1,1 @@
-"""Methods on answers and judges beside plain judging: each gives a run its step and sums up what came of it."""
+"""Methods beside plain judging, for example audits and self-refine. Each defines the steps and result of a run."""

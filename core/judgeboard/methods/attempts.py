@@ -27,8 +27,8 @@ MOST_RUNS = 20
 class ShownAttempt:
     """One attempt; number 0 is the original answer.
 
-    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten. ``cost_micro`` is of
-    answer and judgment. ``kept`` marks the attempt that the method selected.
+    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten. ``cost_micro`` is
+    the cost of answer and judgment. ``kept`` marks the attempt that the method selected.
     """
 
     number: int
@@ -51,7 +51,7 @@ class ShownAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AttemptSequence:
-    """The attempts of one run at one answer, in order; ``selected`` newest first, ``passed`` None for reflection."""
+    """One run's attempts at one answer, in order. ``selected`` is newest first; ``passed`` is None for reflection."""
 
     run_id: int
     subject: str
@@ -78,7 +78,7 @@ class AttemptSequence:
 
 
 def attempt_sequences(connection: Connection, response_id: int) -> tuple[AttemptSequence, ...]:
-    """Return the attempts that started from an answer or made it, from the last 20 runs, newest run first."""
+    """Return the attempts that started from an answer or produced it, from the last 20 runs, newest run first."""
     keys = refinements.attempts_with(connection, response_id, limit=MOST_RUNS)
     if not keys:
         return ()
@@ -159,7 +159,7 @@ def select_attempt(
     request_key: str,
     now: datetime | None = None,
 ) -> int:
-    """Store that a person selects an attempt and return the row's id; it replaces the person's earlier selection.
+    """Store that a person selects an attempt and return the row's id. The person's earlier selection is replaced.
 
     Number 0 is the logged answer, None withdraws the selection. A repeated ``request_key`` stores nothing new. Raises
     NotAllowed, NotFound, BadInput or DecisionRefused.
@@ -198,7 +198,7 @@ def select_attempt(
 def deselect_attempt(
     store: Store, *, run_id: int, subject: str, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Store that a person withdraws their selection and return the row's id; raises DecisionRefused without one."""
+    """Store that a person withdraws their selection; return the row's id. Raises DecisionRefused if there is none."""
     return select_attempt(
         store, run_id=run_id, subject=subject, number=None, reviewer=reviewer, request_key=request_key, now=now
     )

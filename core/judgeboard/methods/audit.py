@@ -1,4 +1,4 @@
-"""Audits: a supreme judge reviews another judge's verdicts, scores the answers itself, or is read from the store."""
+"""Audits: a supreme judge reviews another judge's verdicts or scores the answers itself, in a new run or as stored."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -41,7 +41,7 @@ _OF_JUDGE = (
     *("model", "provider", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s"),
     "temperature",
 )
-# An independent supreme judge of the same kind gets the same values of these parameters.
+# An independent supreme judge of the audited kind gets the audited version's values of these parameters.
 _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 
 
@@ -63,9 +63,9 @@ def make_supreme(**chosen: Any) -> SupremeJudge:
 def make_independent(store: Store, audited: int | str, *, kind: str | None = None, **chosen: Any) -> IndependentSupreme:
     """Return a supreme judge that scores answers itself (approach 2), or raise NotFound or BadInput.
 
-    ``kind`` is by default that of the audited version, or ``rag`` if that kind asks no model. A judge of the audited
-    kind gets the same domain and claims, but not the same examples: its opinion must be independent. ``chosen`` is as
-    for `make_supreme`.
+    The default ``kind`` is the kind of the audited version, or ``rag`` if that kind uses no model. A judge of the
+    audited kind gets the same domain and claims, but not the same examples, so that its opinion is independent.
+    ``chosen`` is as in `make_supreme`.
     """
     with store.reading() as connection:
         version = get_version(connection, audited)
@@ -91,13 +91,13 @@ def audit_recorded(
     by: By | None = None,
     actor: str = "library",
 ) -> AuditReport:
-    """Audit a judge version with the stored verdicts of another; makes no model calls and is idempotent.
+    """Audit a judge version with the stored verdicts of another version; makes no model calls and is idempotent.
 
-    A supreme version of approach 1 is read as stored; for any other, its current verdict on each answer is compared.
-    ``by`` ``label`` marks a verdict if the labels differ; a missing label is derived from groundedness at the rule's
-    threshold. ``thresholds`` marks it if groundedness, quality or label differ by the rule judges_disagree. Default:
-    ``thresholds`` for a supreme version of approach 2, else ``label``; approach 1 takes neither.
-    Raises BadInput if a version would audit itself, the audited one has no verdicts, or ``by`` does not apply.
+    If the supreme version used approach 1, its stored reviews are reported. Otherwise its current verdict on each
+    answer is compared. With ``by="label"`` a verdict is marked if the labels differ; a missing label is derived from
+    groundedness. With ``by="thresholds"`` it is marked if the rule judges_disagree would flag the difference. The
+    default is ``thresholds`` for a supreme version of approach 2, otherwise ``label``. Approach 1 allows no ``by``.
+    Raises BadInput if both versions are the same, the audited one has no verdicts, or ``by`` does not apply.
     """
     sample = sample or AuditSample()
     with store.reading() as connection:
@@ -115,7 +115,7 @@ def audit_recorded(
 def audited_version(connection: Connection, which: int | str) -> StoredVersion:
     """Return the judge version to audit; raises BadInput if it has no usable verdict."""
     version = get_version(connection, which)
-    # A rubric's scores are verdicts too, although none of the common measures.
+    # A verdict can consist of a rubric's scores only, without any of the common measures.
     if not audits.measures_given(connection, version.id) and not audits.audited_judgments(
         connection, version.id, RowFilter()
     ):
@@ -135,8 +135,8 @@ def compare_versions(
     actor: str,
     account: RunAccount | None = None,
 ) -> AuditReport:
-    """Store as marks where two versions' verdicts agree, and report; arguments as `audit_recorded`."""
-    # Reading comes before writing, so that other writers wait for one batch of marks at most.
+    """Store for each answer whether two versions' verdicts agree, and report; arguments as in `audit_recorded`."""
+    # Everything is read before the first write, so that other writers wait for at most one batch of marks.
     with store.reading() as connection:
         marks, not_comparable, recorded_account = _compare(connection, supreme, audited, sample, by)
     for chunk in batches(marks):
@@ -170,7 +170,7 @@ def _compare(
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
                 marks.append(audits.NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
-    # Without a usable verdict, the status of the latest ask counts.
+    # An answer with a usable verdict counts as ok; otherwise the status of the latest ask counts.
     statuses = {id_: ask.status for id_, ask in latest_asks(connection, supreme.id).items()}
     statuses |= dict.fromkeys(theirs, Status.OK)
     of_judgments = {each.judgment_id: statuses[each.response_id] for each in drawn if each.response_id in statuses}
@@ -230,7 +230,7 @@ class _MarkTask(NamedTuple):
 
 
 class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
-    """Approach 1: the supreme judge sees each verdict and says whether it is correct."""
+    """Approach 1: the supreme judge sees each verdict and decides whether it is correct."""
 
     judge: SupremeJudge
 
@@ -269,7 +269,7 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
 
 
 class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
-    """Approach 2: the supreme judge scores the answers; verdicts far from its own are marked."""
+    """Approach 2: the supreme judge scores the answers. Verdicts that differ too much from its scores are marked."""
 
     judge: IndependentSupreme
 
@@ -311,8 +311,8 @@ async def audit_async(
 ) -> AuditReport:
     """Audit the current verdicts of a judge version with a supreme judge, and compare its marks with people's grades.
 
-    A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers itself, and a verdict
-    that differs by the thresholds of the rule judges_disagree is marked (approach 2). A supreme version is asked once
+    A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers itself; a verdict
+    that differs from its score by the rule judges_disagree is marked (approach 2). A supreme version is asked once
     about each verdict or answer; ``again`` repeats calls without a usable result. A stopped audit continues, with the
     answers that were logged at its start. A review keeps its sampling share. The supreme judge is closed at the end.
     ``options`` are fields of `RunOptions`. Raises BadInput if the two judges have no measure in common (approach 2).

@@ -27,9 +27,9 @@ from judgeboard.store.judge_versions import StoredVersion, list_versions
 
 @dataclass(frozen=True, slots=True)
 class AuditSample:
-    """A share (above 0, at most 1) of the answers in ``where``; equal seeds select equal answers.
+    """A share (above 0, at most 1) of the answers in ``where``; the same seed selects the same answers.
 
-    Seed, source and external id decide alone. So a larger share of the same seed contains the smaller one.
+    Only seed, source and external id decide. So with the same seed, a larger share contains the smaller one.
     """
 
     share: float = 1.0
@@ -56,7 +56,7 @@ class AuditSample:
 
 @dataclass(frozen=True, slots=True)
 class AuditedAnswer:
-    """An answer with a reviewed verdict: the judge's label and people's label."""
+    """An answer whose verdict is reviewed, with the judge's label and people's label."""
 
     response_id: int
     source: str
@@ -67,11 +67,11 @@ class AuditedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """An audit compared with people. A positive is a verdict that is wrong by people's label; a mark predicts it.
+    """An audit compared with people. A verdict is wrong if it differs from people's label; a mark predicts this.
 
-    ``audited`` counts verdicts with a usable mark. ``caught`` are the ``tp`` wrong verdicts with a mark, ``missed`` the
-    ``fn`` wrong ones without, ``accused`` the ``fp`` right ones with a mark. ``flags_raised`` counts flags on marked
-    verdicts, decided ones included. ``draws`` are the sampling shares of the usable reviews, with the number of each.
+    ``audited`` counts verdicts with a usable review. ``caught`` are the ``tp`` marked wrong verdicts, ``missed`` the
+    ``fn`` unmarked wrong ones, ``accused`` the ``fp`` marked right ones. ``flags_raised`` counts flags on marked
+    verdicts, including decided flags. ``draws`` are the sampling shares and the number of usable reviews of each.
     """
 
     judge_version: str
@@ -111,9 +111,9 @@ def audit_report(
 ) -> AuditReport:
     """Return the result of the stored reviews of one version by another.
 
-    For each current verdict of the audited version the supreme version's latest review counts. People's side is their
-    majority label; the judge's is its label, else its groundedness cut at the rule's threshold. ``reviewed_only``
-    leaves out verdicts without a review, so that none counts as not reached. ``not_comparable`` is for a note.
+    For each current verdict of the audited version, the latest review by the supreme version counts. People's majority
+    label is compared with the judge's label, or with the label derived from its groundedness. With ``reviewed_only``,
+    verdicts without a review are left out and do not count as not reached. ``not_comparable`` is for a note.
     """
     sample = sample or AuditSample()
     reviews = audits.latest_reviews(connection, supreme.id, audited.id)
@@ -175,7 +175,7 @@ def audit_report(
 
 
 def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: str) -> Estimate:
-    """The share of ``hits`` in the rows ``of``, by evidence group; if there is one group only, by answer."""
+    """Return the share of ``hits`` in the rows ``of``, by evidence group; by answer if there is only one group."""
     if not of.any():
         return unmeasured(0, undefined)
     of_these = groups[of]
@@ -219,7 +219,7 @@ class DoneAudit(NamedTuple):
 
 
 def done_audits(connection: Connection) -> list[DoneAudit]:
-    """Return every audit with reviews, the latest first, those without usable reviews last."""
+    """Return every audit with reviews, the latest first; audits without usable reviews come last."""
     versions = {version.id: version for version in list_versions(connection)}
     return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in audits.audits_done(connection)]
 

@@ -1,4 +1,4 @@
-"""Control answers: made from logged answers with a known effect, to test whether a judge notices it."""
+"""Control answers: logged answers, changed with a known effect, to test whether a judge notices it."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -26,18 +26,18 @@ from judgeboard.store.storing import store_responses
 
 
 def passages_removed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer without any passage (one that is left could support it); None if it has none."""
+    """Return the answer without passages, since any remaining one could support it; None if it has none."""
     return replace(original, passages=()) if original.passages else None
 
 
 def other_answer(original: Response, donor: Response) -> Response | None:
-    """Return the question and passages with the answer of ``donor``; None if that is the same."""
+    """Return the question and passages with the answer of ``donor``; None if question or answer are the same."""
     same = donor.query.split() == original.query.split() or donor.answer.split() == original.answer.split()
     return replace(original, answer=donor.answer) if not same and donor.answer.strip() else None
 
 
 _SHORTEST = 60
-"""Minimum number of characters: half of a shorter answer may still be an answer."""
+"""Minimum number of characters. Half of a shorter answer may still be a complete answer."""
 
 _TRAILING = re.compile("[\\s.!?\u2026,;:\u3002\uff01\uff1f\u0964]+\\Z")
 
@@ -48,7 +48,7 @@ def truncated(original: Response, _donor: Response) -> Response | None:
     if len(answer) < _SHORTEST:
         return None
     half = answer[: len(answer) // 2]
-    # A script without spaces between words is cut where the half ends.
+    # Without a space in the last part (some scripts have none), the answer is cut exactly at the half.
     at = max(half.rfind(" "), half.rfind("\n"))
     kept = _TRAILING.sub("", half[:at] if at > len(half) // 2 else half)
     return replace(original, answer=kept) if kept else None
@@ -61,7 +61,7 @@ _SHIFT = 3
 
 
 def numbers_changed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer with each digit shifted, equal numbers staying equal; None if it has no number."""
+    """Return the answer with each digit shifted, so that equal numbers stay equal; None if it has no number."""
     changed = _NUMBER.sub(lambda match: match[0] if match[1] else _other(match[0]), original.answer)
     return None if changed == original.answer else replace(original, answer=changed)
 
@@ -80,7 +80,7 @@ def passages_reordered(original: Response, _donor: Response) -> Response | None:
     return replace(original, passages=original.passages[::-1])
 
 
-# Only words that a sentence can lose: without "may", "may be" would need another verb.
+# Only words that can be removed without changing the grammar; removing "may" from "may be" would not be correct.
 _ADVERBS = r"perhaps|maybe|possibly|probably|apparently|presumably|seemingly|arguably|supposedly"
 _OPENINGS = (
     r"I (?:would )?(?:think|believe|guess|suppose|assume|suspect)(?: that)?"
@@ -94,7 +94,7 @@ _SENTENCE_START = re.compile(r"(?:\A|(?<=[.!?…\n]))\s*\Z")
 
 
 def hedges_removed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer without its (English) hedges; None if there are none, or nothing else."""
+    """Return the answer without its (English) hedges; None if it has no hedges or consists only of them."""
     parts: list[str] = []
     end = 0
     for hedge in _HEDGE.finditer(original.answer):
@@ -135,8 +135,8 @@ class Effect(StrEnum):
 class ControlKind:
     """One kind of control answer.
 
-    ``words`` name such answers in a sentence. ``change`` receives the answer and another answer of the log, and returns
-    None if it does not apply. ``lowers`` is the score that a known-bad answer must lower.
+    ``words`` name such answers in a sentence. ``change`` receives an answer and another answer of the log; it returns
+    None if this kind does not apply. ``lowers`` is the score that must be lower for a known-bad answer.
     """
 
     name: str
@@ -156,19 +156,19 @@ _KINDS = (
     ControlKind("hedges_removed", "answers without their hedges", _NEUTRAL, hedges_removed),
 )
 CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
-"""Name to kind. Source of the list: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it."""
+"""Kinds by name. The list extends the one in "LLM-as-Judge", AI Engineering Patterns (2026)."""
 
 
 # The checks need 30 per kind, and some verdicts will fail.
 DEFAULT_N = 50
-# Answers tried per kind, so that a long log with few hedges or numbers is not read to its end.
+# Maximum number of answers to try per kind, so that a long log with few hedges or numbers is not read to its end.
 _MOST_TRIED = 20_000
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class MadeControlAnswers:
-    """The number of control answers of a kind that are new, and that were ``known`` before."""
+    """The number of control answers of a kind that are new (``made``), and that were stored before (``known``)."""
 
     kind: str
     effect: Effect
@@ -187,8 +187,8 @@ def make_control_answers(
 ) -> list[MadeControlAnswers]:
     """Make ``n`` control answers of each kind from logged answers and store them; raises BadInput for an unknown kind.
 
-    The seed selects the answers, one of each evidence group first; another seed makes more. A repeated call adds
-    nothing unless the log has new answers. A kind that applies to few answers gives fewer than ``n``.
+    The seed selects the answers, first one of each evidence group. A call with another seed makes more; a repeated call
+    adds nothing unless the log has new answers. A kind that applies to few answers gives fewer than ``n``.
     """
     if n < 1:
         raise BadInput(f"n must be 1 or more, not {n}")
@@ -234,7 +234,7 @@ def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Origi
 def _control(original: _Original, donor: _Original, changed: Response, kind: ControlKind, seed: int) -> Response:
     (original_id, response), (donor_id, lent) = original, donor
     borrowed = changed.answer not in (response.answer, "") and changed.answer == lent.answer
-    # The response whose answer this one repeats, so that forgetting it also clears the control answer.
+    # Store whose answer is repeated here, so that forgetting that response also clears the control answer.
     lender = {ANSWER_OF: donor_id} if borrowed else {}
     return replace(
         changed,
@@ -246,7 +246,7 @@ def _control(original: _Original, donor: _Original, changed: Response, kind: Con
 
 
 def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
-    """Order ids by the seed, one id of each group first; more ids only add to the order."""
+    """Order ids by the seed: first one id of each group, then a second one, and so on."""
     if not len(ids):
         return ids
     order = np.argsort(_mixed(ids, seed), kind="stable")

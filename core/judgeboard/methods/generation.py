@@ -1,4 +1,4 @@
-"""What answer-making methods share: the generator, its messages, prompt files, storing answers with verdicts."""
+"""Shared by the methods that make answers: the generator, its messages, prompt files, storing answers and verdicts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,15 +43,15 @@ def make_generator(
 ) -> Generator:
     """Return the model that makes answers, or raise BadInput.
 
-    ``max_output`` is in tokens. Without ``temperature`` none is sent. ``chosen`` are the fields of the model (base_url,
-    prices, …); the environment gives what is missing.
+    ``max_output`` is in tokens. If ``temperature`` is None, none is sent. ``chosen`` are the fields of the model
+    (base_url, prices, …); missing fields are read from the environment.
     """
     endpoint = make_endpoint("the generator", model=model, **chosen)
     return Generator(endpoint, max_output, {} if temperature is None else {"temperature": temperature})
 
 
 def function_endpoint(function: Chat, name: str | None = None) -> ModelEndpoint:
-    """Return the endpoint that calls a function of the user's."""
+    """Return the endpoint that calls a function of the user."""
     return ModelEndpoint(CallableChat(function), name or str(getattr(function, "__name__", "callable")))
 
 
@@ -67,7 +67,7 @@ class GeneratingMethod(Method[T, S, R]):
 
     @property
     def made_by(self) -> dict[str, Any]:
-        """What identifies the generator, as JSON values; its address does not, as with judge versions."""
+        """The JSON values that identify the generator. As for judge versions, its address is not one of them."""
         settings = {
             "model": self.generator.endpoint.model,
             "max_output": self.generator.max_output,
@@ -84,7 +84,7 @@ class GeneratingMethod(Method[T, S, R]):
 def live_run(
     store: Store, method: GeneratingMethod[T, S, R], question: dict[str, Any]
 ) -> Iterator[tuple[Connection, Begun]]:
-    """Begin the run of a live call in one writing transaction, and finish it; its steps are stored in between."""
+    """Begin and finish the run of a live call in one writing transaction; the caller stores its steps in between."""
     with store.writing() as connection:
         version = ensure_version(connection, method.judge.version)
         run = start_or_continue_method_run(
@@ -97,7 +97,7 @@ def live_run(
 def made_response(
     origin: Origin, answer: str, *, external_id: str, model: str | None, messages: Messages | None
 ) -> Response:
-    """Return a new answer to the question of ``origin`` as it is stored."""
+    """Return the response to store for a new answer to the question of ``origin``."""
     return record_of(
         Response,
         origin.item,
@@ -114,9 +114,9 @@ def made_response(
 def store_verdicts(
     connection: Connection, begun: Begun, verdicts: Sequence[tuple[Response, Verdict]], now: datetime
 ) -> list[tuple[int, JudgedAnswer] | None]:
-    """Store verdicts on made answers and return the response id and judgment of each.
+    """Store verdicts on generated answers and return the response id and judgment of each.
 
-    The entry is None if another process stored a different answer under the same id: the verdict is then dropped.
+    If another process stored a different answer under the same id, the verdict is dropped and the entry is None.
     """
     ids = stored_ids(connection, [response for response, _ in verdicts])
     response_ids = [ids.get(key_of(response)) for response, _ in verdicts]
@@ -138,7 +138,7 @@ def total_cost(costs: Iterable[int | None]) -> int | None:
 
 
 def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:
-    """Return messages as a tuple of dicts (a text is one message of the user), or raise BadInput."""
+    """Return messages as a tuple of dicts, or raise BadInput. A text becomes one message of the user."""
     if isinstance(messages, str):
         return ({"role": "user", "content": messages},)
     if not all(isinstance(message, Mapping) for message in messages):
@@ -150,7 +150,7 @@ def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:
 
 
 def rebuilt_messages(query: str, passages: Sequence[str] | None) -> Messages:
-    """Return the messages for a question whose own messages were not logged; passages are fenced."""
+    """Return messages for a question whose messages were not logged; the passages are fenced."""
     sections = load_prompt("generate").sections
     if not passages:
         return ({"role": "user", "content": fill(sections["Without passages"], question=query)},)
@@ -167,13 +167,13 @@ def request_text(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def with_feedback(messages: Messages, feedback: str | None) -> Messages:
-    """Return the messages with feedback added to the user's last one."""
+    """Return the messages with feedback added to the user's last message."""
     place = last_of_user(messages)
     if place is None or feedback is None or not feedback.strip():
         return messages
     content = messages[place].get("content")
     augmented: Any
-    if isinstance(content, list):  # parts, for example pictures: they stay, and the feedback is one more
+    if isinstance(content, list):  # keep the parts (for example pictures) and add the feedback as a part
         augmented = [*content, {"type": "text", "text": _try_again("", feedback)}]
     else:
         augmented = _try_again(text_of(content), feedback)
@@ -187,9 +187,9 @@ def _try_again(request: str, feedback: str) -> str:
 
 
 def read_prompts(path: Path) -> list[Origin]:
-    """Read a prompt file: per line a JSON object with ``prompt`` or ``messages`` (and ``id``, ``passages``), or a text.
+    """Read a prompt file: one text per line, or one JSON object with ``prompt`` or ``messages``.
 
-    A prompt without an id gets the number of its line as id. Raises BadInput, which names the line.
+    An object can also have ``id`` (default: its line number) and ``passages``. Raises BadInput, which names the line.
     """
     prompts: dict[str, Origin] = {}
     for number, line in lines_of(path, "prompts"):

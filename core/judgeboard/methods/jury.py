@@ -40,15 +40,14 @@ RULE: dict[str, str] = {
     "scores": "lower median",
     "quorum": "more than half of the members",
 }
-"""The rule as a combined version stores it."""
+"""The rule for combining verdicts, as it is stored with a combined version."""
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the combined verdict of several members' verdicts, unusable ones included.
+    """Return the combined verdict of all members' verdicts; unusable verdicts count for the quorum.
 
-    A measure is combined only if more than half of all members gave it. A tie of labels is no verdict: the status is
-    unparsable, the error ``split``. Without any measure the verdict is unparsable too. The reasoning lists the values
-    of the members.
+    A measure is combined only if more than half of all members gave it. If the labels tie, the verdict is unparsable
+    with the error ``split``. Without any combined measure it is unparsable too. The reasoning lists all values.
     """
     usable = [verdict for verdict in verdicts if verdict.status is Status.OK]
     members = len(verdicts)
@@ -97,7 +96,7 @@ def _scores(usable: Sequence[Verdict], members: int) -> tuple[DimensionScore, ..
 
 
 def _summary(usable: Sequence[Verdict]) -> str:
-    """For example: label: grounded 5, hallucinated 2; quality: 3, 4, 4."""
+    """Return for example "label: grounded 5, hallucinated 2; quality: 3, 4, 4"."""
     parts = []
     votes = Counter(verdict.label.value for verdict in usable if verdict.label is not None)
     if votes:
@@ -121,7 +120,7 @@ def _summary(usable: Sequence[Verdict]) -> str:
 def store_combined(
     connection: Connection, version: StoredVersion, opinions: Mapping[int, Sequence[Verdict]], actor: str
 ) -> dict[int, Verdict]:
-    """Combine and store the verdicts of several members per response, where they changed; return all of them."""
+    """Combine the members' verdicts on each response, store combined verdicts that changed, and return all of them."""
     verdicts = {response_id: combined(member_verdicts) for response_id, member_verdicts in opinions.items()}
     known = latest_combined(connection, version.id)
     items = []
@@ -151,9 +150,10 @@ class AgreedWithPeople:
 class JuryReport:
     """A jury on the answers that all members judged (``items``).
 
-    ``labelled`` are answers with a label (or a cut groundedness) from every member; on ``unanimous_items`` of them the
-    labels agree. ``wrong_together`` is the share of those that people label differently. ``spread`` is the mean
-    distance of the highest and the lowest member. ``split`` counts ties of labels.
+    ``labelled`` counts answers with a label (or one derived from groundedness) from every member; on
+    ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the unanimous answers that people
+    label differently. ``spread`` is the mean distance between the highest and the lowest score of the members.
+    ``split`` counts ties of labels.
     """
 
     jury: AgreedWithPeople
@@ -179,7 +179,7 @@ def jury_report(
     *,
     not_reached: int,
 ) -> JuryReport:
-    """Return the agreement of a jury and its members on the answers that all of them judged, by response id."""
+    """Return the agreement of a jury and its members on the answers that all of them judged."""
     source = PairSource(connection)
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cut)
@@ -223,7 +223,7 @@ def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> A
 def _values(
     judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], value: Callable[[Verdict], Any]
 ) -> FloatArray:
-    """One value per answer (row) and member (column); NaN where the verdict has none."""
+    """Return one value per answer (row) and member (column); NaN if the verdict has none."""
     rows = [[value(judged[id_].opinions[member.id].verdict) for member in members] for id_ in ids]
     return np.array(rows, dtype=np.float64).reshape(len(ids), len(members))
 
@@ -231,7 +231,7 @@ def _values(
 def _labels(
     judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cut_at: float
 ) -> tuple[IntArray, IntArray]:
-    """Label per answer (row) and member (column): 1 grounded, 2 hallucinated, 0 none; and the number of cuts."""
+    """Return labels (0 none, 1 grounded, 2 hallucinated) by answer and member, and how many are derived per member."""
     codes = {None: 0, Label.GROUNDED: 1, Label.HALLUCINATED: 2}
     labels: IntArray = _values(judged, ids, members, lambda verdict: codes[verdict.label]).astype(np.int64)
     groundedness = _values(judged, ids, members, attrgetter("groundedness"))
@@ -258,7 +258,7 @@ def _spread(values: FloatArray, groups: IntArray, measure: str) -> Estimate:
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
-    """Return the version of a jury: its members' fingerprints, sorted, and its rule; raises BadInput."""
+    """Return the version of a jury, with its members' sorted fingerprints and its rule; raises BadInput."""
     addresses = sorted({member.fingerprint for member in members})
     if len(addresses) < 2:
         raise BadInput("a jury needs at least two different members: --members a,b,c")
@@ -277,7 +277,7 @@ def judge_by_jury(
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
     Answers that not all members judged are left out. Makes no model calls and is idempotent. Raises NotFound for an
-    unknown member, and BadInput for fewer than two different ones.
+    unknown member, and BadInput for fewer than two different members.
     """
     with store.writing() as connection:
         named = [get_version(connection, member) for member in members]
@@ -302,12 +302,12 @@ def _verdicts(judged: Judged, members: Sequence[StoredVersion]) -> list[Verdict]
 
 
 def _superseded(connection: Connection) -> int:
-    """Superseded flags never reopen, so the difference of two counts is the number closed in between."""
+    """Count superseded flags. They never reopen, so the difference of two counts is the number closed in between."""
     return count_flags(connection, JUDGES_DISAGREE, FlagState.SUPERSEDED)
 
 
 def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:
-    """Return the agreement of the members of a stored jury, on the answers that it has a verdict on."""
+    """Return the agreement of a stored jury's members on the answers with a verdict of the jury."""
     members = stored_members(connection, version)
     known = latest_combined(connection, version.id)
     judged = by_version(connection, [member.id for member in members])

@@ -1,4 +1,4 @@
-"""A judge's own answers: when two are equal, their majority, and pairs made from questions."""
+"""A judge's own answers: which answers are equal, their majority, and pairs made from questions."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from judgeboard.formats.files import ByteSource, Unreadable, find_format
 from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
 from judgeboard.stats.arrays import TIE
 
-_DIGITS = r"\d{1,40}"  # no number that people write is longer
+_DIGITS = r"\d{1,40}"  # people write no longer numbers
 _NUMBER = re.compile(
     rf"(?<![\w.,])[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|{_DIGITS})(?:\.{_DIGITS})?|\.{_DIGITS})(?![\w.,]*\w)"
 )
@@ -27,8 +27,8 @@ _NUMBER = re.compile(
 def answer_key(answer: str | None, options: Sequence[str] | None) -> str | None:
     """Return a key that equal answers share; None if there is no answer.
 
-    With options the key is the option's letter; other texts are no answer. Without options it is the text after NFC,
-    casefold, single blanks, numbers in one form (1,000.50 is 1000.5), without a final full stop.
+    With options the key is the option's letter; any other text counts as no answer. Without options it is the text in
+    NFC and lower case, with single spaces, one form of numbers (1000.5 for 1,000.50) and no final full stop.
     """
     if answer is None:
         return None
@@ -39,7 +39,7 @@ def answer_key(answer: str | None, options: Sequence[str] | None) -> str | None:
 
 
 def reference_key(reference: str | None, options: Sequence[str] | None) -> str | None:
-    """Return the key of a correct answer, which may also be the text of its option."""
+    """Return the key of a correct answer, which may be given as the option's letter or text."""
     key = answer_key(reference, options)
     if key is not None or reference is None or not options:
         return key
@@ -53,7 +53,7 @@ def reference_key(reference: str | None, options: Sequence[str] | None) -> str |
 
 
 def as_reference(answer: str, options: Sequence[str] | None) -> str:
-    """Return an answer as a judge sees it: an option with letter and text."""
+    """Return an answer as a judge sees it; an option is shown with letter and text."""
     letter = answer_key(answer, options)
     if not options or letter not in letters_of(options):
         return answer
@@ -78,9 +78,9 @@ def samples_needed(tau: float, of: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """The most common answer of ``of`` samples, in the words of the first of the ``agree`` that gave it.
+    """The most common answer of ``of`` samples. ``agree`` samples gave it; ``answer`` is the text of the first of them.
 
-    ``answer`` and ``key`` are None if no sample has an answer. With ``tie`` a later answer is as common.
+    ``answer`` and ``key`` are None if no sample has an answer. If ``tie``, another answer is equally common.
     """
 
     answer: str | None
@@ -91,7 +91,7 @@ class Majority:
 
 
 def majority(answers: Sequence[str | None], options: Sequence[str] | None = None) -> Majority:
-    """Return the most common of the answers, in sampling order; a missing answer never agrees with another."""
+    """Return the most common answer (of equal ones the first). A missing answer never agrees with another."""
     keys = [answer_key(answer, options) for answer in answers]
     counted = Counter(key for key in keys if key is not None)
     if not counted:
@@ -102,14 +102,14 @@ def majority(answers: Sequence[str | None], options: Sequence[str] | None = None
 
 
 class NoPair(ValueError):
-    """Why a question makes no pair."""
+    """Raised with the reason if a question makes no pair."""
 
 
 def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Return a row of a pair file: the correct option and a wrong one, in an order drawn by seed and id.
+    """Return a row of a pair file: the correct option and a wrong one. Seed and id decide which one and the order.
 
-    ``row`` has ``id``, ``question``, ``options`` (a list), the correct one as ``reference`` or ``answer`` (letter or
-    text), and optionally ``category`` or ``query_type``. Raises NoPair if it makes none.
+    ``row`` has ``id``, ``question``, ``options`` (a list), the correct option as ``reference`` or ``answer`` (letter or
+    text), and optionally ``category`` or ``query_type``. Raises NoPair if the question makes no pair.
     """
     external_id, question, options = row.get("id"), row.get("question"), row.get("options")
     if isinstance(external_id, bool) or not isinstance(external_id, str | int) or external_id == "":
@@ -156,7 +156,7 @@ LISTED = 5
 
 @dataclass(slots=True)
 class MadePairs:
-    """The number of questions that made a pair or were left out, with line and reason of the first of these."""
+    """How many questions made a pair or were left out; line and reason of the first questions that were left out."""
 
     made: int = 0
     left_out: int = 0
@@ -166,7 +166,7 @@ class MadePairs:
 def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object], *, seed: int = 0) -> MadePairs:
     """Turn each question into a line of a pair file, as `import --kind pairs` reads it; ``write`` receives each line.
 
-    ``questions`` is a file for `pair_of_question` in any format. Raises BadInput if it is unreadable or gives no pair.
+    ``questions`` is a file with rows for `pair_of_question`. Raises BadInput if it is unreadable or gives no pair.
     """
     made = MadePairs()
 

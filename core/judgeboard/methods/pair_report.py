@@ -1,4 +1,4 @@
-"""The comparisons of a judge on pairs: figures by slice and aspect, lists of pairs, one pair as a person sees it."""
+"""A judge's comparisons of pairs: figures by slice and aspect, lists of pairs, and one pair as a person sees it."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ class PairGroup:
     """The figures of one slice and aspect.
 
     ``people`` is the agreement with the majority preference of people; ``people_split`` counts verdicts on pairs
-    without a majority. With ``one_order`` each pair was asked in one order only, which gives the verdict.
+    without a majority. With ``one_order``, each pair was compared in one order only; that preference is the verdict.
     """
 
     slice: str
@@ -74,8 +74,8 @@ class Listed(StrEnum):
 class PairLine:
     """One pair and aspect.
 
-    ``verdict`` is the judge's; without one, ``inconsistent`` is True or the pair is unmeasured. ``overruled`` is the
-    latest preference of a person who saw the verdict; ``mine`` whether the current reviewer has compared the pair.
+    ``verdict`` is the judge's; if it is None, ``inconsistent`` is True or the pair is unmeasured. ``overruled`` is the
+    latest preference of a person who saw the verdict. ``mine`` tells whether the current reviewer compared the pair.
     """
 
     pair_id: int
@@ -91,7 +91,7 @@ class PairLine:
 
     @property
     def truth(self) -> Preference | None:
-        """The gold preference, else the majority of people."""
+        """The gold preference, or else the majority of people."""
         return self.gold if self.gold is not None else self.people.majority if self.people is not None else None
 
     @property
@@ -111,9 +111,9 @@ class PairLine:
 
 
 class ComparedPairs:
-    """The pairs that a judge version compared, loaded once; without a version, all pairs. ``pair_ids`` limits them.
+    """The pairs that a judge version compared, loaded once; all pairs without a version. ``pair_ids`` limits them.
 
-    Page, command and report read their figures here. ``aspects`` start with ``overall``, if it exists.
+    Page, command and report take their figures from here. ``aspects`` start with ``overall``, if it exists.
     """
 
     def __init__(
@@ -161,13 +161,13 @@ class ComparedPairs:
         return tuple(groups)
 
     def known_aspect(self, aspect: str | None) -> str:
-        """Return this aspect if it exists, else the first."""
+        """Return this aspect if it exists, otherwise the first aspect."""
         return aspect if aspect in self.aspects else self.aspects[0] if self.aspects else OVERALL
 
     def lines(
         self, aspect: str | None = None, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()
     ) -> tuple[PairLine, ...]:
-        """Return pairs by id for one aspect (default: the first), list and query types."""
+        """Return the pairs of an aspect (default: the first), a list and query types, ordered by id."""
         rows = self._of_aspect(self.known_aspect(aspect))
         verdicts = preferences.order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
         overruled = {
@@ -193,7 +193,7 @@ class ComparedPairs:
         )
 
     def _of_aspect(self, aspect: str) -> list[comparisons.BothOrders]:
-        """The rows of an aspect; gold is an overall preference, so other aspects have none."""
+        """Return the rows of an aspect. The gold preference is overall, so other aspects have none."""
         rows = [row for row in self._rows if row.aspect == aspect]
         if aspect == OVERALL or len(self.aspects) == 1:
             return rows
@@ -212,8 +212,8 @@ def measure_pairs(
 ) -> PairReport:
     """Measure a judge version on the pairs that it compared, here or elsewhere.
 
-    ``unusable`` tells how an unusable verdict counts for gold and people: left out (``drop``), a ``tie``, or ``wrong``.
-    ``account`` is that of the run that asked (default: all comparisons of the version on these pairs).
+    An unusable verdict is left out of the agreement with gold and people (``unusable="drop"``), or counts as a ``tie``
+    or as ``wrong``. ``account`` is that of a run (default: all comparisons of the version on these pairs).
     Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
     """
     if unusable not in UNUSABLE_AS:
@@ -317,7 +317,7 @@ def report_sentence(report: PairReport) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """What a person sees after a decision; the models are those of the left and the right answer."""
+    """The parts that a person sees only after a decision; the models wrote the left and the right answer."""
 
     external_id: str
     model_left: str | None
@@ -331,9 +331,9 @@ class Revealed:
 class PairScreen:
     """One pair in the order ``shown`` to one person, with the person's preferences.
 
-    ``own`` is the blind preference, ``overruled`` the one given after the reveal. ``revealed`` is None until the person
-    has decided on any aspect, or came from a page that shows the verdict; it is not read before. ``last_id`` is the
-    person's latest preference on the aspect.
+    ``own`` is the blind preference, ``overruled`` the preference after the reveal. ``revealed`` is read only if the
+    person has decided on any aspect or came from a page that shows the verdict; otherwise it is None. ``last_id`` is
+    the id of the person's latest preference on the aspect.
     """
 
     pair_id: int
@@ -357,7 +357,7 @@ class PairScreen:
 
     @property
     def seen_id(self) -> int | None:
-        """The visible comparison: in the person's order if it exists, else in the other one."""
+        """The id of the visible comparison: in the person's order if it exists, otherwise in the other order."""
         if self.revealed is None or not self.revealed.latest_comparisons:
             return None
         return min(self.revealed.latest_comparisons, key=lambda each: each.shown is not self.shown).comparison_id
@@ -378,8 +378,8 @@ def pair_screen(
 ) -> PairScreen:
     """Return a pair as a person sees it, in that person's order, or raise NotFound.
 
-    ``version_id`` is the judge version whose verdicts are revealed; None reveals none. With ``verdict_seen`` the person
-    has seen that verdict already, so it is shown, and a preference overrules it.
+    ``version_id`` is the judge version whose verdicts are revealed (None: no verdicts). ``verdict_seen`` means that the
+    person has already seen that verdict: it is shown, and a preference overrules it.
     """
     pair = next(iter(load_pairs(connection, [pair_id])), None)
     if pair is None:
@@ -425,19 +425,19 @@ def _latest(own: list[preferences.CurrentPreference], *, blind: bool) -> Prefere
 
 
 def _of_aspect(comparison: comparisons.LatestComparison, aspect: str) -> comparisons.LatestComparison:
-    """Keep the reasons for this aspect, if each aspect has a line of its own."""
+    """Keep only the reasons for this aspect, if the reasoning has a line for each aspect."""
     if comparison.reasoning is None or len(comparison.preferences) < 2:
         return comparison
     names = "|".join(re.escape(name) for name in comparison.preferences)
     parts = re.split(rf"^({names}): ", comparison.reasoning, flags=re.MULTILINE)
-    if len(parts) == 1:  # recorded elsewhere, in a form of its own
+    if len(parts) == 1:  # recorded elsewhere, in another form
         return comparison
     reasons = dict(zip(parts[1::2], parts[2::2], strict=True))
     return comparison._replace(reasoning=reasons.get(aspect, "").rstrip("\n") or None)
 
 
 class ListedPairs:
-    """The pairs of one list by id, and those that the person has not compared yet; moving through it reads nothing."""
+    """The pairs of one list by id, and the pairs that the person has not compared yet. It makes no database reads."""
 
     def __init__(self, aspect: str, lines: Iterable[PairLine]) -> None:
         self.aspect = aspect
@@ -453,11 +453,11 @@ class ListedPairs:
         return self._positions.get(pair_id)
 
     def judged(self, pair_id: int) -> None:
-        """Remove a pair from those that are not compared yet."""
+        """Remove a pair from the pairs that are not compared yet."""
         with suppress(ValueError):
             self._left.remove(pair_id)
 
     def following(self, pair_id: int) -> int | None:
-        """Return the next pair without a preference, from the start again at the end; None if there is none."""
+        """Return the next pair without a preference; after the last pair, start again. None if there is no other."""
         following = next((each for each in self._left if each > pair_id), next(iter(self._left), None))
         return None if following == pair_id else following

@@ -30,7 +30,7 @@ from judgeboard.store.statements import batches
 def make_pairwise_judge(**chosen: Any) -> PairwiseJudge:
     """Return a pairwise judge, or raise BadInput.
 
-    ``chosen`` are name, aspects, domain, max_output and the fields of the model; the environment gives what is missing.
+    ``chosen`` are name, aspects, domain, max_output and the fields of the model (default: from the environment).
     """
     own = {name: chosen[name] for name in ("name", "aspects", "domain", "max_output") if chosen.get(name)}
     return PairwiseJudge(make_endpoint("the pairwise judge", **chosen), **own)
@@ -38,7 +38,7 @@ def make_pairwise_judge(**chosen: Any) -> PairwiseJudge:
 
 @dataclass(frozen=True, slots=True)
 class PairSet:
-    """Stored pairs by id; ``words`` name the set, ``left_out`` counts answers or rows that made no pair."""
+    """Ids of stored pairs; ``words`` name the set, ``left_out`` counts answers or rows that made no pair."""
 
     words: str
     pair_ids: tuple[int, ...]
@@ -47,10 +47,10 @@ class PairSet:
 
 
 def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> PairSet:
-    """Store the pairs of the logged answers of two sources and return them, new or stored before.
+    """Store the pairs of the logged answers of two sources and return all of them, new or stored before.
 
-    Two answers make a pair if they have the same query and, where both have passages, the same passages. Each answer is
-    in at most one pair: of repeated queries, the first answer is paired with the first. Answers are not copied.
+    Two answers make a pair if they have the same query and, if both have passages, the same passages. Each answer is in
+    at most one pair: if a query is repeated, answers are paired in their order. Answers are not copied.
     Raises BadInput if both sources are the same, and NotFound if one has no answers.
     """
     if a == b:
@@ -105,7 +105,7 @@ def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAns
                 partners.append((each, other))
         return unmatched
 
-    # Equal passages first, so that an answer without any takes no partner away from one that has them.
+    # Answers with equal passages come first. Otherwise an answer without passages could take their partner.
     unmatched = pair_up(of_a, lambda each, other: each.evidence_group == other.evidence_group)
     pair_up(unmatched, lambda each, other: not (each.has_passages and other.has_passages))
     return partners
@@ -193,9 +193,9 @@ async def compare_pairs_async(
     again: bool = False,
     **options: Unpack[RunOptions],
 ) -> RunOutcome:
-    """Ask a judge about pairs, once in each order, and store every verdict; the account is empty if none was open.
+    """Ask a judge about pairs, once in each order, and store every verdict; the account is empty if nothing was asked.
 
-    An order is asked once per judge version; with ``again`` also if it has no usable verdict. Pairs without their texts
+    Each order is asked once per judge version; ``again`` repeats orders without a usable verdict. Pairs without texts
     are left out. A stopped run continues. The judge is closed at the end. ``options`` are fields of `RunOptions`.
     Raises BadInput if no pair has its texts.
     """
@@ -206,6 +206,6 @@ compare_pairs = blocking(compare_pairs_async)
 
 
 def pairs_question(pair_ids: Sequence[int], **options: Any) -> dict[str, Any]:
-    """Return what identifies a run over pairs, whichever way the pairs were selected."""
+    """Return the values that identify a run over pairs; how the pairs were selected does not matter."""
     digest = hashlib.sha256(",".join(map(str, pair_ids)).encode()).hexdigest()
     return {"pairs": len(pair_ids), "pairs_sha256": digest, **options}

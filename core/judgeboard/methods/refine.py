@@ -26,7 +26,7 @@ Keeping = Literal["last", "best"]
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One attempt, numbered from 1; ``with_feedback`` is the feedback on the one before, which the generator got."""
+    """One attempt, numbered from 1; the generator got ``with_feedback``, the feedback on the previous attempt."""
 
     number: int
     answer: str | None
@@ -42,7 +42,7 @@ class Refinement:
 
     @property
     def latest(self) -> StepRecord:
-        """The latest step: the rating, else the answer."""
+        """The record of the rating, or of the answer if there is no rating yet."""
         return self.judging or self.answering
 
     @property
@@ -71,8 +71,8 @@ class RefineRule:
     """When attempts end and which answer is selected; raises BadInput if a value is out of range.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), whose example repeats 15 times; the default 3
-    and ``keep`` are ours. Attempts end at ``success_rating`` (1 to 4) or better, or after ``max_repeats`` more than the
-    first. If no answer was good enough, ``keep`` selects the ``last`` or the ``best`` rated one (of equals the later).
+    and ``keep`` are our own. Attempts end at a rating of at least ``success_rating`` (1 to 4) or after ``max_repeats``
+    repeats. If no answer was good enough, ``keep`` selects the ``last`` or the ``best`` rated one (the later if equal).
     """
 
     success_rating: int = 4
@@ -88,11 +88,11 @@ class RefineRule:
             raise BadInput(f"keep must be last or best, not {self.keep!r}")
 
     def succeeds(self, rating: int | None) -> bool:
-        """Whether an answer with this rating is good enough; None is not."""
+        """Whether an answer with this rating is good enough; an answer without a rating is not."""
         return rating is not None and rating >= self.success_rating
 
     def over(self, attempts: Sequence[Refinement]) -> bool:
-        """Whether the last attempt passed or was the last one allowed."""
+        """Whether there are no more attempts: the last one passed, or no repeat is left."""
         if not attempts or not attempts[-1].complete:
             return False
         return self.passed(attempts) or len(attempts) > self.max_repeats
@@ -130,10 +130,10 @@ async def attempt_until_good(
     done: Sequence[Refinement] = (),
     keep: KeepAttempt | None = None,
 ) -> list[Refinement]:
-    """Return all attempts, including those that were ``done`` before; the last of them may lack its rating.
+    """Return all attempts, including the attempts ``done`` before, of which the last may still lack its rating.
 
-    Each attempt sends the original messages with the feedback on the previous attempt only. ``answer`` and ``rate``
-    receive the number of the attempt. ``keep`` receives each attempt twice: answered, then rated; False ends the loop.
+    Each attempt sends the original messages and the feedback on the previous attempt only. ``answer`` and ``rate``
+    receive its number. ``keep`` receives each attempt twice, answered and then rated; if it returns False, stop.
     """
     attempts = list(done)
     while not rule.over(attempts):
@@ -181,7 +181,7 @@ class Refined:
 
 @dataclass(frozen=True, slots=True, repr=False)  # the options may have a key
 class Refiner:
-    """A chat call with self-refine: await it, or use ``blocking`` outside an event loop."""
+    """A chat call with self-refine: await it, or call ``blocking`` outside an event loop."""
 
     _chat: Chat
     _judge: str | RatingJudge | Chat
@@ -194,7 +194,7 @@ class Refiner:
     ) -> Refined:
         """Return the answer to ``messages`` (or to one text), refined until it is good enough.
 
-        The user's last message is rated and gets the feedback. Raises errors of the chat call and of the judge.
+        The rating concerns the user's last message; the feedback is added to it. Errors of both models are raised.
         """
         checked = generation.checked_messages(messages)
         judge = self._rating_judge()
@@ -268,7 +268,7 @@ def refine(
     store: Store | None = None,
     **options: Any,
 ) -> Refiner:
-    """Wrap a chat call with self-refine: a second model rates each answer, and its feedback goes into the next attempt.
+    """Wrap a chat call with self-refine: a second model rates each answer, and the next attempt gets its feedback.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025). Both models are called through sync or async
     functions ``messages → text``. Tools of the chat call run inside it::
@@ -276,9 +276,9 @@ def refine(
         better = judgeboard.refine(my_chat, model="llama-3.1-8b-instruct", base_url="http://localhost:8000/v1")
         result = await better([{"role": "user", "content": "How warm is it in Paris?"}])
 
-    ``judge`` is ``rating`` (a chat model, given by ``options``: fields of `JudgeOptions`), a `RatingJudge`, or a
-    function whose text is parsed like a model's reply. With ``store`` every attempt of a call is stored as a run of its
-    own when the call ends; the item page shows it. The other arguments are as in `RefineRule`.
+    ``judge`` is ``rating`` (a chat model with ``options``: fields of `JudgeOptions`), a `RatingJudge`, or a function
+    whose text is parsed like a model's reply. With ``store``, all attempts of a call are stored as one run when the
+    call ends; the item page shows them. The other arguments are as in `RefineRule`.
     """
     if options and not isinstance(judge, str):
         raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
@@ -294,7 +294,7 @@ def attempt_id(prompt_id: str, run_id: int, number: int) -> str:
 
 
 def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
-    """Return the recorded replies for an attempt, else those of its prompt: one line per attempt."""
+    """Return the recorded replies for an attempt; if there are none, its prompt's reply of the same number."""
     attempt = _ATTEMPT_ID.fullmatch(subject)
     if subject in replies or attempt is None:
         return replies.get(subject, ())

@@ -1,4 +1,4 @@
-"""Runs self-refine over many prompts, logged questions or those of a file, and stores every attempt."""
+"""Runs self-refine over logged questions or the prompts of a file, and stores every attempt."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ from judgeboard.store.statements import record_of
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """The rating of one attempt; ``status`` and ``error`` say why there is none."""
+    """The rating of one attempt; if it is None, ``status`` and ``error`` give the reason."""
 
     rating: int | None
     evaluation: str | None
@@ -49,7 +49,7 @@ class AttemptOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RefinedPrompt:
-    """A prompt or logged answer, by its id, with the outcome of every attempt."""
+    """The outcome of every attempt for the prompt or logged answer with the external ``id``."""
 
     id: str
     passed: bool
@@ -80,11 +80,11 @@ async def refine_pending_async(
 ) -> RefineSummary:
     """Answer questions until each answer is good enough or the limit is reached.
 
-    Without ``prompts`` (from `read_prompts`) the questions are those of the logged answers in ``where``, with their
-    logged messages, else with question and passages. An unfinished run of the same command continues, with the answers
-    that were logged at its start. A logged question that the same judge version and generator finished by this rule is
-    skipped. The prompts of a file are answered anew unless an unfinished run exists. Both models are closed at the end.
-    ``options`` are fields of `RunOptions`.
+    Without ``prompts`` (from `read_prompts`), the questions of the logged answers in ``where`` are used, with their
+    logged messages or, if there are none, with question and passages. An unfinished run of the same command continues,
+    with the answers that were logged at its start. A logged question is skipped if the same judge version and generator
+    have finished it by this rule. The prompts of a file are answered again unless an unfinished run exists. Both models
+    are closed at the end. ``options`` are fields of `RunOptions`.
     """
     rule = rule or RefineRule()
     if prompts is None:
@@ -107,12 +107,12 @@ class Prompt:
 
     @property
     def messages(self) -> generation.Messages:
-        """The first messages for the generator: as logged, else rebuilt from question and passages."""
+        """The first messages for the generator: as logged, or rebuilt from question and passages."""
         item = self.origin.item
         return self.origin.messages or generation.rebuilt_messages(item.query, item.passages)
 
     def new_id(self, number: int) -> str:
-        """Return the external id of an attempt's answer, the same each time this run makes it."""
+        """Return the external id of an attempt's answer. It stays the same if this run is continued."""
         return attempt_id(self.origin.item.external_id, self.run_id, number)
 
     def response(self, attempt: Refinement) -> Response:
@@ -126,7 +126,7 @@ class Prompt:
         )
 
 
-# The result is an attempt with a new answer, then the same with its rating.
+# Each attempt gives two steps: the attempt with its answer, and the same attempt with its rating.
 RefineStep = Answered[Prompt, Refinement]
 
 
@@ -260,7 +260,7 @@ class _RefinePrompts(_RefineMethod):
         self._prompts = prompts
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:  # noqa: ARG002 - the base's
-        # The hash of their content identifies the run.
+        # The hash of the prompts' content identifies the run.
         content = [
             [origin.item.external_id, origin.item.query, origin.item.passages, origin.messages, origin.source]
             for origin in self._prompts

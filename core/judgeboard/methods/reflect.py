@@ -1,4 +1,4 @@
-"""Self-reflection: a bad answer is made anew once, and the better grounded of the two is kept."""
+"""Self-reflection: for a bad answer a second one is generated, and the better grounded of the two is kept."""
 
 import asyncio
 import uuid
@@ -30,7 +30,7 @@ from judgeboard.store.storing import store_judgments, store_responses
 
 
 class Outcome(StrEnum):
-    """The outcome of making an answer anew; only ``kept_new`` replaces the original."""
+    """The outcome of generating a second answer; only ``kept_new`` replaces the original."""
 
     KEPT_NEW = "kept_new"
     KEPT_ORIGINAL = "kept_original"
@@ -41,10 +41,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReflectRule:
-    """Which answers are made anew; raises BadInput if a value is out of range.
+    """Which answers get a second answer; raises BadInput if a value is out of range.
 
-    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). A very short answer means that
-    the context was empty. For simple and SQL questions low quality usually means missing data.
+    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). Very short answers are left
+    out, because their context was empty; so are simple and SQL questions, where low quality usually means missing data.
     """
 
     max_quality: int = 2
@@ -61,14 +61,14 @@ class ReflectRule:
         object.__setattr__(self, "query_types", tuple(sorted(set(self.query_types))))
 
     def wants_another(self, item: JudgeInput, before: Verdict) -> bool:
-        """Whether an answer with this verdict is to be made anew; it is not if a score is missing."""
+        """Whether an answer with this verdict gets a second answer; never if a score is missing."""
         if len(item.answer) < self.min_chars or item.query_type not in self.query_types:
             return False
         return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
 
 
 def outcome_of(before: float | None, after: float | None) -> Outcome:
-    """Return the outcome by the groundedness of both answers (None if missing): only a better new one is kept."""
+    """Return the outcome, given the groundedness of both answers (None if missing). A new answer must be better."""
     if after is None or before is None:
         return Outcome.SECOND_FAILED
     return Outcome.KEPT_NEW if after > before else Outcome.KEPT_ORIGINAL
@@ -76,7 +76,7 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
-    """The kept and the ``other`` answer; ``outcome`` is None without a second answer, ``after`` without its verdict."""
+    """The kept and the ``other`` answer; ``outcome`` is None if no second answer was made, ``after`` if not judged."""
 
     answer: str
     kept: Literal["original", "new"]
@@ -102,14 +102,14 @@ async def reflect(
 ) -> Reflected:
     """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
 
-    If the second answer or its judgment fails, the original is kept. Without ``passages`` nothing is made anew. Without
-    ``messages`` they are rebuilt from query and passages. ``generate`` is a sync or async function ``messages → text``,
-    or a `Generator`. ``judge`` is a kind of judge, with ``options`` (fields of `JudgeOptions`), or a judge object,
-    which the caller closes. With ``store``, an answer that is made anew is stored with the original and both verdicts,
-    as a run of its own; the item page shows them.
+    If the second answer or its judgment fails, the original is kept. Without ``passages`` there is no second answer.
+    Missing ``messages`` are rebuilt from query and passages. ``generate`` is a `Generator` or a sync or async function
+    ``messages → text``. ``judge`` is a kind of judge, with ``options`` (fields of `JudgeOptions`), or a judge object,
+    which the caller closes. With ``store``, a second answer is stored as a run, together with the original and both
+    verdicts; the item page shows them.
 
     Raises:
-        BadInput: The judge cannot be made, or no message is the user's.
+        BadInput: The options of the judge are invalid, or ``messages`` contain no message of the user.
         EndpointRefused: The judge's endpoint refuses the key, the model or the address.
     """
     if options and not isinstance(judge, str):
@@ -173,9 +173,9 @@ def _store_live(store: Store, method: "_ReflectMethod", task: "_Task", steps: "l
 class ReflectSummary:
     """The result of a run of self-reflection.
 
-    eligible = no_messages + identical + no_answer + regenerated + those not reached; regenerated = kept_new +
-    kept_original; second_failed counts those of kept_original without a usable second judgment. ``calls`` counts
-    requests to models, with repairs and retries.
+    eligible = no_messages + identical + no_answer + regenerated + the answers not reached; regenerated = kept_new +
+    kept_original. ``kept_original`` includes ``second_failed``: answers without a usable second judgment. ``calls``
+    counts requests to models, including repairs and retries.
     """
 
     judge: str
@@ -205,8 +205,8 @@ async def reflect_pending_async(
 
     An answer without a judgment of this version is judged first. An answer without logged messages is skipped; with
     ``rebuild_messages`` the generator gets its query and passages instead. An unfinished run of the same command
-    continues with the answers that were logged at its start. Answers with an outcome by the same judge version and
-    generator are skipped, under any rule and filter. Failed calls are repeated. Both models are closed at the end.
+    continues with the answers that were logged at its start. Answers that have an outcome from the same judge version
+    and generator are skipped, even under another rule. Failed calls are repeated. Both models are closed at the end.
     ``options`` are fields of `RunOptions`.
     """
     method = _ReflectMethod(
@@ -220,7 +220,7 @@ reflect_pending = blocking(reflect_pending_async)
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One logged answer: ``judged`` if it is known to be bad, with ``new_answer`` if that was made before."""
+    """One logged answer. ``judged`` means that it is known to be bad; ``new_answer`` is set if it was made before."""
 
     origin: Origin
     judged: bool

@@ -1,4 +1,4 @@
-"""Repeats: one judge version asked about the same answers several times, and its agreement with itself."""
+"""Repeats: ask one judge version several times about the same answers, and measure its agreement with itself."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ from judgeboard.store.verdicts import by_repeat, repeated_answers
 
 
 def repeats_version(version: StoredVersion, repeats: int) -> JudgeVersion:
-    """Return the version of the combined verdict of ``repeats`` repeats, for example "rag x3"."""
+    """Return the version for combined verdicts of ``repeats`` repeats, for example "rag x3"."""
     params = {"members": [version.fingerprint], "repeats": repeats, "rule": RULE}
     return JudgeVersion(f"{version.name} x{repeats}", REPEATS, model=version.model, params=params, scale=version.scale)
 
@@ -103,8 +103,8 @@ async def judge_repeats_async(
     """Ask a judge ``repeats`` times (at least 2) about each answer; store each repeat and the combined verdict.
 
     Repeat 0 is the verdict of a plain run. Stored repeats are not asked again. Answers with all repeats get a combined
-    verdict. An unfinished run of the same command continues, with the answers that were logged at its start. ``limit``
-    takes only the first answers of the log. The judge is closed at the end. ``options`` are fields of `RunOptions`.
+    verdict. An unfinished run of the same command continues, with the answers that were logged at its start. Only the
+    first ``limit`` answers of the log are used. The judge is closed at the end. ``options`` are fields of `RunOptions`.
     """
     actor = options.get("actor", "library")
     return await run_method(store, _RepeatsMethod(judge, repeats, where or RowFilter(), limit, actor), **options)
@@ -114,7 +114,7 @@ judge_repeats = blocking(judge_repeats_async)
 
 
 def combine_repeats(store: Store, version: StoredVersion, repeats: int, *, where: RowFilter, actor: str) -> None:
-    """Store the combined verdict of every answer with all its repeats."""
+    """Store the combined verdict of every answer that has all repeats."""
     with store.writing() as connection:
         judged = by_repeat(connection, version.id, where)
         complete = {
@@ -133,7 +133,7 @@ _GRADES: tuple[GradeName, ...] = ("quality", "groundedness", "label")
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """One measure over the repeats: ``items`` have a value in every repeat, ``incomplete`` only in some."""
+    """One measure over the repeats: ``items`` answers have a value in every repeat, ``incomplete`` only in some."""
 
     measure: str
     items: int
@@ -163,8 +163,8 @@ def repeats_report(
 ) -> RepeatsReport:
     """Return the agreement of a judge with itself on answers with several repeats.
 
-    ``version`` is one judge version; ``name`` takes all versions of that judge and pools their items. On each measure,
-    items without a value in every repeat are left out. Raises NotFound, which lists the judges with repeats.
+    Give one judge ``version``, or a ``name`` to pool the answers of all versions of that judge. Each measure leaves out
+    answers without a value in every repeat. Raises NotFound, which lists the judges with repeats.
     """
     versions = _versions(connection, version, name)
     repeated = repeated_answers(connection, [each.id for each in versions])
@@ -214,7 +214,7 @@ def _command(version: StoredVersion) -> str:
 
 
 def _accuracy(source: PairSource, versions: Sequence[StoredVersion], measure: str) -> Estimate:
-    """Agreement of repeat 0, the current verdict, with people: by quality, else by label."""
+    """Return the agreement of repeat 0, the current verdict, with people's quality grades or labels."""
     grade: GradeName = "quality" if measure == "quality" else "label"
     if measure not in _GRADES:
         return unmeasured(0, f"people do not grade {measure}")
@@ -228,7 +228,7 @@ def _accuracy(source: PairSource, versions: Sequence[StoredVersion], measure: st
 def version_report(connection: Connection, version: StoredVersion) -> JuryReport | RepeatsReport:
     """Return the agreement of a jury's members, or of any other version's repeats; stores nothing.
 
-    The repeats are the version's own, its member's if it combines repeats, or those of all rubrics of a recorded judge.
+    If the version combines repeats, its member's repeats are used; for a recorded judge, the repeats of all rubrics.
     Raises NotFound if there is nothing to show.
     """
     if version.kind == JURY:

@@ -49,8 +49,8 @@ _OF_JUDGE = ("k", "name", "temperature", "domain")
 def make_self_reference_judge(**chosen: Any) -> SelfReferenceJudge:
     """Return a judge with self-reference, or raise BadInput.
 
-    ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``max_output`` (of samples and verdicts) and the fields
-    of the model; the environment gives what is missing or None. Other names are ignored.
+    ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``max_output`` (for samples and verdicts) and fields of
+    the model. Missing fields and None are read from the environment. Other names are ignored.
     """
     endpoint = make_endpoint("the judge with self-reference", **chosen)
     own = {name: chosen[name] for name in _OF_JUDGE if chosen.get(name) is not None}
@@ -64,7 +64,7 @@ Order = tuple[str, Shown]  # a condition and the order in which the pair is show
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked per item: ``k`` samples, and the ``conditions`` A, B, C with the gate at ``needed`` of k."""
+    """The calls per item: ``k`` samples and the ``conditions`` A, B, C. The gate is on if ``needed`` samples agree."""
 
     k: int
     needed: int
@@ -72,11 +72,11 @@ class Plan:
 
     @property
     def calls_an_item(self) -> int:
-        """Calls per item with an answer: k + 2 for one condition, at most k + 4 for more."""
+        """The maximum number of calls per item: k + 2 for one condition, k + 4 for more."""
         return self.k + 2 * min(len(self.conditions), 2)
 
     def orders(self, own: Majority) -> tuple[Order, ...]:
-        """Return the orders to ask, given the majority; without any answer, B needs the verdict of A."""
+        """Return the orders to ask, given the majority. If no sample has an answer, B needs the verdict of A."""
         on = own.key is not None and own.agree >= self.needed
         always = "B" in self.conditions
         reference = own.key is not None and (always or (on and "C" in self.conditions))
@@ -87,7 +87,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Task:
-    """An item with its stored answers by sample number, and the orders done; ``asks`` counts earlier asks."""
+    """An item with its stored answers by sample number and the ``compared`` orders; ``asks`` counts earlier asks."""
 
     pair: PairItem
     answers: dict[int, str | None] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Task:
     asks: dict[int | Order, int] = field(default_factory=dict)
 
     def add_sample(self, number: int, sample: StoredSample, again: Again | None) -> None:
-        """Add a stored sample; with ``again`` a failed one is asked again."""
+        """Add a stored sample; with ``again``, a failed sample is asked again."""
         if sample.status not in FAILED:
             self.answers[number] = sample.answer
         elif again is not None and again.opens(sample.run_id):
@@ -105,7 +105,7 @@ class Task:
             self.failed.add(number)
 
     def add_order(self, order: Order, ask: int, comparison: StoredComparison, again: Again | None) -> None:
-        """Add a stored comparison; with ``again`` one without a usable verdict is asked again."""
+        """Add a stored comparison; with ``again``, a comparison without a usable verdict is repeated."""
         if comparison.status != Status.OK and again is not None and again.opens(comparison.run_id):
             self.compared.discard(order)
             self.asks[order] = ask + 1
@@ -130,13 +130,13 @@ class Task:
         return len(set(plan.orders(self.majority(plan.k))) - self.compared)
 
 
-_ITEMS = 500  # each comes with all its samples
+_ITEMS = 500  # per batch; each item is read with all its samples
 
 
 def read_tasks(
     connection: Connection, version_id: int, pair_ids: Sequence[int], again: Again | None = None
 ) -> list[Task]:
-    """Return items in order, with the stored steps; with ``again`` failed steps are open again."""
+    """Return items in order with their stored steps; with ``again``, failed steps are to be repeated."""
     tasks = {pair.id: Task(pair) for pair in load_pairs(connection, pair_ids)}
     for (pair_id, number), sample in stored_samples(connection, version_id, pair_ids).items():
         if pair_id in tasks:
@@ -223,7 +223,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             reference = None
             if condition == REFERENCE and own.answer is not None:
                 reference = as_reference(own.answer, pair.options)
-            # Recorded replies are found by the id, and each condition has its own.
+            # Recorded replies are found by this id, so each condition needs another one.
             asked = pair if reference is None else replace(pair, external_id=f"{pair.external_id}:{REFERENCE}")
             reply = await self.judge.pairwise.compare(asked, shown, reference)
             ask = task.asks.get((condition, shown), 0)
@@ -254,7 +254,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             tau_by_category=self.tau_by_category,
             pair_ids=self.pair_ids,
             calls_planned=plan.calls_an_item * len(self.pair_ids),
-            account=None if outcome.run is None else outcome.account,  # else that of what is stored
+            account=None if outcome.run is None else outcome.account,  # None: counts all stored steps
         )
 
     def _asked_again(self, begun: Begun) -> Again | None:
@@ -274,11 +274,11 @@ async def self_refer_async(
 ) -> SelfReferenceReport:
     """Sample k answers to each question, compare its two answers, and return the report.
 
-    An item takes k + 2 calls for one condition and k + 4 for more: both orders share the samples, and C uses the
+    An item takes k + 2 calls for one condition and k + 4 for more, since both orders share the samples and C uses the
     verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues; ``again``
     repeats failed samples and orders without a usable verdict. If the call for a sample failed, the item is unmeasured.
     Pairs without texts are left out. The judge is closed at the end. ``options`` are fields of `RunOptions`.
-    Raises BadInput if no pair has its texts, or ``tau`` or a condition is invalid.
+    Raises BadInput if all pairs lack texts, or if ``tau`` or a condition is invalid.
     """
     method = _SelfReference(judge, pair_ids, again, conditions, tau, tau_by_category)
     return await run_method(store, method, **options)

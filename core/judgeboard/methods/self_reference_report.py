@@ -1,4 +1,4 @@
-"""Self-reference read from the store and measured: the report, its page and its texts."""
+"""Measures self-reference from the store: the report, its page and its texts."""
 
 import math
 import shlex
@@ -26,7 +26,7 @@ from judgeboard.text import counted
 class Loaded:
     """The items of a version, the questions left out by reason, and the steps by status.
 
-    ``other_reference`` counts items that the judge saw with another majority: they have no verdict in condition B.
+    ``other_reference`` counts items whose reference was another answer: they have no verdict in condition B.
     """
 
     items: list[figures.Item] = field(default_factory=list)
@@ -62,7 +62,7 @@ def load_items(
             loaded.fewer_samples += 1
         elif comparisons.FAILED & set(question.statuses[:k]):
             loaded.failed_samples += 1
-        # A usable sample that lost its text; that differs from a sample without an answer.
+        # A usable sample whose text was forgotten; a sample without an answer has another status.
         elif any(answer is None and status == Status.OK for answer, status in samples):
             loaded.forgotten += 1
         else:
@@ -90,7 +90,7 @@ def _same_answer(reference: str, majority: own_answers.Majority, options: tuple[
 
 
 def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], figures.TwoOrders]:
-    """Return the overall verdicts by condition and pair; a judge with a single other aspect uses that."""
+    """Return the verdicts on the overall aspect, or on the judge's only aspect, by condition and pair."""
     aspects = {row.aspect for row in rows}
     aspect = OVERALL if OVERALL in aspects or len(aspects) != 1 else next(iter(aspects))
     return {
@@ -104,10 +104,10 @@ def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], figures.TwoOrd
 class SelfReferenceReport:
     """The figures of self-reference over the items of one judge version.
 
-    The gate is on from the agreement ``tau``, that is ``needed`` of ``k`` samples. ``gain`` is how much more often C is
-    right than A, and than B. ``ties`` are items with another answer as common as the majority's, ``ties_on`` those with
-    the gate on. On ``no_answer`` items B takes the verdict of A, ``from_without`` of them have one. ``fewer_samples``
-    to ``other_reference`` are as in `Loaded`. ``calls_planned`` is 0 for recorded samples.
+    The gate is on if the agreement is at least ``tau``: ``needed`` of ``k`` samples. ``gain`` is how much more often C
+    is right than A and B. ``ties`` counts items with another answer as common as the majority's; ``ties_on`` counts
+    those of them with the gate on. On ``no_answer`` items B uses the verdict of A; ``from_without`` of them have that
+    verdict. The counts in `Loaded` have the same names here. ``calls_planned`` is 0 for recorded samples.
     """
 
     judge: str
@@ -144,7 +144,7 @@ class SelfReferenceReport:
 
 
 def _notes(report: SelfReferenceReport) -> list[str]:
-    """One sentence for each count above 0."""
+    """Return one sentence for each count above 0."""
     compared = any(scores.not_asked < report.items for scores in report.conditions.values())
     ties, gate_on = (report.ties_on, " with the gate on,") if report.ties_on else (report.ties, "")
     repeat = "To repeat these calls, add `--rejudge failed` to the `judgeboard ssr` command."
@@ -175,7 +175,7 @@ def _notes(report: SelfReferenceReport) -> list[str]:
 
 
 CONDITIONS = ("A", "B", "C")
-"""Without a reference; always with its own answer as reference; only where the gate is on."""
+"""A: no reference. B: the judge's own answer as reference. C: the own answer as reference if the gate is on."""
 
 
 def measure_self_reference(
@@ -194,9 +194,9 @@ def measure_self_reference(
     """Measure the stored samples and comparisons of a judge version; makes no model calls.
 
     ``judge_version`` is optional if only one version has samples. The first ``k`` samples count (default: as many as
-    the version takes, else 5). The gate is on from the agreement ``tau``, above 0 and at most 1. ``tau_by_category``
-    also tunes the threshold of each category. ``account`` is that of a run (default: the stored steps).
-    Raises NotFound, or BadInput if ``tau`` or a condition is invalid, or no question has ``k`` samples.
+    the version takes, or 5). The gate is on if the agreement is at least ``tau`` (above 0, at most 1).
+    ``tau_by_category`` also tunes a threshold per category. ``account`` is that of a run (default: the stored steps).
+    Raises NotFound, or BadInput if ``tau`` or a condition is invalid or no question has ``k`` samples.
     """
     chosen = checked_conditions(conditions)
     with store.reading() as connection:
@@ -219,7 +219,7 @@ def measure_self_reference(
 def report_of(
     version: StoredVersion, loaded: Loaded, k: int, needed: int, account: RunAccount | None = None
 ) -> SelfReferenceReport:
-    """Return the figures of loaded items, with the gate on from ``needed`` of ``k`` samples."""
+    """Return the figures of loaded items; the gate is on if ``needed`` of ``k`` samples agree."""
     items = figures.items_of(loaded.items, k)
     on, selective = items.gate(needed), items.selective(needed)
     verdicts = {"A": items.without, "B": items.always, "C": selective}
@@ -251,7 +251,7 @@ def report_of(
 
 
 def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
-    """Return conditions in order, or raise BadInput."""
+    """Return the conditions in alphabetical order, or raise BadInput."""
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or not conditions:
         raise BadInput(f"--conditions must be A, B or C, not {unknown[0] if unknown else 'nothing'!r}")
@@ -259,7 +259,7 @@ def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
 
 
 def samples_used(version: StoredVersion, k: int | None = None) -> int:
-    """Return the number of samples that count: ``k``, else that of the version, else 5."""
+    """Return the number of samples that count: ``k``, by default the version's number, or 5."""
     return k or int(version.params.get("samples") or own_answers.SAMPLES)
 
 
@@ -307,7 +307,7 @@ class ListedItem:
 
 @dataclass(frozen=True, slots=True)
 class SelfReferencePage:
-    """The figures, the items that C gets wrong first, and thresholds tuned by category."""
+    """The figures, the items (those that C gets wrong come first), and thresholds tuned by category."""
 
     report: SelfReferenceReport
     items: tuple[ListedItem, ...]
@@ -327,7 +327,7 @@ class SelfReferencePage:
 def self_reference_page(
     connection: Connection, version: StoredVersion, k: int, needed: int | None = None
 ) -> SelfReferencePage:
-    """Return the page of a judge version for ``k`` samples and the gate at ``needed`` of them."""
+    """Return the page of a judge version for ``k`` samples; the gate is on if ``needed`` (default: all) agree."""
     needed = needed or k
     loaded = load_items(connection, version.id, k)
     items = figures.items_of(loaded.items, k)
@@ -367,12 +367,12 @@ MEANINGS = (
 
 
 def report_sentence(report: SelfReferenceReport) -> str:
-    """Return the accuracy by condition, the rate of the gate and the precision of its answer."""
+    """Return sentences on the accuracy by condition, how often the gate is on, and how often its answer is right."""
     return f"{_conditions(report)} {_gate(report)}"
 
 
 def noun(report: SelfReferenceReport) -> str:
-    """Return what the items are called: "pair" if the judge compared any, else "question"."""
+    """Return the noun for the items: "pair" if the judge compared any, otherwise "question"."""
     asked = any(scores.not_asked < report.items for scores in report.conditions.values())
     return "pair" if asked else "question"
 

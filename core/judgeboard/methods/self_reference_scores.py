@@ -18,7 +18,7 @@ RIGHT, WRONG, UNKNOWN = 1, 0, -1
 
 
 class TwoOrders(NamedTuple):
-    """The judge's preference in each order, in terms of the stored answers; None is unusable or not asked."""
+    """The judge's preference between the stored answers, by the order shown; None is unusable or not asked."""
 
     ab: Preference | None = None
     ba: Preference | None = None
@@ -32,8 +32,8 @@ NOT_ASKED = TwoOrders()
 class Item:
     """A question with two answers: the majority of the samples, and the judge's verdicts.
 
-    ``right`` is whether the majority is the correct answer; None if unknown. ``reference`` are the verdicts with the
-    majority's answer shown as correct, ``plain`` those without.
+    ``right`` is whether the majority is the correct answer; None if unknown. For the ``reference`` verdicts, the judge
+    saw the majority's answer as the correct one; for the ``plain`` verdicts, it did not.
     """
 
     pair_id: int
@@ -48,8 +48,8 @@ class Item:
 class Verdicts(NamedTuple):
     """A judge's verdicts in one condition, one entry per item.
 
-    ``score`` is 1 if both orders prefer the gold answer, 0 if both prefer another, 0.5 if the orders differ (a
-    ``split``), NaN if not ``asked``, not usable in an order, or without a gold answer.
+    ``score`` is 1 if both orders agree with the gold preference, 0 if both agree on another one, and 0.5 if the orders
+    differ (a ``split``). It is NaN if the item is not ``asked``, not usable in an order, or has no gold preference.
     """
 
     score: FloatArray
@@ -58,7 +58,7 @@ class Verdicts(NamedTuple):
     usable: BoolArray
 
     def where(self, rows: BoolArray, others: "Verdicts") -> "Verdicts":
-        """Return these on ``rows``, and ``others`` elsewhere."""
+        """Return these verdicts on ``rows`` and ``others`` on all other items."""
         return Verdicts(*(np.where(rows, own, other) for own, other in zip(self, others, strict=True)))
 
 
@@ -66,9 +66,9 @@ class Verdicts(NamedTuple):
 class Items:
     """All items as arrays, one entry per item.
 
-    ``agree`` samples gave the majority's answer (0: no sample has an answer), ``tie`` tells whether another answer is
-    as common. ``right`` is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better of the two answers is
-    known. ``without`` is condition A; ``always`` is condition B, or the verdict of A where there is no answer.
+    ``agree`` samples gave the majority's answer (0: no sample has an answer); ``tie`` tells whether another answer is
+    equally common. ``right`` is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better answer is known.
+    ``without`` is condition A. ``always`` is condition B; without an answer of the samples, it is the verdict of A.
     """
 
     k: int
@@ -88,15 +88,15 @@ class Items:
 
     @property
     def answered(self) -> BoolArray:
-        """Which items have an answer."""
+        """Which items have at least one sample with an answer."""
         return self.agree > 0
 
     def gate(self, needed: int) -> BoolArray:
-        """Return where the gate is on: at least ``needed`` samples agree on an answer."""
+        """Return for which items the gate is on: at least ``needed`` samples agree on an answer."""
         return self.answered & (self.agree >= needed)
 
     def selective(self, needed: int) -> Verdicts:
-        """Return condition C: B where the gate is on, A elsewhere."""
+        """Return condition C: the verdicts of B if the gate is on, otherwise the verdicts of A."""
         return self.always.where(self.gate(needed), self.without)
 
 
@@ -132,10 +132,10 @@ NO_REFERENCE = "no correct answer is known"
 
 @dataclass(frozen=True, slots=True)
 class ConditionScores:
-    """How often a condition prefers the gold answer: overall, with the gate on, and off.
+    """How often a condition prefers the gold answer: on all items, with the gate on, and with the gate off.
 
-    ``splits`` counts items whose two orders differ (scored 0.5), ``unmeasured`` items without a usable verdict in an
-    order, ``not_asked`` items without a call.
+    ``splits`` counts items whose two orders differ (scored 0.5), ``unmeasured`` items without a usable verdict in one
+    of the orders, ``not_asked`` items without a call.
     """
 
     accuracy: Estimate
@@ -156,7 +156,7 @@ class GateScores:
 
 @dataclass(frozen=True, slots=True)
 class SliceScores:
-    """Items with the gate on or off and a right or wrong majority, with both conditions."""
+    """The items with the gate on or off and a right or wrong majority, scored in conditions A and B."""
 
     gate_on: bool
     majority_right: bool
@@ -167,7 +167,7 @@ class SliceScores:
 
 @dataclass(frozen=True, slots=True)
 class AgreementLevel:
-    """Items on which ``agree`` samples agree; the majority is correct on ``right`` of them."""
+    """The ``n`` items on which ``agree`` samples agree; on ``right`` of them the majority is correct."""
 
     agree: int
     n: int
@@ -189,7 +189,7 @@ class CategoryScores:
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """Condition C at another threshold: ``agree`` of k samples, the share ``tau``."""
+    """Condition C at another threshold: ``agree`` of k samples, which is the share ``tau``."""
 
     agree: int
     tau: float
@@ -198,7 +198,7 @@ class SweepPoint:
 
 
 def condition_scores(items: Items, verdicts: Verdicts, on: BoolArray) -> ConditionScores:
-    """Return the scores of a condition; ``on`` is where the gate is on."""
+    """Return the scores of a condition; ``on`` tells for each item whether the gate is on."""
     everywhere = np.ones(items.n, dtype=np.bool_)
     return ConditionScores(
         accuracy(items, verdicts, everywhere),
@@ -213,7 +213,7 @@ def condition_scores(items: Items, verdicts: Verdicts, on: BoolArray) -> Conditi
 def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
     """Return how often a condition prefers the gold answer on ``rows``.
 
-    Undefined if a level of agreement was never asked: the remaining items would be another population.
+    Unmeasured if the judge was never asked at some level of agreement: the other items are another population.
     """
     if not rows.any():
         return unmeasured(0, "no such item")
@@ -226,7 +226,7 @@ def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
 
 
 def never_asked(items: Items, verdicts: Verdicts, rows: BoolArray) -> str | None:
-    """Return the level of agreement at which a condition was never asked; None if there is none."""
+    """Return at which level of agreement the judge was never asked, in words; None if it was asked at all levels."""
     if not verdicts.asked[rows].any():
         return "the judge was not asked"
     agree, asked = items.agree[rows], verdicts.asked[rows]
@@ -235,7 +235,7 @@ def never_asked(items: Items, verdicts: Verdicts, rows: BoolArray) -> str | None
 
 
 def gate_scores(items: Items, on: BoolArray, rows: BoolArray | None = None) -> GateScores:
-    """Return rate and precision of a gate that is ``on``, on ``rows`` or all items."""
+    """Return how often the gate is ``on`` and how often its answer is right, on ``rows`` (default: all items)."""
     rows = np.ones(items.n, dtype=np.bool_) if rows is None else rows
     known = rows & on & (items.right != UNKNOWN)
     precision = _share(items.right[known] == RIGHT) if known.any() else None
@@ -263,7 +263,7 @@ def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:
 
 
 def calibration(items: Items) -> tuple[AgreementLevel, ...]:
-    """Return how often the majority is right per level of agreement, from k samples down to one."""
+    """Return how often the majority is right, per number of agreeing samples from k down to 1."""
     levels = []
     for agree in range(items.k, 0, -1):
         rows = (items.agree == agree) & (items.right != UNKNOWN)
@@ -291,7 +291,7 @@ def categories(items: Items, on: BoolArray, needed: int) -> tuple[CategoryScores
 
 
 def sweep(items: Items) -> tuple[SweepPoint, ...]:
-    """Return condition C at every threshold of k samples, without new calls."""
+    """Return condition C at every threshold from 1 to k samples; needs no new calls."""
     points = []
     for needed in range(1, items.k + 1):
         on = items.gate(needed)
@@ -301,7 +301,7 @@ def sweep(items: Items) -> tuple[SweepPoint, ...]:
 
 
 def gain(items: Items, before: Verdicts, after: Verdicts) -> Estimate:
-    """Return how much more often ``after`` prefers the gold answer than ``before``, on the same items."""
+    """Return how much more often ``after`` prefers the gold answer than ``before`` does, on the same items."""
     everywhere = np.ones(items.n, dtype=np.bool_)
     missing = never_asked(items, before, everywhere) or never_asked(items, after, everywhere)
     if missing:
@@ -316,12 +316,12 @@ def _share(hits: BoolArray) -> Estimate:
 
 FOLDS = 5
 FEWEST = 10
-"""With fewer items a category is tuned and scored on the same ones, and labelled optimistic."""
+"""A category with fewer items is tuned and scored on the same items, and is marked as optimistic."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunedCategory:
-    """The threshold of a category by all its items (k + 1: never), and those of the folds, which give ``accuracy``."""
+    """The threshold of a category on all its items (k + 1: gate never on), and per fold for the ``accuracy``."""
 
     category: str
     n: int
@@ -341,7 +341,7 @@ class Tuned:
 
 
 def tuned_by_category(items: Items) -> Tuned:
-    """Return condition C with the best threshold of each category, of equals the highest."""
+    """Return condition C with the best threshold of each category; of equal thresholds, the highest is used."""
     everywhere = np.ones(items.n, dtype=np.bool_)
     for verdicts in (items.without, items.always):
         missing = never_asked(items, verdicts, everywhere)

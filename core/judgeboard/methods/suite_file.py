@@ -1,4 +1,4 @@
-"""Suites: cases, rubric and thresholds as a YAML file gives them; the comparison with a baseline; the gate."""
+"""Suites: cases, rubric and thresholds from a YAML file; the comparison with a baseline; the gate."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ class Check:
 
 
 def read_checks(given: Any) -> tuple[Check, ...]:
-    """Return the checks of a case in a file: a mapping, or a list of mappings to use one check twice."""
+    """Return the checks of a case in a file. They are a mapping, or a list of mappings to use one check twice."""
     mappings = [given] if isinstance(given, dict) else given or []
     if not isinstance(mappings, list) or not all(isinstance(mapping, dict) for mapping in mappings):
         raise ValueError("checks must be a mapping, or a list of mappings")
@@ -93,7 +93,7 @@ def _json_schema(wanted: Any, answer: str) -> str | None:
     except (ValueError, RecursionError) as error:
         return f"the answer is not JSON: {error}"
     try:
-        # An empty registry: a reference to an address elsewhere is never fetched.
+        # The empty registry prevents that a reference to another address is fetched.
         validator = jsonschema.Draft202012Validator(wanted, registry=referencing.Registry())
         fault = jsonschema.exceptions.best_match(validator.iter_errors(content))
     except referencing.exceptions.Unresolvable as error:
@@ -104,7 +104,7 @@ def _json_schema(wanted: Any, answer: str) -> str | None:
 CHECKS: Mapping[str, Callable[[Any, str], str | None]] = MappingProxyType(
     {"equals": _equals, "regex": _regex, "json_schema": _json_schema}
 )
-"""Name of a check to its function: None if an answer passes, else the reason. A new check is a function and a line."""
+"""Checks by name. A check returns None if the answer passes, otherwise the reason."""
 
 
 THRESHOLD = 3.5
@@ -114,7 +114,7 @@ MAX_DROP = 0.05
 
 @dataclass(frozen=True)
 class Case:
-    """A question with reference, context and checks; ``id`` names it in recordings, ``line`` is its line."""
+    """A question with reference, context and checks. Recordings use its ``id``; ``line`` is its line in the file."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -134,11 +134,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Cases, the rubric that their answers are judged by, and the thresholds of the gate; raises BadInput.
+    """Cases, the rubric for judging their answers, and the thresholds of the gate; raises BadInput if one is invalid.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are ours. ``threshold``
-    is the minimum overall score (1 to 5) of a case, and minimum average. ``max_unmeasured`` is the maximum share of
-    cases without a score, ``max_drop`` the maximum drop of the pass rate from a baseline.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are our own.
+    ``threshold`` (1 to 5) is the minimum overall score of a case and the minimum average. ``max_unmeasured`` is the
+    maximum share of cases without a score, ``max_drop`` the maximum drop of the pass rate from a baseline.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Suite:
             raise BadInput("max_unmeasured and max_drop must be 0 to 1")
 
     def as_spec(self) -> dict[str, Any]:
-        """Return what a run stores of the suite, as JSON values; no texts, which could not be forgotten."""
+        """Return the JSON values that a run stores. They contain no texts, because `forget` could not remove them."""
         cases = [
             {"id": case.id, "key": case.key, "line": case.line, "checks": [asdict(check) for check in case.checks]}
             for case in self.cases
@@ -185,7 +185,7 @@ def spec_hash(spec: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SuiteFile:
-    """A suite file; the rubric is given in it, or as the name of a file beside it."""
+    """A suite file; ``rubric`` is the rubric itself or the path of its file."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -199,7 +199,7 @@ class _SuiteFile:
 
 
 def read_suite(path: str | Path) -> Suite:
-    """Read a suite file; the path of a rubric is relative to it. BadInput names file, line and field."""
+    """Read a suite file; the path of a rubric is relative to this file. BadInput names file, line and field."""
     path = Path(path)
     file = read_yaml(path)
     form = file.read(_SuiteFile)
@@ -233,13 +233,13 @@ PASS, FAIL, NOT_MEASURED = 0, 1, 2
 LATEST = "latest"
 SIGNIFICANT = 0.05
 LEAST_PAIRED = 20
-MOST_DIGITS = 18  # of a run's number, as both engines can hold it
+MOST_DIGITS = 18  # of a run's number that both engines can store
 _ROUND = 9
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedCase:
-    """A case in both runs: the overall scores on the dimensions of both runs, and whether they pass."""
+    """A case in both runs: its overall scores, from the dimensions that both runs have, and whether it passes."""
 
     key: str
     before: float
@@ -255,10 +255,10 @@ class ComparedCase:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The comparison with an earlier run, ``run``, on the ``n`` cases that both measured.
+    """The comparison with the earlier run ``run``, on the ``n`` cases that both runs measured.
 
-    ``mean_change`` and ``pass_rate_change`` are later minus earlier. ``only_before`` counts cases that only the earlier
-    run passed, ``only_after`` cases that only the later run passed; ``p`` is McNemar's exact p of the two.
+    ``mean_change`` and ``pass_rate_change`` are later minus earlier. ``only_before`` counts cases that passed only in
+    the earlier run, ``only_after`` cases that passed only in the later run; ``p`` is McNemar's exact p of these counts.
     """
 
     run: int
@@ -283,13 +283,13 @@ class Baseline:
 
     @property
     def average_fell(self) -> bool:
-        """Whether the interval of the change is below 0; if all cases changed alike, the change itself."""
+        """Whether the interval of the change is below 0; without an interval, whether the change is below 0."""
         change = self.mean_change
         top = change.value if change.high is None else change.high
         return top is not None and round(top, _ROUND) < 0
 
     def pass_rate_fell(self, max_drop: float) -> bool:
-        """Whether the pass rate fell by more than ``max_drop``, significantly."""
+        """Whether the pass rate fell significantly and by more than ``max_drop``."""
         change = self.pass_rate_change.value
         return change is not None and round(-change, _ROUND) > round(max_drop, _ROUND) and self.p < SIGNIFICANT
 
@@ -299,7 +299,7 @@ def find_baseline(
 ) -> StoredSuiteRun | None:
     """Return the suite run that ``baseline`` names (a number or "latest"); raises NotFound for an unknown number.
 
-    "latest" is the newest finished run of this suite, candidate and judge version numbered below ``before``, else None.
+    "latest" is the newest finished run before run ``before`` of this suite, candidate and judge version, or None.
     """
     if baseline == LATEST:
         return latest_finished(connection, name, candidate, version_id, before=before)
@@ -318,7 +318,7 @@ def compare(
     same_judge: bool = True,
     same_candidate: bool = True,
 ) -> Baseline:
-    """Compare run ``run_id`` with a later one, whose weights and threshold count, on what both measured."""
+    """Compare run ``run_id`` with a later run on the cases of both, by the later run's weights and threshold."""
     known = {case.key: case for case in before if case.score is not None}
     pairs = [(known[case.key], case) for case in after if case.score is not None and case.key in known]
     cases = tuple(each for pair in pairs if (each := _compared(*pair, weights, threshold)) is not None)

@@ -1,4 +1,4 @@
-"""The results of suite runs: one path for page, command, JSON and JUnit."""
+"""The results of suite runs, for page, command, JSON and JUnit."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _GATE_WORDS = {"pass": "The gate passes.", "fail": "The gate fails", "not_measur
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """A check of a case; ``message`` says why it failed."""
+    """A check of a case; ``message`` is the reason if it failed."""
 
     kind: str
     passed: bool
@@ -42,8 +42,8 @@ class CaseResult:
     """One case of a run.
 
     ``case`` is its id in the suite, ``key`` its content address, ``response`` the id of the answer. ``score`` (1 to 5)
-    is None without a usable verdict, for the ``reason`` given. ``passed`` is whether score and checks pass. ``query``
-    is None if neither suite nor answer is available.
+    is None without a usable verdict; ``reason`` tells why. ``passed`` is whether score and checks pass. ``query`` is
+    None if neither suite nor answer is available.
     """
 
     case: str
@@ -78,9 +78,9 @@ class SuiteRun:
 class SuiteResult(SuiteRun):
     """The result of a suite run.
 
-    ``above_threshold`` counts cases with a score at or above the threshold, ``passing`` those that also pass every
-    check. ``passed`` is whether the average reaches the threshold and no case fails a check; None if nothing was
-    measured. ``dimensions`` are means. ``failures`` are the measured cases that do not pass, the lowest score first.
+    ``above_threshold`` counts cases with a score at or above the threshold; ``passing`` counts cases that also pass
+    every check. ``passed`` is whether the average reaches the threshold and no case fails a check; None if nothing was
+    measured. ``dimensions`` are means. ``failures`` are measured cases that do not pass, with the lowest score first.
     """
 
     account: RunAccount
@@ -107,7 +107,7 @@ class SuiteResult(SuiteRun):
 
 
 def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[SuiteRun]:
-    """Return the runs of all suites or one, newest first."""
+    """Return the runs of all suites or of one suite, newest first."""
     with store.reading() as connection:
         return _suite_runs(connection, suites.list_suite_runs(connection, name, limit=limit))
 
@@ -122,7 +122,7 @@ def suite_result(
 ) -> SuiteResult:
     """Return the stored result of a suite run, or raise NotFound.
 
-    ``baseline`` is as in `run_suite`. ``suite`` gives the queries of cases without an answer.
+    ``baseline`` is as in `run_suite`. The queries of cases without an answer are taken from ``suite``.
     """
     with store.reading() as connection:
         run = suites.get_suite_run(connection, run_id)
@@ -241,7 +241,7 @@ def _case(
 
 
 def _check(check: suites.CheckOutcome, answer: str | None) -> CaseCheck:
-    # The message may quote the answer, whose text is stored in one place only: the check is repeated.
+    # The message may quote the answer, so it is not stored (the text would be stored twice). The check runs again.
     message = None if check.passed or answer is None else suite_file.Check(check.kind, check.wanted).failure(answer)
     return CaseCheck(check.kind, check.passed, message)
 
@@ -284,7 +284,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a path that cannot be written; an existing file stays as it is."""
+    """Refuse a path that cannot be written; an existing file is not changed."""
     try:
         refuse_database(path)
         path.open("ab").close()
@@ -293,9 +293,9 @@ def require_writable(path: Path) -> None:
 
 
 def write_junit(result: SuiteResult, path: Path) -> None:
-    """Write a suite run as JUnit XML: a failed case is a failure, a case without a score an error.
+    """Write a suite run as JUnit XML: a failed case is a failure; a case without a score is an error.
 
-    The gate is a test case too, so that a build that reads only the file fails when the command fails.
+    The gate is a test case too. So a build that reads only this file fails whenever the command fails.
     """
     require_writable(path)
     failed = len(result.failures) + (result.gate.code == 1)

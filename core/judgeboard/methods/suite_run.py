@@ -37,9 +37,9 @@ HOW = "model:NAME, python:module:function or source:NAME"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` as in ``--candidate``.
+    """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` is as in ``--candidate``.
 
-    ``own_code`` marks a function of the user's, whose cost is unknown.
+    ``own_code`` marks a function of the user; its cost is unknown.
     """
 
     name: str
@@ -54,8 +54,8 @@ def make_candidate(
 ) -> Candidate:
     """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function; raises BadInput.
 
-    A function may be sync or async. It takes the query, or messages if its first parameter has that name, and returns a
-    text. ``max_output`` (in tokens) and ``endpoint`` (base_url, prices, …) are for a model.
+    A function may be sync or async and returns a text. It takes the query; if its first parameter is named
+    ``messages``, it takes messages. ``max_output`` (in tokens) and ``endpoint`` (base_url, prices, …) are for a model.
     """
     if callable(which):
         return _of_function(which, f"python:{_name_of(which)}")
@@ -71,7 +71,7 @@ def make_candidate(
 
 
 def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
-    """Return the messages for a candidate; a function of the user's gets the query only."""
+    """Return the messages for a candidate; a function of the user gets the query only."""
     if case.context and not candidate.own_code:
         return rebuilt_messages(case.query, case.context)
     return [{"role": "user", "content": case.query}]
@@ -86,7 +86,7 @@ def _of_function(function: Callable[..., Any], name: str) -> Candidate:
 def _takes_messages(function: Callable[..., Any]) -> bool:
     try:
         parameters = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a function of C without a signature
+    except (TypeError, ValueError):  # a C function without a signature
         return False
     if not parameters:
         raise BadInput(f"{_name_of(function)} has no parameter: it must take the query or messages")
@@ -98,7 +98,7 @@ def _load(name: str) -> Callable[..., Any]:
     if not path:
         raise BadInput(f"python:{name} names no function: write python:module:function")
     here = str(Path.cwd())
-    if here not in sys.path:  # as with `python -m`: an installed command does not import from the working folder
+    if here not in sys.path:  # as `python -m` does; an installed command does not import from the working folder
         sys.path.insert(0, here)
     try:
         loaded: Any = importlib.import_module(module_name)
@@ -119,7 +119,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CaseTask:
-    """An unfinished case at its position in the suite, with the answer if that is stored."""
+    """An unfinished case at its position in the suite, with its answer if the answer is stored."""
 
     position: int
     case: Case
@@ -195,7 +195,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             if generator is None:
                 return
             generated = await generator.generate(messages_for(self._candidate, case), subject=case.id)
-            # The cost of a function of the user's is unknown and does not count against a limit.
+            # The cost of a function of the user is unknown and does not count towards a cost limit.
             record = replace(generated.record, cost_micro=0) if self._candidate.own_code else generated.record
             go_on = await keep(Answered(task, generated, record))
             answer = generated.value
@@ -349,19 +349,19 @@ async def run_suite_async(
 ) -> SuiteResult:
     """Let a candidate answer the cases of a suite and a judge score the answers; store every step.
 
-    An unfinished run of the same suite, candidate and judge version continues; a finished one is repeated. With
-    `run_suite`, which waits for the result, an evaluation fits in a test::
+    An unfinished run of the same suite, candidate and judge version continues; a finished run is repeated. The blocking
+    `run_suite` can be called in a test::
 
         def test_the_assistant_answers_well(tmp_path):
             store = judgeboard.open_store(tmp_path / "suite.db", create=True)
             result = judgeboard.run_suite(store, judgeboard.read_suite("suite.yaml"), answer, model="gpt-4o-mini")
             assert result.gate.code == 0, result.gate.reasons
 
-    ``candidate`` is a `Candidate`, or what `make_candidate` takes (default: the suite's own). ``judge`` is by default a
-    rubric judge over ``model``. ``baseline`` is the number of the run to compare with, or "latest" (as
-    `find_baseline`). The answers are stored as responses of kind candidate. Both models are closed at the end.
-    ``options`` are fields of `RunOptions`. Raises NotFound if there is no such baseline, and BadInput if no candidate
-    is named, or candidate or judge cannot be made.
+    ``candidate`` is a `Candidate` or an argument of `make_candidate` (default: the candidate of the suite). The default
+    ``judge`` is a rubric judge that uses ``model``. ``baseline`` is the number of the run to compare with, or "latest"
+    (see `find_baseline`). Answers are stored as responses of kind candidate. Both models are closed at the end.
+    ``options`` are fields of `RunOptions`. Raises NotFound if there is no such baseline, and BadInput if the candidate
+    is missing, or if candidate or judge are invalid.
     """
     chosen = candidate if candidate is not None else suite.candidate
     if chosen is None:
