@@ -1,4 +1,4 @@
-"""``judgeboard adjudicate``: items in conflict, and a lead's final decision on one."""
+"""``judgeboard adjudicate`` lists items in conflict and stores a lead's final decision."""
 
 import secrets
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def adjudicate_command(
     reason: str | None,
     **grade: Any,
 ) -> None:
-    """Decide items whose reviewers differ.
+    """Decide items on which the reviews differ.
 
     Without ITEM, the command lists the conflicts. With ITEM, it prints the item and its reviews. With --decision, it
     stores the adjudication. The label of the adjudication is the gold label. `judgeboard agreement` compares judges and
@@ -53,7 +53,7 @@ def adjudicate_command(
     from judgeboard.reviews.queue_decisions import adjudicate
 
     if decision is not None and item_id is None:
-        raise BadInput("--decision needs an ITEM: `judgeboard adjudicate` lists them")
+        raise BadInput("--decision needs an ITEM: `judgeboard adjudicate` lists the items")
     if decision is not None and not (reason or "").strip():
         raise BadInput("--decision needs a reason: give it with --reason")
     store = options.open_store()
@@ -89,7 +89,7 @@ def _list_lines(page: "ConflictPage") -> Iterator[str]:
         differ = ", ".join(line.differ_on)
         yield f"item {item.item_id}  {item.queue}  {subject}  {line.reviews} reviews differ on {differ}"
     if page.next is not None:
-        yield "There are more conflicts: the list shows them after these are adjudicated."
+        yield "There are more conflicts. The list shows them after these are adjudicated."
 
 
 def _conflict_lines(conflict: "Conflict") -> Iterator[str]:

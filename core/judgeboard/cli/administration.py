@@ -68,7 +68,7 @@ def versions_restore(version: str) -> None:
 
 
 _ROLE = click.Choice([role.value for role in ROLES])
-_ROLE_HELP = "What the person may do. Each role includes the ones before it."
+_ROLE_HELP = "Role of the person. Each role has all permissions of the roles before it."
 
 
 @options.group(
@@ -95,7 +95,7 @@ def people_add(address: str, role: str) -> None:
 @click.argument("address", metavar="E-MAIL")
 @click.argument("role", type=_ROLE)
 def people_role(address: str, role: str) -> None:
-    """Change the role of a person. It applies from their next action."""
+    """Change the role of a person. The new role applies from the person's next action."""
     from judgeboard.people.roster import change_role
 
     person = change_role(options.open_store(), address, Role(role), options.actor())
@@ -125,8 +125,8 @@ def people_remove(address: str) -> None:
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
     """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.
 
-    The link is for the user of this terminal, or for an annotator in files that are imported later. Earlier reviews
-    keep their name.
+    By default, the command links the user of this terminal. With --annotator, it links an annotator in files that are
+    imported later. Earlier reviews keep their name.
     """
     from judgeboard.people.roster import link_person
 
@@ -245,8 +245,8 @@ TABLES = (
     "--format",
     "format_",
     type=click.Choice([*FORMATS]),
-    help="File format (default: from the ending of the output file, else jsonl). CSV escapes cells that a spreadsheet "
-    "would run as formulas; the other formats are exact.",
+    help="File format (default: by the ending of the output file; jsonl if the ending is unknown). CSV escapes cells "
+    "that a spreadsheet would run as formulas. The other formats are exact.",
 )
 @click.option(
     "-o",
@@ -312,7 +312,7 @@ def config_command() -> int:
         store = options.open_store()
     except JudgeboardError as error:
         click.echo(f"database: {error}")
-        return 0 if isinstance(error, MissingDatabase) else error.exit_code  # before the first import, there is none
+        return 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
     click.echo(f"database: {store.shown_url}")
     with store.reading() as connection:
         for setting in setting_origins(connection):

@@ -51,7 +51,7 @@ COMMANDS: dict[str, str] = {
 
 
 class CommandsOnDemand(click.Group):
-    """Loads the module of a command when the command is used, so that each starts fast."""
+    """Loads the module of a command only when the command is used, so that every command starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the order of the table."""
@@ -83,11 +83,11 @@ def root() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit code. ``--debug`` may stand at any position."""
+    """Run a command line and return its exit code. ``--debug`` is accepted at any position."""
     debug = "--debug" in arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may lack characters of file names
+            stream.reconfigure(errors="backslashreplace")  # not every terminal can print all file names
     try:
         result = root.main(
             args=[word for word in arguments if word != "--debug"], prog_name="judgeboard", standalone_mode=False
@@ -107,7 +107,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _words(error: Exception) -> str:
-    """Return the message of an error, without the SQL statement and the texts in a database error."""
+    """Return the message of an error. For a database error, leave out the SQL statement and its texts."""
     cause = getattr(error, "orig", None)
     if cause is not None:
         from judgeboard.store.engine import with_advice

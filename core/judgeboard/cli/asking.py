@@ -30,7 +30,7 @@ address_options: Callable[[F], F] = decorator(
         help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the provider's own address).",
     ),
 )
-# The options of a command that names its model in its own way.
+# For commands with their own option for the model, such as --judge-model.
 endpoint_options: Callable[[F], F] = decorator(
     address_options,
     click.option(
@@ -104,8 +104,8 @@ judge_options: Callable[[F], F] = decorator(
     click.option(
         "--dialogue",
         type=click.Choice(["last", "whole"]),
-        help="Answers of a dialogue to judge: last (the last one, with the earlier turns as context) or whole (all of "
-        "them; default: last).",
+        help="Answers of a dialogue to judge (default: last). last: only the last answer, with the earlier turns as "
+        "context. whole: all answers.",
     ),
     temperature_option,
 )
@@ -159,7 +159,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
 
 
 def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
-    """Print warnings to stderr, before the first call; return them for the JSON output."""
+    """Print warnings to stderr, and return them for the JSON output."""
     known = [warning for warning in warnings if warning]
     for warning in known:
         options.echo(f"warning: {warning}", err=True)
@@ -167,7 +167,7 @@ def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
 
 
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
-    """Yield the calls of a run by status and their cost, and why it stopped early."""
+    """Yield lines with the calls of a run by status, their cost, and the reason if the run stopped early."""
     line = f"{head}: {account.words()}"
     line += f"; {account.not_reached:,} not reached" if account.not_reached and not account.why_stopped else ""
     yield line + (f"; cost {money(account.cost_micro)}" if account.run_id else "")
@@ -175,7 +175,7 @@ def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
 
 
 def stopped_lines(account: "RunAccount") -> Iterator[str]:
-    """Yield why a run stopped early, and how to continue it."""
+    """Yield the reason why a run stopped early, and how to continue it."""
     if account.why_stopped:
         yield f"stopped: {account.why_stopped}; {account.not_reached:,} not reached"
         yield options.CONTINUE
@@ -194,7 +194,7 @@ _FOR_A_MODEL = frozenset(
 
 
 def nobody_asked(context: click.Context, *own: str) -> None:
-    """Refuse the options of a model, and ``own`` ones, beside ``--recorded``, where they would have no effect."""
+    """Refuse model options, and the options ``own``, with ``--recorded``: they would have no effect."""
     refuse_given(context, "--recorded makes no model calls", _FOR_A_MODEL | {*own})
 
 
@@ -210,7 +210,7 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
 
 
 def given_grade(chosen: Mapping[str, Any], schema: "LabelSchema | None" = None) -> "Grade":
-    """Return the grade that the options describe, with the fields of a label schema; raises BadInput."""
+    """Return the grade in the options, with the fields of a label schema. Raises BadInput if an option is invalid."""
     from judgeboard.domain import DimensionScore, Grade, Label
     from judgeboard.judges.rubric_file import SCALE
 
@@ -243,14 +243,14 @@ def given_grade(chosen: Mapping[str, Any], schema: "LabelSchema | None" = None) 
 
 
 def read_few_shot(kind: str, chosen: dict[str, Any]) -> None:
-    """Put what ``--schema`` and ``--examples-from-reviews`` name into the options of a judge."""
+    """Replace ``--schema`` and ``--examples-from-reviews`` in a judge's options with a rubric and examples."""
     from judgeboard.judges.rubric_file import default_rubric, read_rubric, rubric_of
     from judgeboard.store.grades import examples_from_reviews
     from judgeboard.store.label_schemas import schema_named
 
     schema, count = chosen.pop("schema"), chosen.pop("examples_from_reviews")
     if schema is not None and chosen["rubric"] is not None:
-        raise BadInput("--schema and --rubric both name what to score: remove one")
+        raise BadInput("--schema and --rubric both define the scores: remove one")
     if schema is None and not count:
         return
     with options.open_store().reading() as connection:
@@ -266,7 +266,7 @@ def read_few_shot(kind: str, chosen: dict[str, Any]) -> None:
 def chosen_generator(chosen: dict[str, Any]) -> "Generator":
     """Remove the generator's options from ``chosen`` and return the generator.
 
-    Its address defaults to the judge's; provider, price file, time limit and concurrency are the judge's.
+    The generator uses the judge's provider, prices, time limit and concurrency, and by default the judge's address.
     """
     from judgeboard.methods.generation import make_generator
 

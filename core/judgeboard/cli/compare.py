@@ -1,4 +1,4 @@
-"""The commands `compare` and `ssr`: a judge compares pairs of answers, without and with its own answer."""
+"""The commands `compare` and `ssr`: a judge compares pairs. With `ssr`, it may also see its own answer."""
 
 import sys
 from collections.abc import Iterator
@@ -64,8 +64,8 @@ def compare_command(
 ) -> int:
     """Compare pairs of answers in both orders (two calls per pair).
 
-    A pair has a verdict if both orders agree; other pairs count as inconsistent. To continue an interrupted run, repeat
-    the command. For exit codes see `judgeboard judge`.
+    A pair has a verdict if the verdicts in both orders agree. Other pairs count as inconsistent. To continue an
+    interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.methods.pair_report import measure_pairs
     from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
@@ -120,7 +120,7 @@ def _lines(report: "PairReport") -> Iterator[str]:
 
 
 def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Iterator[str]:
-    """Yield a report in lines for a terminal; ``sweep`` adds all other thresholds."""
+    """Yield a report in lines for a terminal. ``sweep`` adds lines for all other thresholds."""
     where = "" if report.account.run_id is None else f", run {report.account.run_id}"
     yield from account_lines(f"{report.judge}{where}", report.account)
     yield from _figures(report)
@@ -194,7 +194,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     help="Temperature of the samples (default: 0.7); comparisons use 0.",
 )
 @options.with_default(
-    "--conditions", default="A,B,C", help="A: without its own answer. B: always with it. C: with it if the gate is on."
+    "--conditions", default="A,B,C", help="A: the judge never sees its own answer. B: always. C: if the gate is on."
 )
 @click.option("--sweep", is_flag=True, help="Also show all other thresholds, without further calls.")
 @click.option("--tau-by", type=click.Choice(["category"]), help="Also tune a threshold per category.")
@@ -209,9 +209,9 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int | None:
     """Compare pairs with selective self-reference (SSR-Judge).
 
-    The judge answers each question k times. If enough of its answers agree, its own answer is shown to it as correct.
-    The number of calls and their maximum cost are shown first. To continue an interrupted run, repeat the command. For
-    exit codes see `judgeboard judge`.
+    The judge answers each question k times. If enough of these answers agree, the judge compares the pair with its own
+    answer as the correct one. The number of calls and their maximum cost are shown first. To continue an interrupted
+    run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.methods.self_reference_report import checked_conditions
 

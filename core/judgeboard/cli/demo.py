@@ -27,7 +27,7 @@ SUITE_JUDGE = "climb-rubric-8b"
 QUEUE = "Complex answers"
 FAILURE_MODE = "unsupported statement"
 CONTROLS_EACH = 5
-# What is imported -> its file and its kind.
+# Name of the rows in messages -> their file and its kind.
 FILES = {
     "answers": ("responses.jsonl.gz", "responses"),
     "verdicts of a second judge": ("verdicts.jsonl.gz", "verdicts"),
@@ -58,7 +58,7 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
     with store.reading() as connection:
         before = latest_event(connection, FILLED)
     if before is not None and before.items() >= sample.items():
-        # A second start shows the pages without loading judges and importers.
+        # Without loading judges and importers, a second start is fast.
         for line in ("all answers are judged", *(_imported(0, before["there"][what], what) for what in FILES)):
             say(line)
         return
@@ -69,7 +69,7 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
 
 
 def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) -> dict[str, int]:
-    """Return the number of usable rows by file."""
+    """Return the number of usable rows per file."""
     from judgeboard.imports.importing import import_file
     from judgeboard.runs.judging import judge_pending, make_judge
 
@@ -143,7 +143,7 @@ def _run_suites(store: "Store", folder: Path) -> int:
 
 
 def _review_queue(store: "Store", folder: Path) -> int:
-    """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
+    """Create the queue and store the recorded decisions of three reviewers; return how many were stored now."""
     from judgeboard.flags.rules import LOW_GROUNDEDNESS
     from judgeboard.people.roster import change_settings, ensure_reviewer
     from judgeboard.reviews.failure_modes import save_mode

@@ -42,16 +42,16 @@ from judgeboard.text import counted
 @click.option(
     "--grade",
     metavar="label|groundedness|quality|preference|DIMENSION",
-    help="Grade to compare; a rubric's dimension by its name (default: label, or preference for --unit pairs). Only "
-    "labels show how many bad answers a judge misses; the output says how many reviews have no label.",
+    help="Grade to compare, or the name of a rubric dimension (default: label; preference for --unit pairs). Only "
+    "labels show how many bad answers a judge misses. The output has the number of reviews without a label.",
 )
 @options.with_default(
     "--human",
     type=click.Choice(["gold", "majority", "each"]),
     default="gold",
-    help="Grades by people to compare with. gold: the adjudication, else the majority label, lower median quality or "
-    "mean groundedness of all reviewers. majority: the same without adjudications. each: every person's grade "
-    "separately.",
+    help="Grades by people to compare with. gold: the adjudication; without one, the majority label, lower median "
+    "quality or mean groundedness of all reviewers. majority: as gold, but without adjudications. each: every person's "
+    "grade separately.",
 )
 @options.with_default(
     "--unusable",
@@ -78,12 +78,12 @@ from judgeboard.text import counted
     "--small",
     type=click.Choice(["skip", "wilcoxon"]),
     default="skip",
-    help="Test of a person with fewer than 30 items, for --alt-test: none, or Wilcoxon's signed-rank test.",
+    help="Test for people with fewer than 30 items, with --alt-test. skip: no test. wilcoxon: the signed-rank test.",
 )
 @click.option(
     "--schema",
     metavar="NAME",
-    help="Measure only the fields of this label schema: people with each other, and judges of this schema with people.",
+    help="Measure only the fields of this label schema. Compares people with each other, and its judges with people.",
 )
 @click.option(
     "--report",
@@ -93,7 +93,7 @@ from judgeboard.text import counted
 def agreement_command(
     alt_test: bool, epsilon: float | None, report: Path | None, schema: str | None, **chosen: Any
 ) -> None:
-    """Measure the agreement of judges and people.
+    """Measure the agreement between judges and people.
 
     Every figure has n, a 95 % interval and the number of excluded answers. Each answer counts once per judge
     version, with the latest usable verdict. A figure that is not available has a reason instead of a value.
@@ -120,7 +120,7 @@ def agreement_command(
         return
     store = options.seen(options.open_store())
     if report is not None and chosen["of"] != "repeats" and chosen["by"] is None:
-        chosen["by"] = "query_type"  # the chart of the first page
+        chosen["by"] = "query_type"  # the first page has a chart by query type
     result = measure_agreement(store, epsilon=tested, **chosen)
     lines = [*result_lines(result)]
     if report is not None:
@@ -148,14 +148,14 @@ def agreement_command(
     default="groundedness",
     help="Mean groundedness, mean quality, share of low groundedness, or share of flagged answers.",
 )
-@options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="UTC periods.")
+@options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="Length of a period (UTC).")
 @options.with_default(
     "--by",
     default="query_type",
     metavar="query_type|metadata.KEY",
     help="One line per query type, or per frequent value of a metadata field.",
 )
-@click.option("--last", type=click.IntRange(1), help="Number of periods, up to the newest (default: all).")
+@click.option("--last", type=click.IntRange(1), help="Number of newest periods to show (default: all).")
 @options.judge_version(
     help="Judge version: name (newest version), 'name v3' or fingerprint (default: current verdicts of the primary "
     "judge)."
@@ -163,7 +163,7 @@ def agreement_command(
 def trends_command(judge_version: str | None, **chosen: Any) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line says what changed beyond its 95 % interval. Every period has its number of answers.
+    The first line names the changes that are larger than their 95 % interval. Every period has its number of answers.
     """
     from judgeboard.reports.trends import trend_lines
     from judgeboard.store.judge_versions import get_version

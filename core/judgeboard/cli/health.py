@@ -1,4 +1,4 @@
-"""The commands `health`, `audit` and `control-answers`: faults of a judge."""
+"""The commands `health`, `audit` and `control-answers`, which find faults of a judge."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,7 +124,7 @@ def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -
 
 
 LIVE_SAMPLE, RECORDED_SAMPLE = 0.1, 1.0
-SHOWN = 5  # answers of each list
+SHOWN = 5  # maximum number of answers per list
 
 
 @options.command(
@@ -143,8 +143,8 @@ SHOWN = 5  # answers of each list
 @click.option(
     "--approach",
     type=click.Choice(["1", "2"]),
-    help="1: the supreme judge reviews each verdict (default). 2: it scores the answers itself; verdicts far from its "
-    "own are marked as wrong.",
+    help="1: the supreme judge reviews each verdict (default). 2: it scores the answers itself, and verdicts that are "
+    "far from its own verdicts are marked as wrong.",
 )
 @click.option(
     "--judge",
@@ -176,8 +176,8 @@ def audit_command(
 ) -> int:
     """Let a supreme judge review another judge's verdicts, and compare its marks with people's grades.
 
-    A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall tell how well
-    the marks find the verdicts that are wrong by people's labels. To continue an interrupted audit, repeat the command.
+    A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall measure how
+    well the marks find verdicts that differ from people's labels. To continue an interrupted audit, repeat the command.
     """
     from judgeboard.methods.audit import audit, audit_recorded, audited_version, make_independent, make_supreme
     from judgeboard.methods.audit_report import AuditSample
@@ -223,7 +223,7 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
 
 
 def report_lines(report: "AuditReport") -> Iterator[str]:
-    """Yield an audit in lines for a terminal."""
+    """Yield the report on an audit in lines for a terminal."""
     from judgeboard.methods.audit_report import rates
 
     head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"

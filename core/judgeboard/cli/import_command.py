@@ -120,7 +120,7 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
 
 
 def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":
-    """Open the database; it is created for a file that can be read, while a dry run uses a temporary one."""
+    """Open the database. A missing one is created for a readable file; otherwise, a temporary database is used."""
     from judgeboard.errors import MissingDatabase
     from judgeboard.store.engine import open_store
 
@@ -186,7 +186,7 @@ def _columns(summary: "ImportSummary") -> list[str]:
             taken.setdefault(use.ours, []).append(use.theirs)
     read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
     lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
-    if not any(isinstance(row, OfAnotherKind) for row in summary.first_rejected):  # those need no other names
+    if not any(isinstance(row, OfAnotherKind) for row in summary.first_rejected):  # these need --kind, not --map
         lines += _unread(summary)
     if summary.id_from_content and summary.new and summary.not_read:
         lines.append("  no id column: ids are derived from the content, so another --map would import these rows again")
@@ -219,7 +219,7 @@ def _differing(summary: "ImportSummary") -> list[str]:
 
 
 def _first(rows: Sequence[Rejected], total: int) -> list[str]:
-    """Return a line for each of the first rows, of ``total`` rows."""
+    """Return a line for each of the first rows, and the number of the others out of ``total``."""
     lines = [f"  line {row.line}: {f'{row.field}: ' if row.field else ''}{row.reason}" for row in rows[:MAX_ROWS]]
     if total > len(lines):
         kind = " differing rows" if rows and rows[0].differs else ""

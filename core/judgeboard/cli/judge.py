@@ -1,4 +1,4 @@
-"""The commands `judge`, `jury` and `repeats`: a judge, several judges, or one judge asked again."""
+"""The commands `judge`, `jury` and `repeats`: one judge, several judges together, or repeats of one judge."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -128,7 +128,7 @@ def _judge_by_jury(
     where: RowFilter,
     name: str | None,
 ) -> int:
-    """Judge with each model in turn, then combine; a stopped member leaves the jury for the next call."""
+    """Judge with each model in turn, then combine the verdicts. If a run stops early, they are not combined yet."""
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.jury import judge_by_jury
     from judgeboard.runs.method import STOPPED, require_price
@@ -145,13 +145,13 @@ def _judge_by_jury(
         options.show_lines(summary_lines(summary))
         if code >= STOPPED:
             break
-        if summary.run_id is not None:  # the limit is for this command: an earlier one may have begun the run
+        if summary.run_id is not None:  # the cost of an earlier command in the same run does not count
             with store.reading() as connection:
                 spent += run_counts(connection, [summary.run_id], since=started)[summary.run_id].cost_micro or 0
     members = [fingerprint(judge.version) for judge in judges]
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}
-    if code < STOPPED and known.issuperset(members):  # without answers no version is stored
+    if code < STOPPED and known.issuperset(members):  # a judge without answers has no stored version
         report = judge_by_jury(store, members, name=name, where=where, actor=options.actor())
         options.show_lines(jury_lines(report))
     options.show({"members": summaries, "jury": report} | warnings, ())
@@ -243,7 +243,7 @@ def jury_command(recorded: bool, members: str, name: str | None, where: RowFilte
     """Combine the stored verdicts of several judges, and measure their agreement with each other and with people.
 
     Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. The
-    jury's verdicts are stored as a judge version of its own.
+    verdicts of a jury are stored under a separate judge version.
     """
     from judgeboard.methods.jury import judge_by_jury
 

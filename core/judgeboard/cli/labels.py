@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     "judgeboard schema add support.yaml", "judgeboard queue create audit --schema support --order random --blind-judge"
 )
 def schema_command() -> None:
-    """Store, list and print label schemas. A stored version never changes; reviews keep the version they were given in.
+    """Store, list and print label schemas. A stored version never changes, and each review keeps its version.
 
     A schema is a YAML file with a name and fields of the types category, yes_no, scale, number, text, spans and
-    ranking. The parts of the built-in grade (label, groundedness, quality, note, corrected_answer) are named alone.
+    ranking. The parts of the built-in grade (label, groundedness, quality, note, corrected_answer) need only a name.
     """
 
 
 @options.command("judgeboard schema add support.yaml", group=schema_command)
 @click.argument("file", type=options.FILE)
 def schema_add(file: Path) -> None:
-    """Store the schema of FILE. Another content under the same name gets the next version number.
+    """Store the schema of FILE. A changed schema with the same name gets the next version number.
 
-    FILE may also be a rubric: its dimensions become required scales with the words of their levels.
+    FILE may also be a rubric. Each dimension becomes a required scale that keeps its levels and their descriptions.
     """
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.reviews.label_schemas import add_schema
@@ -73,16 +73,16 @@ def schema_show(name: str) -> None:
     "judgeboard failure-mode counts --by week",
 )
 def failure_mode_command() -> None:
-    """Keep the list of failure modes that reviewers tag answers with, and count them.
+    """Manage the failure modes with which reviewers tag answers, and count the tagged answers.
 
-    An answer can have several. Leads add and retire modes. A retired mode is not offered; its tags are kept.
+    An answer can have several modes. Leads add and retire modes. Nobody can choose a retired mode; its tags are kept.
     """
 
 
 @options.command("judgeboard failure-mode add 'outdated source' --key O", group=failure_mode_command)
 @click.argument("name")
-@click.option("--description", help="One sentence that tells reviewers when to choose it.")
-@click.option("--key", help="Letter that chooses it on the review screen together with Shift (not C or R).")
+@click.option("--description", help="One sentence that tells reviewers when to choose the mode.")
+@click.option("--key", help="Letter (not C or R) that, with Shift, chooses the mode on the review screen.")
 def failure_mode_add(name: str, description: str | None, key: str | None) -> None:
     """Add a failure mode, or change the one called NAME."""
     from judgeboard.reviews.failure_modes import save_mode
@@ -148,7 +148,7 @@ _number = click.argument("number", type=options.ROW_ID)
     "judgeboard issue set 1 --fixed-on 2026-03-12",
 )
 def issue_command() -> None:
-    """Keep issues: systemic problems, each with a title, an owner, a state and a filter of answers.
+    """Manage issues: systemic problems, each with a title, an owner, a state and a filter of answers.
 
     Later answers that match the filter belong to the issue too.
     """
@@ -162,8 +162,8 @@ def issue_command() -> None:
 def issue_create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
-    If the filter names a rule, only answers with an open or confirmed flag of the rule belong to the issue. If the
-    filter only names sources, types, models or days, only answers with an open or confirmed flag belong to it.
+    If the filter names a rule, only answers with an open or confirmed flag of that rule belong to the issue. If the
+    filter only names sources, types, models or days, only answers with any open or confirmed flag belong to the issue.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue

@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class FiniteRange(click.FloatRange):
-    """A number within bounds; refuses nan and inf, which pass every comparison."""
+    """A number within bounds. Refuses nan and inf, which `click.FloatRange` may accept."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number, or fail with the option's name."""
@@ -38,13 +38,13 @@ class FiniteRange(click.FloatRange):
 
 def _where_help() -> str:
     """Return the help of --where with one line per field."""
-    columns = 44  # what the longest option of a command leaves of 80 columns
+    columns = 44  # the width of 80 columns without the longest option
     lines = (
         textwrap.fill(f"{field}: {words}", columns, subsequent_indent="  ", break_on_hyphens=False)
         for field, words in WHERE_FIELDS.items()
     )
     head = "Select answers by a field. Repeat it to combine fields; a field given twice accepts either value. Fields:"
-    return "\n".join((f"{head}\n\n\b", *lines))  # \b: click leaves the paragraph as it is
+    return "\n".join((f"{head}\n\n\b", *lines))  # \b: click does not wrap the paragraph again
 
 
 def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -58,18 +58,18 @@ def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-# Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
+# Characters that can control a terminal: control characters, lone surrogates, and marks of the text's direction.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 CONTINUE = "To continue, run the same command again."
 FIRST_STEP = ("import", "FILE")  # the next command for a database without answers
-ROW_ID = click.IntRange(1, 2**63 - 1)  # what both engines can store
+ROW_ID = click.IntRange(1, 2**63 - 1)  # the range of ids in both engines
 FILE = click.Path(path_type=Path)
 with_default = partial(click.option, show_default=True)
 judge_version = partial(click.option, "--judge-version", metavar="NAME|FINGERPRINT")
 
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
-    context.meta[str(option.name)] = value  # in the context, so that no function passes it on
+    context.meta[str(option.name)] = value  # every function can read it there, without an argument
 
 
 _JSON = click.Option(["--json"], is_flag=True, callback=_keep, expose_value=False, help="Print JSON only.")
@@ -90,7 +90,7 @@ def example(*lines: str) -> str:
 def command(
     *examples: str, group: click.Group | None = None, json: bool = True, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return the decorator of a command with these examples and the options --json (unless ``json`` is False) and --db.
+    """Return a decorator that makes a command with these examples, --db and, unless ``json`` is False, --json.
 
     In a ``group``, the function's name is the command's name: `schema_list` or `list_` is `judgeboard schema list`.
     """
@@ -107,7 +107,7 @@ def command(
 
 
 def group(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
-    """Return the decorator of a group; one that is a command without a subcommand has --json and --db."""
+    """Return a decorator that makes a group. A group that runs without a subcommand has --json and --db."""
 
     def decorate(function: Callable[..., Any]) -> click.Group:
         made = click.group(None, click.Group, epilog=example(*examples), **settings)(function)
@@ -138,17 +138,17 @@ where = click.option(
 host = with_default(
     "--host",
     default="localhost",
-    help="Address to listen on. With any other address, people on the network can open the pages.",
+    help="Address to listen on. With an address other than localhost, people on the network can open the pages.",
 )
 port = with_default("--port", default=8501, type=click.IntRange(1, 65535), help="Port to listen on.")
 
 
 def listed(names: str) -> list[str]:
-    """Return the names of a list with commas."""
+    """Return the names in a list that is separated by commas."""
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-MAX_USER = 76  # characters; with "cli:" the longest name that a reviewer may have
+MAX_USER = 76  # characters; "cli:" with this many is the longest name of a reviewer
 
 
 def actor() -> str:
@@ -167,7 +167,7 @@ def reviewer(store: "Store") -> "Reviewer":
 
 
 def seen(store: "Store") -> "Seen":
-    """Return the database without the rows that the user of this terminal is to review blind.
+    """Return the database without the rows that the user of this terminal will review blind.
 
     The number of hidden answers is printed to stderr, so that piped output stays unchanged.
     """
@@ -206,19 +206,19 @@ def as_json() -> bool:
 
 
 def echo(line: str, *, err: bool = False) -> None:
-    """Print a line, with U+FFFD for each character that would steer a terminal."""
+    """Print a line. U+FFFD replaces each character that can control a terminal."""
     click.echo(_STEERING.sub("\N{REPLACEMENT CHARACTER}", line), err=err)
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Print lines; nothing with ``--json``."""
+    """Print lines, unless ``--json`` is given."""
     if not as_json():
         for line in lines:
             echo(line)
 
 
 def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None = None) -> None:
-    """Print a result and the keys of ``more`` as JSON with ``--json``, else print the lines."""
+    """Print the lines. With ``--json``, print the result and the keys of ``more`` as JSON instead."""
     from judgeboard.reports.output import to_json, to_plain
 
     if as_json():
@@ -252,7 +252,7 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
 
 
 def suggest(*words: str) -> None:
-    """Print the next command to stderr, with the database if it is not the default; nothing with ``--json``."""
+    """Suggest the next command on stderr, with this command's ``--db``. Print nothing with ``--json``."""
     from judgeboard.settings import masked
 
     if as_json():

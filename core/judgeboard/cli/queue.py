@@ -1,4 +1,4 @@
-"""``judgeboard queue``: queues created, assigned, closed and listed, and their bundles."""
+"""The commands of ``judgeboard queue`` that create, assign, close, list, export and merge queues."""
 
 import shlex
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _share(name: str, words: str) -> Callable[[options.F], options.F]:
-    """Return the option for a share from 0 to below 1."""
+    """Return an option for a share (0 to below 1)."""
     inside = options.FiniteRange(0, 1, max_open=True)
     return click.option(name, type=inside, default=0.0, metavar="SHARE", help=f"{words} (default: 0).")
 
@@ -44,14 +44,14 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 )
 @options.where
 @click.option(
-    "--all-answers", "flagged_only", is_flag=True, flag_value=False, default=True, help="All answers, flagged or not."
+    "--all-answers", "flagged_only", is_flag=True, flag_value=False, default=True, help="Add answers without flags too."
 )
 @click.option(
     "--limit",
     "max_items",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Take the first N items of the order, and add none later. In random order, this is a random sample.",
+    help="Take only the first N items of the order, and add no items later. In random order, this is a random sample.",
 )
 @click.option(
     "--order",
@@ -172,7 +172,7 @@ def create(
     )
     store = options.open_store()
     if assigned:
-        options.reviewer(store)  # people may assign a queue to themselves
+        options.reviewer(store)  # stores this user, who may be in --assign
     try:
         people = people_named(store, options.listed(assigned or ""), new=False)
     except NotFound as error:
@@ -202,8 +202,8 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
         return
     if queue.blind and not people:
         yield (
-            "This queue is open to everybody. It hides judgments and reviews of an item from its reviewer only in the "
-            "lease. To hide them from the start, use --assign."
+            "This queue is open to everybody. While people lease an item, its judgments and reviews are hidden from "
+            "them. To hide these also before the lease, use --assign."
         )
 
 
@@ -307,8 +307,8 @@ def merge(file: Path) -> int:
     """Store the reviews from a file of `queue export`.
 
     Merging the same file twice stores each review once. If a line is invalid, the command names it and stores nothing.
-    A line is refused if somebody else has reviewed or leased its item since, or if its texts differ from the stored
-    ones; the other lines are stored, and the exit code is 1.
+    A line is refused if somebody else has since reviewed or leased its item, or if its texts differ from the stored
+    texts. The other lines are then stored, and the exit code is 1.
     """
     from judgeboard.reviews.bundles import merge_bundle
 

@@ -1,4 +1,4 @@
-"""The group ``judgeboard queue``, and its commands that review: one item at a time, or all answers of a filter."""
+"""The group ``judgeboard queue``, and its commands to review one item, or all answers that match a filter."""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ _NOT_LEASED = "You no longer lease this item."
 _STATES = {
     "open": "The item needs more reviews.",
     "agreed": "The reviews of the item agree.",
-    "conflict": "The reviews of the item differ: a lead decides.",
+    "conflict": "The reviews of the item differ, so a lead decides.",
     "adjudicated": "The item is adjudicated.",
     "left": "The item left its queue.",
 }
@@ -59,7 +59,7 @@ _review_options: Callable[[options.F], options.F] = options.decorator(
     "judgeboard queue show legal",
 )
 def queue_command() -> None:
-    """Create review queues of answers or pairs, review their items, show their progress."""
+    """Create review queues of answers or pairs, review their items, and show their progress."""
 
 
 @options.command("judgeboard queue next legal", group=queue_command)
@@ -218,7 +218,7 @@ def _revealed_lines(judges: "Judges", review_id: int) -> Iterator[str]:
 def _item_lines(
     item: "LeasedItem", text: "ItemText", judges: "Judges | None", schema: "LabelSchema | None"
 ) -> Iterator[str]:
-    """Yield an item with its guidelines, and the command that decides it."""
+    """Yield an item with its guidelines, and the command to store a review of it."""
     from judgeboard.reviews.shown import PairText
 
     head = f"{item.queue.name}: item {item.item_id}, {text.query_type}"
@@ -284,7 +284,7 @@ def _judges_json(judges: "Judges | None") -> dict[str, Any]:
 
 
 def _review(chosen: dict[str, Any], schema: "LabelSchema | None") -> dict[str, Any]:
-    """Return the arguments of a review that decisions and reveals share."""
+    """Return the arguments that a decision and an opinion after a reveal have in common."""
     seen = {"judgment_seen_id": chosen["judgment_id"], "seconds": chosen["seconds"]}
     return {"grade": given_grade(chosen, schema), **seen, "request_key": f"cli:{secrets.token_urlsafe(16)}"}
 
@@ -292,7 +292,7 @@ def _review(chosen: dict[str, Any], schema: "LabelSchema | None") -> dict[str, A
 _mode = click.option("--mode", "modes", multiple=True, metavar="NAME", help="Failure mode to tag the answers with.")
 _many_options = options.decorator(
     options.where,
-    click.option("--yes", is_flag=True, help="Act without a question."),
+    click.option("--yes", is_flag=True, help="Skip the confirmation."),
     click.option("--bulk", metavar="ID", help="Id of an interrupted action, to complete it."),
 )
 
@@ -381,9 +381,9 @@ def _act(
     if rules and not unasked and verb in {*IMPLIED}:
         question += f" The label {IMPLIED[Decision(verb)]} is stored for {', '.join(rules)}."
     if not yes and (options.as_json() or not click.confirm(question, err=True)):
-        raise BadInput("nothing was changed: use --yes to act without a question")
+        raise BadInput("nothing was changed: use --yes to skip the confirmation")
     bulk_id = bulk or secrets.token_hex(6)
-    click.echo(f"action {bulk_id}", err=True)  # known before it can be interrupted
+    click.echo(f"action {bulk_id}", err=True)  # before the action, because --bulk needs the id after an interruption
     with options.progress(f"{verb.capitalize()} answers") as shown:
         progress = partial(shown, total=len(ids))
         done = act(store, ids, reviewer=who, bulk_id=bulk_id, progress=lambda number: progress(completed=number))

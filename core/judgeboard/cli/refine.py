@@ -1,4 +1,4 @@
-"""The commands `refine` and `reflect`: new answers from a judge's feedback."""
+"""The commands `refine` and `reflect`, which write new answers to questions and judge them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--judge-model",
     metavar="MODEL",
-    help="Chat model that rates the answers; choose another one than the generator (default: JUDGEBOARD_MODEL).",
+    help="Chat model that rates the answers (default: JUDGEBOARD_MODEL). It should not be the generator's model.",
 )
 @options.judge_name("Name of the judge (default: refine).")
 @asking.endpoint_options
@@ -54,11 +54,11 @@ def refine_command(
 ) -> int:
     """Answer questions, rate each answer, and answer again with the feedback until the rating is good enough.
 
-    Every attempt is stored; the item page shows them. To continue an interrupted run, repeat the command. If no run is
-    unfinished, it skips logged questions that are done, but answers all prompts of a file again, at full cost.
+    The item page shows every attempt. To continue an interrupted run, repeat the command. If no run is unfinished, the
+    command skips logged questions that are done. It answers all prompts of a file again, at full cost.
 
-    For exit codes see `judgeboard judge`. An answer that is never good enough is no error. A file for --replies has one
-    line per attempt, and response_id is the prompt's id.
+    For exit codes see `judgeboard judge`. A question without a good answer is not an error. A file for --replies has
+    one line per attempt, and its response_id is the id of the prompt.
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
@@ -148,7 +148,7 @@ def reflect_command(
     from judgeboard.runs.judging import make_judge
 
     generator = asking.chosen_generator(chosen)
-    if kind in OFFLINE:  # then these are options of the generator only
+    if kind in OFFLINE:  # an offline judge refuses these options; the generator has them already
         chosen |= {"prices": None, "timeout_s": None}
     judge = make_judge(kind, **chosen)
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])

@@ -14,9 +14,9 @@ from judgeboard.cli.judge import summary_lines
 def worker_command() -> None:
     """Run the jobs of the pages until Ctrl-C.
 
-    With PostgreSQL, any number of workers can run on any number of machines. With SQLite, one process runs jobs: the
-    server, or this worker while no server runs. A stopped worker waits for its running calls; the next worker
-    continues its jobs.
+    With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
+    the server, or a worker while no server runs. A stopped worker waits for its running calls. The next worker
+    continues the jobs.
     """
     from judgeboard.runs.worker import Worker
 
@@ -41,14 +41,14 @@ def worker_command() -> None:
     "--allow-host",
     multiple=True,
     metavar="NAME",
-    help="Another host name under which browsers reach this server, for example the name of a proxy. Repeat for more "
+    help="Additional host name at which browsers reach this server, for example the name of a proxy. Repeat for more "
     "names.",
 )
 def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     """Serve the pages until Ctrl-C. Creates the database if it is missing."""
     from judgeboard_dashboard.server import check_free, serve
 
-    check_free(host, port)  # before a database is made
+    check_free(host, port)  # before the database is created
     options.open_store(create=True).close()
     serve(options.chosen_database(), host=host, port=port, allowed_hosts=allow_host)
 

@@ -1,4 +1,4 @@
-"""The command `suite`: runs suites, lists runs, shows one."""
+"""The commands of `judgeboard suite`, which run suites and show the results."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -42,7 +42,7 @@ def suite_command() -> None:
 @click.option("--candidate-base-url", help="Address of the candidate's model (default: the judge's).")
 @click.option("--candidate-max-output", type=click.IntRange(1), help="Maximum tokens of an answer (default: 2,048).")
 @click.option(
-    "--baseline", metavar="RUN", help="Run to compare with; latest: the newest one of the same judge and candidate."
+    "--baseline", metavar="RUN", help="Run to compare with. latest: the newest run of the same judge and candidate."
 )
 @click.option(
     "--max-drop", type=options.FiniteRange(0, 1), help="Maximum drop of the pass rate (default: 0.05; 0 to 1)."
@@ -65,10 +65,10 @@ def run(
 ) -> int:
     """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers.
 
-    examples/suite.yaml shows all fields of a suite and a rubric. The same command continues an interrupted run; without
-    one, it starts a new run. A comparison with a baseline needs at least 20 common cases. Exit codes: 0 pass; 1 a
-    case fails a check, or the average is below the threshold or worse than the baseline; 2 not measured, or stopped;
-    130 Ctrl-C.
+    examples/suite.yaml shows all fields of a suite and a rubric. To continue an interrupted run, repeat the command. If
+    no run was interrupted, it starts a new run. A comparison with a baseline needs at least 20 common cases. Exit code
+    0: pass; 1: a case fails a check, or the average is below the threshold or worse than the baseline; 2: not measured,
+    or stopped; 130: Ctrl-C.
     """
     from judgeboard.errors import BadInput
     from judgeboard.methods.suite_file import read_suite
@@ -121,7 +121,7 @@ def list_(name: str | None) -> None:
 @options.command("judgeboard suite show 3 --baseline latest", group=suite_command)
 @click.argument("run_id", type=options.ROW_ID, metavar="RUN")
 @click.option(
-    "--baseline", metavar="RUN", help="Run to compare with; latest: the one before it, of the same judge and candidate."
+    "--baseline", metavar="RUN", help="Run to compare with. latest: the run before, of the same judge and candidate."
 )
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
@@ -137,7 +137,7 @@ def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
 
 
 def _family_warning(store: "Store", judge_model: str | None, candidate: str) -> dict[str, list[str]]:
-    """Warn if the judge's own family answers; nothing is known of a function."""
+    """Warn if the judge's own model family answers. The family behind a Python function is unknown."""
     from judgeboard.health.family import family_warning, selection_warning
     from judgeboard.store.filters import RowFilter
 
@@ -215,7 +215,7 @@ def cases(file: Path, name: str) -> None:
     with options.seen(options.open_store()).reading() as connection:
         corrected = corrected_cases(connection)
     if not corrected:
-        options.show({"cases": 0}, ["No corrected answer is in a suite: press F9 on its page to correct it, then F8."])
+        options.show({"cases": 0}, ["No suite has a corrected answer yet: press F9 on an answer's page, then F8."])
         return
     suite_cases: list[dict[str, Any]] = []
     ids: dict[str, int] = {}

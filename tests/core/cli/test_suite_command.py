@@ -270,7 +270,7 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     assert run([*(word for word in asking if word not in {"--rubric", str(rubric)}), *with_schema]) == 0
     assert "3 asked = 3 ok" in capsys.readouterr().out
     assert run([*asking, *with_schema]) == 2
-    assert "--schema and --rubric both name what to score" in capsys.readouterr().err
+    assert "--schema and --rubric both define the scores" in capsys.readouterr().err
     rubric.write_text(rubric.read_text().replace("5: e", "6: e", 1))
     assert run(asking) == 2
     assert "r.yaml, line 2: dimensions[0].levels: level 5 has no description" in capsys.readouterr().err
