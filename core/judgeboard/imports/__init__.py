@@ -1,1 +1,1 @@
-"""Imports: one kind of file per module, and a line in `judgeboard.imports.kinds`."""
+"""Imports. Each kind of file has a class here and an entry in `judgeboard.imports.kinds`."""

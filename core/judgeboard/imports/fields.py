@@ -1,4 +1,4 @@
-"""The fields of a row: which column of a file each is taken from, and its value, checked for its type."""
+"""The fields of a row: `Columns` chooses the column of each field, and `Cells` checks the type of its value."""
 
 import json
 import math
@@ -19,12 +19,12 @@ ColumnNames = Mapping[str, tuple[str, ...]]
 Plan = tuple[Mapping[str, str], tuple[str, ...]]
 """For rows with one set of columns: the column of each field, and the other columns."""
 
-EXTRA = "extra"  # the value of --map for a column that is not to be recognised as a field
-# These columns are the field of that name only together with `external_id`, as in Judgeboard's own exports: in other
-# files a "source" can be the address of a document, and a "kind" anything.
+EXTRA = "extra"  # with --map COLUMN=extra, the column is not recognised as a field
+# These names are fields only in files with a column `external_id`, such as Judgeboard's own exports. In other files, a
+# "source" can be the address of a document, and a "kind" can be anything.
 OWN_EXPORT_ONLY = frozenset({"source", "kind"})
 
-MAX_COLUMNS = 1000  # a file whose every row has other keys must not fill the memory; the report has one more
+MAX_COLUMNS = 1000  # limits memory if every row has other keys; the report has one more, which shows the excess
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"\W+")
 _BY_MAP, _BY_NAME = "--map", "recognised by name"
@@ -32,11 +32,11 @@ _BY_MAP, _BY_NAME = "--map", "recognised by name"
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A field, its column, the reason for the choice, and a first value.
+    """The use of a column: ``ours`` is its field, ``how`` the reason for the choice, ``example`` a first value.
 
-    ``ours`` is None for a column that is no field, ``theirs`` for a field without a column. ``sure`` is False if a
-    person must choose the meaning of a column. ``unasked`` marks a column with values that is not read although no
-    mapping leaves it out.
+    A column that is not a field has ``ours`` None. A field without a column has ``theirs`` None. ``sure`` is False if a
+    person must choose the meaning of the column. ``unasked`` is True if the column has values, is not read, and no
+    mapping excludes it.
     """
 
     ours: str | None
@@ -73,7 +73,7 @@ MAX_NESTED = 200
 
 
 def nested_names(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of the values inside objects and lists, of which the first item counts: ``input.question``."""
+    """Return the names of values inside objects and in the first items of lists, such as ``input.question``."""
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((name,), value) for name, value in values.items() if name]
     names: list[str] = []
     while waiting and len(names) < MAX_NESTED:
@@ -88,7 +88,7 @@ def nested_names(values: Mapping[str, Any]) -> list[str]:
 
 
 def _nested_paths(mapping: Mapping[str, str]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
-    """Yield the columns of a mapping that may name a value inside another column, with the keys to it."""
+    """Yield each name in the mapping that may mean a value inside a column, and the path to this value."""
     for theirs in mapping:
         with suppress(BadInput):
             path = metadata_path(theirs)
@@ -97,7 +97,7 @@ def _nested_paths(mapping: Mapping[str, str]) -> Iterator[tuple[str, tuple[str |
 
 
 def _without(values: dict[str, Any], path: Sequence[Any]) -> dict[str, Any]:
-    """Return an object without the value at a path of keys; objects that become empty go with it."""
+    """Return an object without the value at a path of keys. Objects that become empty are removed too."""
     key, *rest = path
     if key not in values or (rest and not isinstance(values[key], dict)):
         return values
@@ -106,11 +106,11 @@ def _without(values: dict[str, Any], path: Sequence[Any]) -> dict[str, Any]:
 
 
 class Columns:
-    """Decides which column of a file is which field, for every set of columns that its rows have.
+    """Decides which column is which field, for each set of columns in the rows of a file.
 
-    ``fields`` are the fields of this kind of file and their other names. ``mapping``, ``{theirs: ours}``, comes before
-    all names; a name with dots that is no column names a value inside one. ``left_over`` says how a column that is no
-    field is handled, ``reads_left_over`` whether it is read all the same, given the fields with a column.
+    ``fields`` has the other names of each field. ``mapping``, ``{theirs: ours}``, takes precedence over names; with
+    dots, ``theirs`` may be the path to a value inside a column. ``left_over`` is the report's text for columns that are
+    not fields. ``reads_left_over`` returns whether they are read anyway, given the fields that have a column.
     """
 
     def __init__(
@@ -135,16 +135,16 @@ class Columns:
 
     @property
     def unseen(self) -> list[str]:
-        """The columns of the mapping that no row had."""
+        """The columns in the mapping that are in no row so far."""
         return [theirs for theirs in self._mapping if theirs not in self._seen]
 
     def known(self, *, nested: bool) -> list[str]:
-        """Return the first columns of the rows so far, with ``nested`` also the values inside their first objects."""
+        """Return the first columns of the rows so far. With ``nested``, add the names of values inside them."""
         examples = {name: column.example for name, column in self._seen.items()}
         return [*list(examples)[:30], *(nested_names(examples)[:30] if nested else ())]
 
     def unfolded(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return a row in which the values inside columns that the mapping names are columns."""
+        """Return a row with a separate column for each value inside a column that the mapping names."""
         row = values
         for theirs, path in self._nested.items():
             value = None if theirs in values else value_at(values, path)
@@ -153,7 +153,7 @@ class Columns:
         return row
 
     def plan(self, values: Mapping[str, Any]) -> Plan:
-        """Return the decision for a row with these columns, and add the row to the report."""
+        """Return the plan for a row with these columns, and add the row to the report."""
         names = tuple(values)
         plan = self._plans.get(names)
         if plan is None:
@@ -164,7 +164,7 @@ class Columns:
         return plan
 
     def report(self) -> tuple[ColumnUse, ...]:
-        """Return a line for every field and for every column that is no field."""
+        """Return a line for every field, and for every column that is not a field."""
         lines = []
         for ours in self._fields:
             uses = [_line(ours, theirs, column) for theirs, column in self._seen.items() if column.use == ours]
@@ -232,11 +232,11 @@ def _line(ours: str | None, theirs: str, column: _Column) -> ColumnUse:
 
 
 def simple_name(name: str) -> str:
-    """Return a name in lower case with underscores, also for ``retrievedContexts`` and ``Retrieved Contexts``."""
+    """Return a name in snake case, such as retrieved_contexts for ``retrievedContexts`` or ``Retrieved Contexts``."""
     return _NOT_WORD.sub("_", _CAMEL.sub("_", name.strip())).strip("_").lower()
 
 
-MAX_ID = 512  # characters; the unique index over source and external id holds 2,704 bytes on PostgreSQL
+MAX_ID = 512  # characters; an index entry with source and external id has at most 2,704 bytes on PostgreSQL
 NOT_JSON = "a text that is not JSON"
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -245,7 +245,7 @@ _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
 class Unusable(Exception):
-    """A row cannot be stored because of one field; `Reading` turns it into a rejected row."""
+    """A row cannot be stored because of one field. `Reading` makes it a rejected row."""
 
     def __init__(self, field: str | None, reason: str) -> None:
         super().__init__(reason)
@@ -255,10 +255,10 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """One row, with the columns of its fields; its methods raise Unusable for a value of the wrong type.
+    """One row, with the columns of its fields. Its methods raise Unusable for a value of the wrong type.
 
-    ``textual`` marks a format that has only texts (CSV): an empty cell is an absent value, and numbers are read from
-    texts. In other formats the text "3" is not a number. ``parsed`` has such values, by column.
+    ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value, and numbers are read
+    from texts. In other formats, the text "3" is not a number. ``parsed`` has the values read from texts, by column.
     """
 
     values: Mapping[str, Any]
@@ -268,14 +268,14 @@ class Cells:
     parsed: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as a JSON object that is read like the row itself."""
+        """Return the row as a JSON object. Reading this object gives the same values."""
         if not self.textual:
             return dict(self.values)
         return {name: self.parsed.get(name, None if value == "" else value) for name, value in self.values.items()}
 
     def get(self, field: str) -> Any:
-        """Return the raw value of a field, None where it is absent."""
-        if field not in self.taken:  # no default name here: a column may be called anything, "" too
+        """Return the raw value of a field, None if it is absent."""
+        if field not in self.taken:  # a default name would not be safe: a column can have any name, even ""
             return None
         value = self.values.get(self.taken[field])
         return None if value == "" and self.textual else value
@@ -292,10 +292,10 @@ class Cells:
         return _required(field, self.text(field))
 
     def name(self, field: str, limit: int = MAX_NAME) -> str | None:
-        """Return an id or a name: a text or a whole number, None where it is absent or blank."""
+        """Return an id or a name: a text or a whole number; None if it is absent or blank."""
         value = self.get(field)
         if isinstance(value, float) and value.is_integer():
-            value = int(value)  # pandas writes whole numbers so where one is missing
+            value = int(value)  # pandas writes 3 as 3.0 in a column with missing values
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if value is not None and not isinstance(value, str):
@@ -311,7 +311,7 @@ class Cells:
         return _required(field, self.name(field, limit))
 
     def number(self, field: str) -> Any:
-        """Return a value to be checked as a number; in CSV the number in its text."""
+        """Return a value that the caller checks as a number. In CSV, the number is read from the text."""
         value = self.get(field)
         if self.textual and isinstance(value, str):
             value = spelled_number(value)
@@ -325,7 +325,7 @@ class Cells:
         return None if value is None else checked(field, as_utc, value)
 
     def choice(self, field: str, choices: type[Choice]) -> Choice | None:
-        """Return a member of an enumeration by its word, in any case."""
+        """Return the member of an enumeration for a word in upper or lower case."""
         return chosen(field, self.get(field), choices)
 
     def json(self, field: str) -> Any:
@@ -357,7 +357,7 @@ def _required(field: str, value: str | None) -> str:
 
 
 def chosen(field: str, value: Any, choices: type[Choice]) -> Choice | None:
-    """Return the member of an enumeration that a word names, in any case; None for None."""
+    """Return the member of an enumeration for a word in upper or lower case; None for None."""
     if value is None:
         return None
     try:
@@ -386,13 +386,13 @@ def spelled_number(text: str) -> Any:
 
 
 def may_be_either(value: Any) -> bool:
-    """Whether a number without a scale may be thumbs or stars: 0 or 1."""
+    """Whether a number is ambiguous without a scale: 0 and 1 may be thumbs or stars."""
     number = spelled_number(value) if isinstance(value, str) else value
     return type(number) in {int, float} and number in {0, 1}
 
 
 def parsed_json(field: str, text: str) -> Any:
-    """Return the JSON value of a text in a cell; it must be storable like a row."""
+    """Return the JSON value in a cell's text. Raises Unusable if the text is not JSON, or cannot be stored."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -461,7 +461,7 @@ def raw_text(value: Any) -> str | None:
 
 
 def metadata_in(cells: Cells, **more: Any) -> dict[str, Any]:
-    """Return the row's metadata, with every column that is no field and every value of ``more``."""
+    """Return the row's metadata, with the columns that are not fields and the values of ``more``."""
     metadata = dict(cells.object("metadata") or {})
     for name, value in {**{name: cells.values[name] for name in cells.extra}, **more}.items():
         if value is not None and not (cells.textual and value == ""):

@@ -40,10 +40,10 @@ class ImportedPreference:
 
 
 class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
-    """Grades and preferences of imported reviewers; a person grades a response once in a file.
+    """Grades and preferences by people. In one file, a person can grade a response only once.
 
-    A grade needs a label, a groundedness or a quality; note, spans and corrected answer are optional. With a ``scale``,
-    its quality and the numbers in ``aspects`` are scores on that scale.
+    A grade needs a label, groundedness, quality, scores, ``fields`` of a label schema, or failure modes. If a row has a
+    ``scale``, its quality and the numbers in ``aspects`` are scores on that scale.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -64,7 +64,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         "failure_modes": ("failure_modes", "failure_mode"),
         "label_schema": ("label_schema", "schema"),
         "fields": ("fields",),
-        # Of grades of pairs only: which of the answers, in which order they were shown.
+        # For pairs only: the preferred answer, and the order in which the answers were shown.
         "preference": ("preference", "preferred", "winner"),
         "shown": ("shown", "order", "order_shown"),
         "note": ("note", "notes", "comment", "comments", "explanation", "reason"),
@@ -78,16 +78,16 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
-        """Return the fields that no row goes without: a grade names a response or a pair."""
+        """Return the required fields: the id of a pair or a response, and the annotator."""
         return ("pair_id" if "pair_id" in fields else "external_id", *cls.needed)
 
     @classmethod
     def reads_left_over(cls, fields: Collection[str]) -> bool:
-        """Whether further columns are read: of preferences each is an aspect, unless one column names them."""
+        """Whether other columns are read. In a file of preferences without ``aspects``, each of them is an aspect."""
         return "pair_id" in fields and "aspects" not in fields
 
     def build(self, cells: Cells) -> ImportedGrade | ImportedPreference:
-        """Return the grade of a row; one that names a ``pair_id`` is a preference."""
+        """Return the grade in a row, or a preference if the row has a ``pair_id``."""
         if cells.get("pair_id") is not None:
             return self._of_pair(cells)
         response_id = cells.required_name("external_id", MAX_ID)
@@ -119,7 +119,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def store(
         self, connection: Connection, records: Sequence[ImportedGrade | ImportedPreference], now: datetime
     ) -> Stored:
-        """Store the grades whose response, or pair, is found."""
+        """Store the grades and preferences whose response or pair is stored."""
         rows = RowOutcomes(len(records))
         grades = {index: record for index, record in enumerate(records) if isinstance(record, ImportedGrade)}
         preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
@@ -161,9 +161,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
 
 
 def _with_fields(connection: Connection, rows: RowOutcomes, grades: dict[int, ImportedGrade | Any]) -> dict[int, int]:
-    """Put the fields of a label schema into the grades, and return the id of the schema by row; refuse wrong ones.
+    """Add the fields of label schemas to the grades, and return the schema's id by row. Refuse invalid fields.
 
-    Spans with the name of a field, as an export has them, are values of it.
+    In an export, a span of a field has the field's name. Such a span becomes a value of the field.
     """
     known: dict[str, StoredSchema] = {}
     ids: dict[int, int] = {}
@@ -187,7 +187,7 @@ def _with_fields(connection: Connection, rows: RowOutcomes, grades: dict[int, Im
 
 
 def _aspect_columns(cells: Cells) -> dict[str, Any]:
-    """Return the columns that are aspects of a pair: those of ``aspects``, else every column that is no other field."""
+    """Return the aspects of a pair: the values in ``aspects``; without it, groundedness, quality and other columns."""
     aspects = cells.object("aspects")
     if aspects is not None:
         return aspects
@@ -205,7 +205,7 @@ def _is_true(cells: Cells, field: str) -> bool:
 
 
 def _modes(cells: Cells) -> tuple[str, ...]:
-    """Return the failure modes: a list, or names with a semicolon between them."""
+    """Return the failure modes. The cell has a list, or names that are separated by semicolons."""
     modes = cells.get("failure_modes")
     if isinstance(modes, str):
         modes = cells.json("failure_modes") if modes.startswith("[") else modes.split(";")
@@ -222,6 +222,6 @@ def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
         are_offsets = all(isinstance(value, int) and not isinstance(value, bool) for value in ends)
         if ends != [None, None] and not (are_offsets and 0 <= ends[0] <= ends[1]):
             raise Unusable(
-                "spans", f"the start and the end of span {number} must lie inside the answer, the start first"
+                "spans", f"span {number} needs start and end as whole numbers from 0, and end must not be below start"
             )
     return spans

@@ -1,4 +1,4 @@
-"""Reads a file of any kind and stores it in batches; rejected rows go to a file beside it."""
+"""Reads a file of any kind and stores its rows in batches. Rejected rows are written to another file."""
 
 import hashlib
 import itertools
@@ -24,7 +24,7 @@ BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
 DEFAULT_SOURCE = "default"
 _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
-MOST_KEPT = 20  # first records, and first rejected rows, that a summary has
+MOST_KEPT = 20  # maximum number of first records and of first rejected rows in a summary
 
 OnProgress = Callable[[int, float | None], None]
 """Called after each batch with the rows read so far and the share of the file (None: not known)."""
@@ -34,10 +34,9 @@ OnProgress = Callable[[int, float | None], None]
 class ImportSummary:
     """The result of an import: rows = new + unchanged + rejected.
 
-    Rejected rows include the ``differing`` ones, whose id is stored with other content. ``unreadable`` is the reason if
-    the file could not be read to its end; ``before`` is the time of an earlier import of the same bytes.
-    ``first_differing`` are listed separately because unusable rows come before them in a batch. ``first_records`` are
-    the first records of the file.
+    Rejected rows include ``differing`` rows, whose id is stored with other content. ``unreadable`` is the reason if the
+    file could not be read to its end. ``before`` is the time of an earlier import of the same bytes.
+    ``first_differing`` is a separate list because all unusable rows of a batch come before its differing rows.
     """
 
     file: str
@@ -75,7 +74,7 @@ class ImportSummary:
 
     @property
     def not_read(self) -> tuple[str, ...]:
-        """The columns with values that are not read and that no mapping leaves out."""
+        """The columns with values that are not read, although no mapping excludes them."""
         return tuple(use.theirs for use in self.columns if use.unasked and use.theirs is not None)
 
     @property
@@ -90,7 +89,7 @@ class ImportSummary:
         return tuple(name for name in kind_class(self.kind).needed if name in empty)
 
     def more_words(self, columns: int, listed: int) -> str:
-        """Return " and 12 more" for the columns that are not listed; of a file with very many, a lower bound."""
+        """Return " and 12 more" for the columns that are not listed. For very many columns, it is a lower bound."""
         if columns <= listed:
             return ""
         if len(self.names) > MAX_COLUMNS:
@@ -113,16 +112,16 @@ def import_file(
     on_progress: OnProgress | None = None,
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> ImportSummary:
-    """Import one file; importing the same file again changes nothing.
+    """Import one file. Importing the same file again changes nothing.
 
     Rows are stored in batches of 1,000, each in one transaction. After a crash, import the file again for the rest.
     Rejected rows are written to ``rejected`` (default: ``FILE.rejected.jsonl``) with line, field and reason.
 
     ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not; ``name`` names a stream in
     messages. ``kind`` is one of `KINDS`, ``format`` is ``auto`` or one of `FORMATS`, ``mapping`` is ``{theirs: ours}``
-    for columns that are not recognised. ``source`` is the log of rows without a source (default: ``default``); for
-    kinds that refer to stored responses or pairs, the log that has them (default: any). A ``dry_run`` stores and
-    writes nothing. ``on_rejected`` gets each rejected row, also in a dry run; no file of rejected rows is written then.
+    for columns that are not recognised. ``source`` is the log of rows without a source (default: ``default``). For
+    kinds that refer to stored responses or pairs, it is the log with these (default: any). A ``dry_run`` stores and
+    writes nothing. ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -193,7 +192,7 @@ class _Batch:
             )
             self.kind.batch_id = batch_id
             stored = self.kind.store(connection, self.records, now)
-            # A file without anything new stores nothing, not even a batch.
+            # A file with nothing new stores nothing, not even an import batch.
             if summary.dry_run or not (stored.new or stored.feedback_added):
                 attempt.rollback()
             else:
@@ -230,7 +229,7 @@ class _Batch:
 
 
 def _sha256(file: str | Path | BinaryIO) -> str | None:
-    """Hash a file that can be read twice, which standard input cannot."""
+    """Return the hash of a file, None if it can be read only once, like standard input."""
     if not isinstance(file, str | Path):
         if not file.seekable():
             return None
@@ -251,14 +250,14 @@ def rejected_path(file: str | Path) -> Path:
 
 
 _REJECTED = ("line", "field", "reason", "row")
-_START = b'{"line": '  # how every line of such a file starts
+_START = b'{"line": '  # the start of every line in a file of rejected rows
 
 
 class RejectedFile(AbstractContextManager["RejectedFile"]):
-    """A file of rejected rows: JSON lines of line, field, reason and row; it is created with the first row.
+    """A file of rejected rows: JSON lines with line, field, reason and row. The first row creates the file.
 
-    It replaces only an older file of rejected rows: a person may name the log itself, or the database. ``problem`` is
-    the reason if rows could not be written; the good rows are stored all the same.
+    Only an older file of rejected rows is replaced, because a person may name the log or the database by mistake.
+    ``problem`` is the reason if rows could not be written. The usable rows are stored anyway.
     """
 
     def __init__(self, path: Path) -> None:
@@ -271,7 +270,7 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
         try:
             if self._file is not None:
                 self._file.close()
-        except OSError as failure:  # a full disk is noticed here at the latest
+        except OSError as failure:  # a full disk may cause an error only here
             self.problem = self.problem or self._unwritten(failure)
 
     def add(self, rejected: Rejected) -> None:
@@ -294,7 +293,7 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether the file is missing or from an earlier import; pipes and devices lose nothing."""
+    """Whether the path is no regular file (writing to a pipe or device loses nothing), or has only rejected rows."""
     if not path.is_file():
         return True
     with path.open("rb") as file:
@@ -304,7 +303,7 @@ def _replaceable(path: Path) -> bool:
 def rejected_line(rejected: Rejected) -> str:
     """Return a rejected row as a line of JSON; a row that JSON cannot represent becomes a text."""
     line = {name: getattr(rejected, name) for name in _REJECTED}
-    try:  # ASCII, because a lone surrogate, one reason for a rejection, has no bytes in UTF-8
+    try:  # as ASCII: a row may be rejected for a lone surrogate, which UTF-8 cannot encode
         return json.dumps(line, allow_nan=False) + "\n"
     except (ValueError, RecursionError):
         try:
@@ -315,10 +314,10 @@ def rejected_line(rejected: Rejected) -> str:
 
 
 class Reading(Iterator[Any], AbstractContextManager["Reading"]):
-    """An import file being read: an iterator over its records and its `Rejected` rows.
+    """Reads an import file: an iterator over its records and its `Rejected` rows.
 
     If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the reason. ``line`` is
-    the line or row that was read last, ``row`` its values. Of a file of rejected rows, the rows themselves are read.
+    the number of the last line or row, ``row`` its values. In a file of rejected rows, the original rows are read.
     """
 
     def __init__(
@@ -349,7 +348,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     @property
     def share_read(self) -> float | None:
-        """The share of the file that was read, 0 to 1; None where its size is not known."""
+        """The share of the file that was read, 0 to 1; None if its size is unknown."""
         return self._source.position / self._source.size if self._source.size else None
 
     def columns(self) -> tuple[ColumnUse, ...]:
@@ -357,12 +356,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return self._columns.report()
 
     def close(self) -> None:
-        """Close the file; reading to the end does so too."""
+        """Close the file. Reading it to the end closes it too."""
         self._rows_of_file.close()
         self._source.close()
 
     def _opened(self) -> Iterator[Row | Rejected]:
-        """Read the first row now, or as many as the mapping needs: a wrong file or option is refused at once."""
+        """Read rows until all mapped columns are found, at least one, so that a wrong file or option fails at once."""
         items = self._rows_of_file
         ahead = list(itertools.islice(items, 1))
         for item in ahead:
@@ -410,7 +409,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
 
 def _rejected_before(item: Row | Rejected) -> Row | Rejected:
-    """Return the row inside a line of a file of rejected rows, any other item unchanged."""
+    """Return the original row in a line of a file of rejected rows. Return any other item unchanged."""
     if isinstance(item, Row) and tuple(item.values) == _REJECTED and isinstance(item.values["row"], dict):
         return Row(item.line, item.values["row"])
     return item
@@ -426,7 +425,7 @@ def read_records(
     name: str | None = None,
     actor: str = "library",
 ) -> Reading:
-    """Read a file of one kind, lazily; arguments as of `import_file`."""
+    """Read a file of one kind lazily. The arguments are those of `import_file`."""
     chosen = kind_class(kind)
     if source is None and chosen.brings_answers:
         source = DEFAULT_SOURCE
@@ -448,10 +447,10 @@ class OfAnotherKind(Rejected):
 
 
 def kind_meant(chosen: type[ImportKind[Any]], taken: Collection[str], columns: Iterable[str]) -> str | None:
-    """Return another kind than the chosen one whose required columns a row has.
+    """Return a kind other than ``chosen`` whose required fields are among the columns of a row.
 
-    None if ``taken``, the fields with a column, has the required fields of the chosen kind, or if no other kind fits.
-    Kinds with texts and with most required columns are tried first.
+    Return None if ``taken`` (the fields with a column) has all required fields of ``chosen``, or if no other kind fits.
+    Kinds with answers are tried first, then kinds with more required fields.
     """
     if all(name in taken for name in chosen.needed):
         return None

@@ -1,4 +1,4 @@
-"""KINDS, the kinds of files that can be imported, and the base class of a kind: columns, record, storing."""
+"""KINDS lists the kinds of files that can be imported. `ImportKind` is the base class of a kind."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:  # listing the kinds loads no database library
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of file: the place of its class and its words for people.
+    """One kind of file: the module and name of its class (``home``), and its texts for people.
 
-    ``home`` is imported when the kind is used, so that listing the kinds loads no database library. ``noun`` is one
-    record in a sentence. ``next_step`` is the command to run after an import, None where a page follows.
+    ``home`` is imported only when the kind is used, so that listing the kinds loads no database library. ``noun`` names
+    one record in a sentence. ``next_step`` is the command to run after an import (None: the next step is a page).
     """
 
     home: str
@@ -32,7 +32,7 @@ class Kind:
     next_step: str | None = None
 
 
-# In the order in which people are offered them.
+# Pages and help list the kinds in this order.
 KINDS: dict[str, Kind] = {
     "responses": Kind(
         "judgeboard.imports.responses:ResponseImport",
@@ -50,7 +50,7 @@ KINDS: dict[str, Kind] = {
         "judgeboard.imports.recorded:VerdictImport",
         "Verdicts",
         "verdict",
-        "a judge's verdicts, by response_id; on another scale they are stored as scores",
+        "a judge's verdicts, by response_id; verdicts with a scale are stored as scores",
     ),
     "pairs": Kind(
         "judgeboard.imports.pairs:PairImport",
@@ -63,7 +63,7 @@ KINDS: dict[str, Kind] = {
         "judgeboard.imports.pairs:ComparisonImport",
         "Verdicts on pairs",
         "verdict",
-        "a judge's verdicts, by pair_id, one order per row",
+        "a judge's verdicts on pairs, by pair_id, with one order per row",
         "judgeboard compare --recorded --judge-version NAME",
     ),
     "samples": Kind(
@@ -118,10 +118,10 @@ class Stored:
 class ImportKind(ABC, Generic[Record]):
     """Builds the records of one file and stores them.
 
-    ``source`` is the source of rows without their own; for kinds that refer to stored responses or pairs, the source
-    that has them (None: any). ``columns`` are the fields and their other names; the ``needed`` ones tell the kind of a
-    row. ``left_over`` says how a column that is no field is handled. ``brings_answers`` is False for kinds that only
-    refer to stored responses or pairs. ``batch_id`` is the import batch of the records that are stored next.
+    ``source`` is the source of rows that name no source. For kinds that refer to stored responses or pairs, it is their
+    source (None: any). ``columns`` has the other names of each field. The fields ``needed`` show the kind of a row.
+    ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
+    only refer to stored responses or pairs. ``batch_id`` is the import batch of the records that are stored next.
     """
 
     columns: ClassVar[ColumnNames]
@@ -142,19 +142,19 @@ class ImportKind(ABC, Generic[Record]):
 
     @classmethod
     def reads_left_over(cls, fields: Collection[str]) -> bool:  # noqa: ARG003 - grades depend on them
-        """Whether columns that are no field are read too, in a file with columns for ``fields``."""
+        """Whether other columns are read too, in a file with columns for ``fields``."""
         return False
 
     @abstractmethod
     def build(self, cells: Cells) -> Record:
-        """Return the record of a row; raise Unusable where a field is missing or has a wrong value."""
+        """Return the record of a row. Raises Unusable if a field is missing or has a wrong value."""
 
     @abstractmethod
     def store(self, connection: "Connection", records: Sequence[Record], now: datetime) -> Stored:
         """Store the new records of a batch in the caller's transaction."""
 
     def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open
-        """Finish after the last batch; return how many rows counted as unchanged turned out to be new."""
+        """Finish after the last batch. Return how many rows are new that `store` counted as unchanged."""
         return 0
 
 
@@ -177,9 +177,9 @@ class RowOutcomes:
         names: Mapping[int, tuple[str, str | None]],
         named: Mapping[str, Sequence["Named"]],
     ) -> dict[int, "Named"]:
-        """Return the stored response or pair of each row; refuse a row with none or with several.
+        """Return the stored response or pair of each row. Refuse a row that matches none or several.
 
-        ``what`` is "response" or "pair"; ``names`` has external id (of ``field_``) and source (None: any) by row.
+        ``what`` is "response" or "pair". ``names`` has, by row, the value of ``field_`` and the source (None: any).
         """
         matches: dict[int, Named] = {}
         for index, (external_id, source) in names.items():

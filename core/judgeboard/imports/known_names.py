@@ -1,4 +1,4 @@
-"""Names of columns that several kinds of files share, the most telling first."""
+"""Names of columns that several kinds of files share, the most specific name first."""
 
 QUESTION = (
     *("query", "question", "user_input", "user_query", "user_question", "input", "prompt", "input_text"),

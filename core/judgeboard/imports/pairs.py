@@ -1,4 +1,4 @@
-"""Two answers to a question, with people's preferences, and judges' verdicts on them, both orders in a row or one."""
+"""Pairs of answers with people's preferences and judges' verdicts, and files of verdicts on stored pairs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,8 +59,8 @@ def verdict_in(cells: Cells, field: str) -> dict[str, Preference]:
 def human_in(cells: Cells) -> tuple[Preference | None, tuple[GivenPreference, ...]]:
     """Return the gold label (a letter) or the people's preferences (a list of objects) in the field ``human``.
 
-    A person's object has ``annotator`` and optional ``shown``, ``scale``, ``note`` and ``at``. ``preference`` is for
-    the aspect ``overall``; every other key is an aspect. People without a preference are left out.
+    A person's object has ``annotator`` and optional ``shown``, ``scale``, ``note`` and ``at``. ``preference`` is about
+    the aspect ``overall``. Every other key is an aspect. People without a preference are left out.
     """
     value = cells.get("human")
     if isinstance(value, str) and value.lstrip().startswith("["):
@@ -82,7 +82,7 @@ def aspects_in(
 ) -> dict[str, AspectPreference]:
     """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie.
 
-    ``preference`` is the word for the aspect ``overall``, beside a grade on it.
+    ``preference`` is the word for the aspect ``overall``, which may also have a grade.
     """
     aspects = {
         _aspect(field, aspect): _preference(f"{field}.{aspect}" if field else aspect, value, scale)
@@ -154,10 +154,10 @@ class ImportedPair:
 
 @dataclass(slots=True)
 class _JudgeRows:
-    """The rows of one judge: the orders with verdicts, and by pair and order the raw text of those without one.
+    """The rows of one judge. ``orders`` are the orders in which it has a verdict on any pair.
 
-    Pairs are identified by source and external id, because the pairs of a dry run have no lasting ids. ``known`` has
-    those whose rows are not new.
+    ``missing`` has the raw texts of pairs and orders without a verdict. ``known`` has those of them whose row is not
+    new. A pair is identified by source and external id, because pairs in a dry run have no lasting ids.
     """
 
     orders: set[Shown] = field(default_factory=set)
@@ -166,11 +166,11 @@ class _JudgeRows:
 
 
 class PairImport(RecordedImport[ImportedPair]):
-    """Pairs, comparisons of replay judge versions, and preferences; a pair has a row for every judge.
+    """Pairs with recorded verdicts of judges and people's preferences. A pair has one row per judge.
 
-    ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B shown first; both are
-    about the stored answers A and B. Comparisons without a usable verdict are stored at the end, because only the whole
-    file tells which orders a judge was asked in: those in which it has a verdict on any pair, else with A first.
+    ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B shown first. Both
+    name the stored answers A and B. A judge was asked in the orders in which it has a verdict on any pair of the file,
+    or with A first if it has no verdict. Comparisons without a usable verdict are therefore stored after all others.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -202,7 +202,7 @@ class PairImport(RecordedImport[ImportedPair]):
         return ImportedPair(pair, judge, verdicts, _raws(cells), people)
 
     def store(self, connection: Connection, records: Sequence[ImportedPair], now: datetime) -> Stored:
-        """Store what is new; a pair with other texts, or another verdict of a judge on it, is rejected."""
+        """Store what is new. Reject a row if the stored pair has other texts, or the judge another verdict on it."""
         rows = RowOutcomes(len(records))
         ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
         people = [
@@ -217,7 +217,7 @@ class PairImport(RecordedImport[ImportedPair]):
         return rows.stored()
 
     def finish(self, connection: Connection, now: datetime) -> int:
-        """Store the comparisons without a usable verdict; return how many rows brought nothing but these."""
+        """Store the comparisons without a usable verdict. Return how many rows are new only because of these."""
         late: set[tuple[str, tuple[str, str]]] = set()
         for judge, rows in self._rows_of_judges.items():
             asked = rows.orders or {Shown.AB}
@@ -234,7 +234,7 @@ class PairImport(RecordedImport[ImportedPair]):
                     if key_of(item) in stored:
                         continue
                     items.append(item)
-                # In a dry run the pair is not stored, and its comparison would be new.
+                # A dry run stores no pair, so the comparison counts as new.
                 if (pair, shown) in rows.known:
                     late.add((judge, pair))
             if items:
@@ -301,7 +301,7 @@ def pair_in(cells: Cells, source: str, letter: Preference | None = None, *, answ
 
 
 def _raws(cells: Cells) -> dict[Shown, str]:
-    """Return the raw texts by order; ``raw`` is an object by order (ab, ba), or one text for whichever was asked."""
+    """Return the raw texts by order. ``raw`` is an object with the keys ab and ba, or one text for both orders."""
     raw = cells.get("raw")
     if isinstance(raw, dict) and raw.keys() <= set(Shown):
         raws = {Shown(shown): raw_text(value) for shown, value in raw.items()}
@@ -323,7 +323,7 @@ def _options(cells: Cells) -> tuple[str, ...] | None:
 def import_pairs(
     connection: Connection, pairs: Sequence[Pair], batch_id: int, now: datetime, rows: RowOutcomes
 ) -> list[int | None]:
-    """Store the pairs of a batch of rows, reject those that differ; return the pair of each row, None if rejected."""
+    """Store the pairs of a batch, and reject rows that differ. Return the pair id of each row (None: rejected)."""
     result = store_pairs(connection, pairs, batch_id, now)
     for clash in result.conflicts:
         rows.refuse(clash.index, clash.field, clash.reason, differs=True)
@@ -336,7 +336,7 @@ def import_pairs(
 
 
 class Condition(StrEnum):
-    """What a judge was shown beside the pair: nothing, or an answer as the correct one."""
+    """Whether a judge saw only the pair (plain), or also an answer as the correct one (reference)."""
 
     PLAIN = "plain"
     REFERENCE = "reference"
@@ -344,7 +344,7 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportedComparison:
-    """A recorded comparison of a pair in one order, with the external id of the pair (its ``pair_id`` is 0)."""
+    """A recorded comparison in one order. ``pair_id`` is the external id; ``comparison.pair_id`` is still 0."""
 
     pair_id: str
     judge: RecordedJudge
@@ -353,10 +353,10 @@ class ImportedComparison:
 
 
 class ComparisonImport(RecordedImport[ImportedComparison]):
-    """Comparisons of replay judge versions, one run per judge and file.
+    """Recorded comparisons of stored pairs, with one run per judge and file.
 
-    ``verdict`` is about the stored answers A and B, whatever the ``order`` shown. A row without a verdict is an
-    unusable reply; its ``status`` can tell more.
+    ``verdict`` names the stored answers A and B; it does not depend on the ``order`` in which they were shown. A row
+    without a verdict is an unusable reply. Its ``status`` can give the reason.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -405,7 +405,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         return ImportedComparison(pair_id, judge, comparison, source)
 
     def store(self, connection: Connection, records: Sequence[ImportedComparison], now: datetime) -> Stored:
-        """Store the comparisons whose pair is found; another verdict in the same order is rejected."""
+        """Store the comparisons whose pair is stored. Reject a row if the stored verdict in this order differs."""
         rows = RowOutcomes(len(records))
         names = {index: (record.pair_id, record.source) for index, record in enumerate(records)}
         named = pairs_named(connection, {external_id for external_id, _ in names.values()})

@@ -1,4 +1,4 @@
-"""Verdicts that were recorded elsewhere, and the judge versions, runs and comparisons that keep them."""
+"""Verdicts that were recorded elsewhere, and the judge versions, runs and comparisons to store them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,20 +42,20 @@ from judgeboard.store.storing import store_judgments
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudge:
-    """A judge as a file names it; ``version`` is the fingerprint that an export of Judgeboard gives beside."""
+    """A judge named in a file. ``version`` is its fingerprint, which exports of Judgeboard have in another column."""
 
     name: str
     version: str | None = None
 
 
 def recorded_version(connection: Connection, judge: RecordedJudge, now: datetime) -> StoredVersion:
-    """Return the version of a recorded judge: the stored one of its fingerprint, else that of its name."""
+    """Return the stored version with the judge's fingerprint. If there is none, return the version of its name."""
     known = None if judge.version is None else find_version(connection, judge.version)
     return known or ensure_version(connection, replay_version(judge.name, recorded=judge.version), now)
 
 
 class RecordedImport(ImportKind[Record]):
-    """Imports records of judges: each judge version of a file has one run, which starts with its first new record."""
+    """Imports records of judges. Each judge version in a file has one run, which its first new record starts."""
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
@@ -64,7 +64,7 @@ class RecordedImport(ImportKind[Record]):
     def run(self, connection: Connection, version: StoredVersion, now: datetime) -> int:
         """Return the run of a judge version."""
         begun = self._runs.get(version.id)
-        # A batch that brought nothing new, or a dry run, was rolled back with the runs that it began.
+        # The run no longer exists if its batch was rolled back (a dry run, or a batch with nothing new).
         if begun is None or not is_run_of(connection, begun, version.id):
             begun = self._runs[version.id] = start_import_run(connection, version, self.actor, now).id
         return begun
@@ -85,9 +85,9 @@ def store_recorded(
     rows: RowOutcomes,
     now: datetime,
 ) -> None:
-    """Store the comparisons of one judge version, by the index of their row.
+    """Store the comparisons of one judge version. They are given by the index of their row.
 
-    The same verdict again is unchanged, one on further aspects is added, another one is rejected.
+    A stored verdict stays unchanged. Verdicts on further aspects are added to it. A contradicting row is rejected.
     """
     pair_ids = {item.pair_id for items in comparisons.values() for item in items}
     stored = stored_comparisons(connection, version.id, pair_ids)
@@ -139,10 +139,10 @@ class ImportedVerdict:
 
 
 class VerdictImport(RecordedImport[ImportedVerdict]):
-    """Judgments of recorded judges, one run for each judge and file; a judge judges a response once in a file.
+    """Recorded judgments, with one run per judge and file. In one file, a judge can judge a response only once.
 
-    A verdict has a label, a groundedness or a quality; a row without a verdict has a ``status`` (unparsable, refused,
-    error). With a ``scale``, its quality and the numbers in ``scores`` are scores on that scale.
+    A verdict has a label, groundedness, quality or scores. A row without a verdict has a ``status`` (unparsable,
+    refused, error). If a row has a ``scale``, its quality and the numbers in ``scores`` are scores on that scale.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -174,7 +174,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         scores = scores_in(cells, scale, "scores")
         has_verdict = bool(scores) or (label, groundedness, quality) != (None, None, None)
         if has_verdict and status is not Status.OK:
-            raise Unusable("status", f"a judgment that is {status} has no verdict")
+            raise Unusable("status", f"a row with a verdict cannot have the status {status}")
         if not has_verdict and status is Status.OK:
             raise Unusable(None, "no verdict: give label, groundedness or quality, or a status with the reason")
         verdict = Verdict(
@@ -194,12 +194,12 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         return ImportedVerdict(response_id, judge, verdict, source)
 
     def store(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> Stored:
-        """Store the verdicts on responses of logs and pairs; a verdict that differs from the stored one is rejected."""
+        """Store the verdicts on responses of logs and pairs. Reject a verdict that differs from the stored verdict."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         named = responses_named(connection, {external_id for external_id, _ in names.values()})
         unknown = {external_id for external_id, _ in names.values()} - named.keys()
-        if unknown:  # a log has no empty answers, pairs do
+        if unknown:  # an id may name an empty answer, which only a pair can have
             sides = sides_named(connection, unknown)
             named |= {name: [Named(*side) for side in sides_of_name] for name, sides_of_name in sides.items()}
         by_judge: dict[str, dict[int, int]] = {}
@@ -223,7 +223,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                     rows.refuse(index, "external_id", reason, differs=True)
             if new:
                 stored = store_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
-                # Another process may have stored some of them between the two statements.
+                # Another process may have stored some of the verdicts in the meantime.
                 rows.new |= set(list(new)[:stored])
         return rows.stored()
 
@@ -232,7 +232,7 @@ _QUOTES = ("answer_quote", "passage_quote")
 
 
 def _claims(cells: Cells) -> tuple[Claim, ...] | None:
-    """Return the claims of a row: objects with ``text`` and ``status``, and what they quote of answer and passage."""
+    """Return the claims of a row: objects with ``text``, ``status``, and quotes from the answer and a passage."""
     objects = cells.objects("claims")
     if objects is None:
         return None

@@ -31,10 +31,10 @@ MAX_COST = 1_000_000.0
 
 
 class ResponseImport(ImportKind[Response]):
-    """Logged responses; a row with a known id and other content is rejected.
+    """Logged responses. A row is rejected if its id is stored with other content.
 
-    A row names its own source only beside an ``external_id``, as exports do; all others get ``source``. An id may
-    occur once in a file. A row without an id gets its content hash, and the k-th equal row ``hash-k``.
+    The column ``source`` is read only in files with a column ``external_id``, such as exports. An id may occur only
+    once in a file. A row without an id gets its content hash as id. The k-th equal row gets ``hash-k``.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -77,7 +77,7 @@ class ResponseImport(ImportKind[Response]):
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
-        self._copies: dict[str, int] = {}  # the last number of each hash that several rows have
+        self._copies: dict[str, int] = {}  # the last number used for each hash of several rows
 
     def build(self, cells: Cells) -> Response:
         """Return the response of a row."""
@@ -105,7 +105,7 @@ class ResponseImport(ImportKind[Response]):
         return response
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
-        """Store responses that are new, and feedback that is new on known ones."""
+        """Store new responses, and new feedback on stored responses."""
         stored = store_responses(connection, records, self.batch_id, now)
         result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
         kept = find_contents(connection, [key_of(records[index]) for index in stored.differing])
@@ -129,7 +129,7 @@ class ResponseImport(ImportKind[Response]):
 
 
 def _cost(cells: Cells) -> float | None:
-    """Return the cost in whole millionths, as it is stored."""
+    """Return the cost, rounded to a millionth as in the database."""
     value = cells.number("generator_cost")
     if value is None:
         return None
@@ -147,19 +147,19 @@ def _messages(cells: Cells) -> tuple[dict[str, Any], ...] | None:
 
 
 def _reference(cells: Cells) -> str | None:
-    """Return the reference answer; several are joined, one per line."""
+    """Return the reference answer. Several answers are joined, one per line."""
     value = cells.get("reference")
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return "\n".join(value)
     return cells.text("reference")
 
 
-# Where a column of a file is mapped to another name than the content has.
+# Name in the content -> name in a mapping, if the names differ.
 _MAPPED = {"passages": "context", "generator_cost_micro": "generator_cost"}
 
 
 def differing(response: Response, stored: Response) -> list[str]:
-    """Return the fields, by the names that a file's columns are mapped to, in which the two differ."""
+    """Return the fields in which the two responses differ, by their names in a mapping."""
     other = content(stored)
     return [_MAPPED.get(name, name) for name, value in content(response).items() if value != other[name]]
 
@@ -168,12 +168,12 @@ _TEXT_KEYS = ("text", "content", "page_content", "passage", "document")
 
 
 def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, Any]] | None]:
-    """Return the passages of a row, and what its passage objects held besides their texts.
+    """Return the passages of a row, and the other values of its passage objects.
 
-    Absent or null passages are None (not logged), which is not the same as an empty list (nothing was retrieved). A
-    text is one passage and a blank one none; an object is one passage, its JSON text. In CSV, the JSON text of a list
-    is that list. An item of a list is a text or an object with a text (``text``, ``content``, ``page_content``, …);
-    an object without one counts as its JSON text.
+    Absent or null passages are None: they were not logged. An empty list means that nothing was retrieved. A text is
+    one passage, unless it is blank. An object is one passage, its JSON text. In CSV, a list is written as JSON. An item
+    of a list is a text or an object with a text (``text``, ``content``, ``page_content``, …). An object without such a
+    text becomes its JSON text.
     """
     value = cells.get("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
@@ -224,12 +224,12 @@ _FIELDS = (("thumbs", FeedbackKind.THUMBS), ("stars", FeedbackKind.STARS), ("fee
 
 
 def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
-    """Return the feedback of a row, from columns that name their scale and from one that does not.
+    """Return the feedback of a row. The columns ``thumbs`` and ``stars`` have a scale, ``feedback`` has none.
 
-    Words (up, down, 👍, true, …) are thumbs; numbers follow the column's scale. In a column that names none, 2 to 5
-    are stars. 1 and 0 may be either: they are left out, and `Columns` reports them. An object names its scale:
-    ``{"thumbs": "up"}``, ``{"stars": 4}``, or ``{"kind": "stars", "value": 4}``, with ``user`` and ``at`` beside; a
-    list holds several.
+    Words (up, down, 👍, true, …) are thumbs. Numbers follow the column's scale. Without a scale, 2 to 5 are stars. 0
+    and 1 may be thumbs or stars, so they are left out, and `Columns` reports them. An object names its scale:
+    ``{"thumbs": "up"}``, ``{"stars": 4}``, or ``{"kind": "stars", "value": 4}``. It may have ``user`` and ``at``. A
+    list may have several objects.
     """
     feedback: list[Feedback] = []
     for field, scale in _FIELDS:

@@ -1,4 +1,4 @@
-"""Several tries at a question: the answers that a model gave, or the scores that a judge gave an answer."""
+"""Repeated results: several answers of a model to one question, or several scores of a judge for one answer."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ NO_NAME = "recorded samples"
 
 @dataclass(frozen=True, slots=True)
 class ImportedSamples:
-    """The tries of a model at a question, and its comparisons of the two answers; the ``pair_id`` in each is 0."""
+    """A model's sampled answers to a question, and its comparisons of the pair. Their ``pair_id`` is still 0."""
 
     pair: Pair
     judge: RecordedJudge
@@ -56,11 +56,11 @@ class ImportedSamples:
 
 
 class SampleImport(RecordedImport[ImportedSamples]):
-    """Samples and their model's comparisons, one judge version and one run per model and file.
+    """Sampled answers and their model's comparisons, with one judge version and one run per model and file.
 
-    A null among the samples is a try without a readable answer. ``verdicts`` holds, for the conditions A (no
-    reference) and B (always its own answer as reference), what the same model preferred in both orders; a null there
-    was asked without a usable verdict.
+    A null in ``samples`` is a sample without a readable answer. ``verdicts`` has the model's preferences in both orders
+    for the conditions A (no reference) and B (always its own answer as reference). A null in ``verdicts`` is a
+    comparison without a usable verdict.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -78,14 +78,14 @@ class SampleImport(RecordedImport[ImportedSamples]):
     brings_answers = True
 
     def build(self, cells: Cells) -> ImportedSamples:
-        """Return the question and the tries of a row."""
+        """Return the question and the sampled answers of a row."""
         judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
         return ImportedSamples(
             pair_in(cells, self.source or "", answers=False), judge, _samples(cells), _comparisons(cells)
         )
 
     def store(self, connection: Connection, records: Sequence[ImportedSamples], now: datetime) -> Stored:
-        """Store what is new; another answer of a model in the same sample is rejected."""
+        """Store what is new. Reject a row if the stored answer of a sample differs."""
         rows = RowOutcomes(len(records))
         ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
@@ -117,7 +117,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:
-    """Return a list, its items read one by one, None where it is absent."""
+    """Return a list of the results of ``read`` for its items; None if the list is absent."""
     value = cells.json(field)
     if value is None:
         return None
@@ -131,7 +131,7 @@ def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int |
 def _samples(cells: Cells) -> tuple[NewSample, ...]:
     answers = listed(cells, "samples", _answer)
     if not answers:
-        raise Unusable("samples", "no samples: give a list of answers, null for one that could not be read")
+        raise Unusable("samples", "no samples: give a list of answers, with null for an answer that could not be read")
     n = len(answers)
     models = listed(cells, "models", lambda value: value if isinstance(value, str) else None, n) or [None] * n
     raws = listed(cells, "raw", raw_text, n) or [None] * n
@@ -186,7 +186,7 @@ def _equals(stored: StoredSample, sample: NewSample) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRepeats:
-    """One answer that a judge scored several times by one rubric; a score None is a repeat without a usable one."""
+    """One answer that a judge scored several times by one rubric. None is a repeat without a usable score."""
 
     response: Response
     judge: str
@@ -197,9 +197,9 @@ class ImportedRepeats:
 
 
 class RepeatImport(RecordedImport[ImportedRepeats]):
-    """Answers as candidates, and each score as a judgment of its repeat, by one judge version per rubric.
+    """Answers with repeated scores. Each score becomes a judgment; each rubric and scale has its own judge version.
 
-    A null among the scores is a repeat without a usable one.
+    A null in ``samples`` is a repeat without a usable score. The answers are stored as candidates.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -226,7 +226,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         scale = scale_in("scale", cells.required_text("scale"))
         scores = listed(cells, "samples", lambda value: None if value is None else scale.checked("samples", value))
         if not scores:
-            raise Unusable("samples", "no samples: give a list of scores, null for one that could not be read")
+            raise Unusable("samples", "no samples: give a list of scores, with null for a score that could not be read")
         response = Response(
             source=cells.name("source") or self.source or "",
             external_id=cells.required_name("external_id", MAX_ID),
@@ -248,7 +248,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         return ImportedRepeats(response, judge, rubric, str(scale), tuple(scores), tuple(raws))
 
     def store(self, connection: Connection, records: Sequence[ImportedRepeats], now: datetime) -> Stored:
-        """Store what is new; an answer with other content, or another score in the same repeat, is rejected."""
+        """Store what is new. Reject a row if the stored answer, or the stored score of a repeat, differs."""
         rows = RowOutcomes(len(records))
         responses = [record.response for record in records]
         stored = store_responses(connection, responses, self.batch_id, now)
@@ -267,7 +267,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
                 new.remove(response_id)
                 rows.new.add(index)
         for (judge, rubric, scale), response_ids in by_judge.items():
-            # The judge as it judged: by this rubric on this scale.
+            # The rubric and the scale are part of the judge version.
             judge_version = JudgeVersion(judge, RECORDED, judge, {"scale": scale}, rubric, scale)
             version = ensure_version(connection, judge_version, now)
             scores = recorded_scores(connection, version.id, response_ids.values())

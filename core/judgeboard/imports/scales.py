@@ -1,4 +1,4 @@
-"""Scales of numbers as files write them ("1-5", "-2..2"), and the numbers of a row that are on one."""
+"""Number scales in files ("1-5", "-2..2"), and the scores of a row on such a scale."""
 
 import math
 import re
@@ -15,7 +15,7 @@ _A_IS_ABOVE = re.compile(r"positive\b.*\b(?:answer|response|output)?[ _]?(?:1|a|
 
 @dataclass(frozen=True, slots=True)
 class NumberScale:
-    """From where to where grades go; ``a_is_above`` says that numbers above 0 speak for the first answer."""
+    """The lowest and the highest grade. With ``a_is_above``, numbers above 0 mean that the first answer is better."""
 
     low: float
     high: float
@@ -34,7 +34,7 @@ class NumberScale:
 
 
 GRADES_OF_PAIRS = NumberScale(-2, 2)
-"""What a person's number for a pair means where no scale is given: -2 A is much better, 2 B is much better."""
+"""The default scale of people's grades of pairs: -2 means A is much better, 2 means B is much better."""
 
 
 def scale_in(field: str, text: str) -> NumberScale:
@@ -46,7 +46,7 @@ def scale_in(field: str, text: str) -> NumberScale:
 
 
 def scale_of_pairs(field: str, text: str | None) -> NumberScale:
-    """Return the scale of people's grades of pairs: 0 is a tie, numbers above it speak for B."""
+    """Return the scale of people's grades of pairs: 0 is a tie, and above 0 B is better."""
     if text is None:
         return GRADES_OF_PAIRS
     scale = scale_in(field, text)
@@ -58,22 +58,22 @@ def scale_of_pairs(field: str, text: str | None) -> NumberScale:
 
 
 SCORE = "score"
-"""The dimension of a number on a scale of its own that names none."""
+"""The dimension of a score without a name."""
 
 _QUALITY = "1-4"
 
 
 def own_scale(cells: Cells) -> NumberScale | None:
-    """Return the scale that the row's numbers are on, None where it is that of quality."""
+    """Return the scale of the row's numbers; None without a scale, or if it is the scale of quality (1-4)."""
     text = cells.text("scale")
     scale = None if text is None else scale_in("scale", text)
     return None if scale is None or str(scale) == _QUALITY else scale
 
 
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:
-    """Return the row's quality as a score on a scale of its own, and the numbers by name in ``field``.
+    """Return the scores of a row on its own ``scale``: its quality, and the numbers by name in ``field``.
 
-    Without ``field``, the judge's reply (``raw``) is read if it is nothing but numbers by name on the row's scale.
+    If ``field`` is absent, the judge's reply (``raw``) is used, if it has only numbers by name on this scale.
     """
     values = cells.object(field)
     if values is None and scale is not None:
