@@ -1,1 +1,1 @@
-"""File formats, read and written: one file each, and a line in `judgeboard.formats.files`."""
+"""File formats. Each format of rows has a module here and an entry in `judgeboard.formats.files`."""

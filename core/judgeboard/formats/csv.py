@@ -1,4 +1,4 @@
-"""CSV: a header, then one record per row; no text that is written can become a formula in a spreadsheet."""
+"""CSV with a header. Written texts cannot become formulas in a spreadsheet."""
 
 import csv
 import io
@@ -19,9 +19,9 @@ _DELIMITERS = ",;\t|"
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield records as rows of texts; ``line`` is the line on which a record begins.
 
-    Comma, semicolon, tab or bar: what cuts the header into most columns. A record with other bytes than UTF-8, more
-    or fewer cells than the header, or a quote that is not closed properly is rejected by itself. A quote that is
-    never closed swallows what follows, up to 64 MB: that is one rejected record too, and says where it began.
+    The delimiter is the comma, semicolon, tab or bar that splits the header into most columns. A record is rejected by
+    itself if it is not UTF-8, has more or fewer cells than the header, or has a quote that is not closed properly. If a
+    quote is never closed, the following text (up to 64 MB) becomes one rejected record with its first line number.
     """
     csv.field_size_limit(MAX_ROW_BYTES)
     lines = _Lines(source)
@@ -58,12 +58,12 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
 
 def _reason(error: csv.Error) -> str:
-    # Python's own message is for programmers.
+    # Python's message for this error is for programmers.
     return "a line ends with CR alone: save it with LF line ends" if "new-line" in str(error) else str(error)
 
 
 class _Lines(Iterator[str]):
-    """Lines as text, those of the present record kept; bytes that are not UTF-8 become surrogates and are noted."""
+    """Yields lines as text and keeps those of the current record. Bytes that are not UTF-8 become surrogates."""
 
     def __init__(self, source: ByteSource) -> None:
         self._lines = byte_lines(source.chunks())
@@ -90,16 +90,16 @@ class _Lines(Iterator[str]):
         return b"".join(self._record).decode("utf-8", "backslashreplace").rstrip("\r\n")
 
 
-# Spreadsheets evaluate what begins so, some of them after white space and in full width too (OWASP, CSV injection).
+# Spreadsheets run texts that start with these marks, some also after white space (OWASP, CSV injection).
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - the full-width marks are meant
 _CONTROL = ("\t", "\r", "\n")
 
 
 def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
-    """Write a header and one record per row in UTF-8, and return how many rows.
+    """Write a header and one record per row in UTF-8, and return the number of rows.
 
-    Reading it back is not exact: a defused text keeps its apostrophe, an unknown value and an empty text are both an
-    empty cell. JSON lines and Parquet are exact.
+    Reading it back is not exact: defused texts keep their apostrophe, and both unknown values and empty texts are empty
+    cells. JSON lines and Parquet are exact.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
     try:
@@ -115,7 +115,7 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
 
 
 def defused(text: str) -> str:
-    """Return a text with an apostrophe before it where a spreadsheet would take it for a formula."""
+    """Return a text, with an apostrophe before it if a spreadsheet would run it as a formula."""
     return f"'{text}" if text.startswith(_CONTROL) or text.lstrip().startswith(_FORMULA) else text
 
 

@@ -1,4 +1,4 @@
-"""FORMATS, the file formats, and files: read once from start to end, gzipped or not, written whole or not at all."""
+"""FORMATS lists the file formats. `ByteSource` reads a file once; `write_whole` writes it whole or not at all."""
 
 import itertools
 import json
@@ -38,9 +38,9 @@ class Unreadable(Exception):
 
 
 class ColumnType(StrEnum):
-    """What the cells of a column are; each may also be None, which is unknown and never 0 or empty.
+    """The type of a column's cells. A cell may also be None: an unknown value, which differs from 0 and from empty.
 
-    ``time`` is an aware datetime, ``texts`` a list of texts, ``json`` anything that JSON can say.
+    ``time`` is an aware datetime, ``texts`` a list of texts, ``json`` any JSON value.
     """
 
     TEXT = "text"
@@ -66,7 +66,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class ByteSource(AbstractContextManager["ByteSource"]):
-    """The bytes of one file, read once from start to end, in pieces that fit in memory.
+    """The bytes of one file, gzipped or not. They are read once from start to end, in pieces that fit in memory.
 
     ``file`` is a path, ``-`` for standard input, or a stream opened for bytes (which stays open). ``name`` is its name
     in messages (default: the path, ``standard input`` or the stream's own name).
@@ -77,7 +77,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
         if not isinstance(file, str | Path):
             self._raw, self.name = file, name or str(getattr(file, "name", "the stream"))
         elif str(file) == "-":
-            if sys.stdin is None:  # so it is where the shell closed it (<&-) and under some schedulers
+            if sys.stdin is None:  # if the shell closed it (<&-), and under some schedulers
                 raise BadInput("standard input is closed: name a file")
             self._raw, self.name = sys.stdin.buffer, name or "standard input"
         else:
@@ -99,7 +99,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
         self.close()
 
     def close(self) -> None:
-        """Close what was opened here; a stream that was handed in stays open."""
+        """Close the file and its copy. A stream that the caller passed stays open."""
         if self._owned:
             self._raw.close()
         if self._copy is not None:
@@ -121,7 +121,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
     def chunks(self) -> Iterator[bytes]:
         """Yield all bytes after decompression, once.
 
-        Raises Unreadable if the file breaks off or is damaged; everything before was yielded.
+        Raises Unreadable if the file ends too early or is damaged, after all bytes before the damage.
         """
         if self._head:
             yield bytes(self._head)
@@ -131,7 +131,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
         yield from self._plain
 
     def seekable(self) -> BinaryIO:
-        """Return the bytes as a file that can be read in any order; what cannot be is copied to a temporary file."""
+        """Return the bytes as a seekable file. A gzipped file or a pipe is first copied to a temporary file."""
         if not self.gzipped and self._raw.seekable():
             self._raw.seek(0)
             return self._raw
@@ -177,9 +177,9 @@ def _opened(path: Path, name: str) -> BinaryIO:
 
 
 def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress members one after the other, little at a time.
+    """Decompress gzip members one after the other, in small pieces.
 
-    A small file may unpack to much, and of damaged data what came before is good.
+    A small file may unpack to a very large one. If the data are damaged, everything before the damage is yielded.
     """
     engine = zlib.decompressobj(wbits=31)
     try:
@@ -187,7 +187,7 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
             left = data
             while left:
                 if engine.eof:
-                    left = left.lstrip(b"\0")  # archives on tape are padded
+                    left = left.lstrip(b"\0")  # tape archives end with zero bytes
                     if not left:
                         break
                     engine = zlib.decompressobj(wbits=31)
@@ -201,9 +201,9 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def byte_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines with their line feed; the last may lack one.
+    """Yield lines with their line feed. The last line may have none.
 
-    A line above `MAX_ROW_BYTES` is cut to one byte more than that. A line in which the chunks raise is not yielded.
+    A line is cut one byte after `MAX_ROW_BYTES`. If reading ``chunks`` fails, the unfinished line is not yielded.
     """
     line = bytearray()
     for chunk in chunks:
@@ -220,10 +220,10 @@ def byte_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
-    """Write a file that appears whole or not at all; return what ``write`` returns.
+    """Write a file whole or not at all, and return the result of ``write``.
 
-    A symbolic link stays, and what it names is written. A pipe or a device is written as it comes: it holds nothing
-    that could be replaced. A SQLite database is never replaced.
+    A symbolic link is kept, and its target is written. A pipe or a device is written directly, because it has no
+    content to replace. A SQLite database is never replaced.
     """
     try:
         file = _replaceable(path)
@@ -246,13 +246,13 @@ def refuse_database(path: Path) -> None:
 
 
 def _replaceable(path: Path) -> Path | None:
-    """Return the regular file that a path names or would name, behind all links; None where it is something else."""
+    """Return the regular or missing file at a path, after all links; None for other files, such as pipes."""
     try:
         kind = path.stat().st_mode
     except FileNotFoundError:
         return path.resolve()
     file = path.resolve()
-    # A link of the system (to an open file of this process, say) may name no path at all.
+    # The system's links, for example to an open file of this process, may not lead to a path.
     return file if S_ISREG(kind) and file.exists() and file.samefile(path) else None
 
 
@@ -295,8 +295,8 @@ _OBJECT_OF_ROWS = re.compile(rb"\s*" + ARRAY_KEY)
 class Format:
     """One format: its name in sentences, the endings of its files, and the module that reads and writes its rows.
 
-    ``home`` is imported when the format is used. ``textual`` says that the format knows only texts, so that numbers are
-    read from them.
+    The module ``home`` is imported only when the format is used. ``textual`` is True if the format has only texts:
+    numbers are then read from texts.
     """
 
     title: str
@@ -321,11 +321,11 @@ FORMATS = {
     "csv": Format("CSV", (".csv", ".tsv"), "judgeboard.formats.csv", textual=True),
     "parquet": Format("Parquet", (".parquet", ".pq"), "judgeboard.formats.parquet"),
 }
-"""The file formats that are read and written: one file and one line here each."""
+"""The file formats. Each format has one module and one line here."""
 
 
 def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
-    """Return the format of a file: the one asked for, else by its ending, else by its content."""
+    """Return the wanted format of a file. With ``auto``, its ending and its content decide."""
     if wanted != AUTO and wanted not in FORMATS:
         raise BadInput(f"there is no format {wanted!r}: choose {', '.join((AUTO, *FORMATS))}")
     head = source.peek()
@@ -347,7 +347,7 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
 
 
 def format_by_ending(file: str) -> str | None:
-    """Return the name of the format that a file name ends in, without ``.gz``; None if no format has this ending."""
+    """Return the name of the format with the ending of a file name (without ``.gz``), None if there is none."""
     ending = re.search(r"\.\w+$", file.lower().removesuffix(".gz"))
     return next((name for name, format_ in FORMATS.items() if ending and ending[0] in format_.suffixes), None)
 
@@ -367,7 +367,7 @@ def _by_content(head: bytes, file: str, expected: str | None) -> str:
 
 
 def _is_line_of_json(start: bytes, *, sure: bool) -> bool:
-    """Tell JSON lines from one JSON text: the first line is an object by itself, and not one around all rows."""
+    """Whether the first line is a complete JSON object (JSON lines), and not an object that contains all rows."""
     line, feed, rest = start.partition(b"\n")
     if _OBJECT_OF_ROWS.match(line):
         return False
@@ -383,11 +383,11 @@ def write_rows(
     rows: Iterable[dict[str, Any]],
     columns: Sequence[Column],
     target: str | Path | BinaryIO,
-    format: str,  # noqa: A002 - what it is called everywhere else
+    format: str,  # noqa: A002 - the name of the command's option
 ) -> int:
-    """Write ``columns`` of rows, as the rows come, and return how many; a missing key is None.
+    """Write the ``columns`` of each row, and return the number of rows. A missing key is None.
 
-    ``target`` is a path (`write_whole`) or a stream for bytes, which stays open; ``format`` is a key of `FORMATS`.
+    ``target`` is a path (`write_whole`) or a stream for bytes, which stays open. ``format`` is a key of `FORMATS`.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")

@@ -1,7 +1,7 @@
-"""JSON: an array of objects of any length, alone or as the one array of an object.
+"""JSON: an array of objects of any length, alone or as a value in one object.
 
-The text is only cut here, into one piece per element; each piece is parsed by itself. So one element with NaN or a
-wrong encoding is one rejected row, where a streaming parser would give up on the rest of the file.
+This module only cuts the text into one piece per element. Each piece is parsed by itself, so an element with NaN or a
+wrong encoding is one rejected row. A streaming parser would give up on the rest of the file.
 """
 
 import re
@@ -23,14 +23,14 @@ _ARRAY_KEY_WINDOW = 200
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield the elements of a top-level array, or of an object's array under one of `ARRAY_KEYS`, as numbered rows.
 
-    An object without such an array is a row itself, and several top-level values may follow each other.
+    An object without such an array is a row itself. A file may have several top-level values.
     """
     for number, piece in enumerate(_elements(_Cutter(source.chunks())), start=1):
         yield parse_row(number, piece)
 
 
 def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
-    """Write an array with one object per row and return how many; times are as in JSON lines."""
+    """Write an array with one object per row, and return how many. Times are written as in JSON lines."""
     count = 0
     for row in rows:
         stream.write((b",\n" if count else b"[\n") + object_text(row, columns))
@@ -40,7 +40,7 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
 
 
 class _Cutter:
-    """Cuts values out of a stream by their brackets and quotes; it holds one value in memory at a time."""
+    """Cuts values out of a stream by their brackets and quotes. Only one value is in memory at a time."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
@@ -51,7 +51,7 @@ class _Cutter:
             self._at = len(_BOM)
 
     def next_byte(self) -> bytes:
-        """Return the next byte that is no white space, without taking it; empty at the end."""
+        """Return the next byte that is not white space, but do not consume it. Return no byte at the end."""
         while True:
             self._at = _SPACE.match(self._buffer, self._at).end()  # type: ignore[union-attr]  # matches always
             if self._at < len(self._buffer):
@@ -60,13 +60,13 @@ class _Cutter:
                 return b""
 
     def skip(self) -> None:
-        """Take one byte."""
+        """Consume one byte."""
         self._at += 1
 
     def value(self, *, whole: bool = False) -> bytes | None:
-        """Take a value: a container up to its end, anything else up to the next comma or closing bracket.
+        """Consume a value: a container up to its end, anything else up to the next comma or closing bracket.
 
-        With ``whole`` the value is a top-level one, and None says that its array of rows has just been opened.
+        With ``whole``, it is a top-level value. None then means that only the start of its array of rows was consumed.
         """
         at, depth = self._at, 0
         while True:
@@ -107,7 +107,7 @@ class _Cutter:
         return piece
 
     def _wait(self, at: int, *, at_top: bool = False) -> int:
-        """Get more bytes and return where ``at`` is then; -1 where the end is a proper one."""
+        """Get more bytes and return the new position of ``at``; -1 if the file ends where a value may end."""
         if len(self._buffer) - self._at > MAX_ROW_BYTES:
             raise Unreadable(f"a row is longer than {MAX_ROW_BYTES >> 20} MB")
         offset = at - self._at

@@ -1,4 +1,4 @@
-"""JSON lines: one object per line; what is written is read back exactly."""
+"""JSON lines: one object per line. Reading a written file gives exactly the same values."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
-    """Yield every line as a row; each is decoded by itself, so a wrong encoding costs that line alone."""
+    """Yield every line as a row. Each line is decoded by itself, so a wrong encoding rejects only this line."""
     for number, line in enumerate(byte_lines(source.chunks()), start=1):
         data = line.removeprefix(_BOM) if number == 1 else line
         if data.strip():
@@ -21,7 +21,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
 
 def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
-    """Write one object per row and return how many; times are ISO 8601 in UTC with a final ``Z``."""
+    """Write one object per row and return how many. Times are ISO 8601 in UTC with a final ``Z``."""
     count = 0
     for row in rows:
         stream.write(object_text(row, columns) + b"\n")
@@ -39,11 +39,11 @@ def _cell(value: Any, column: Column) -> Any:
     return iso_z(value) if value is not None and column.type is ColumnType.TIME else value
 
 
-MAX_DIGITS = 4_000  # Python turns no more than 4,300 digits into a number
+MAX_DIGITS = 4_000  # Python refuses numbers with more than 4,300 digits
 
 
 class _Twice(ValueError):
-    """An object has a key twice: which of the values is meant cannot be told."""
+    """An object has a key twice, so its value is ambiguous."""
 
     def __init__(self, key: str) -> None:
         super().__init__("occurs twice in one object: keep one")
@@ -51,7 +51,7 @@ class _Twice(ValueError):
 
 
 def parse_row(line: int, data: bytes) -> Row | Rejected:
-    """Return the row that the bytes hold, or why they hold none."""
+    """Return the row in the bytes, or a Rejected row with the reason."""
     if len(data) > MAX_ROW_BYTES:
         return Rejected(line, None, f"longer than {MAX_ROW_BYTES >> 20} MB", _shown(data[:1000]))
     try:
@@ -64,7 +64,7 @@ def parse_row(line: int, data: bytes) -> Row | Rejected:
 
 
 def json_kind(value: Any) -> str:
-    """Return what a JSON value is, with its article, for a sentence."""
+    """Return the type of a JSON value with its article, for a sentence."""
     if value is None:
         return "null"
     for kind, name in ((bool, "true or false"), (str, "a text"), (dict, "an object"), (list, "a list")):
@@ -87,7 +87,7 @@ def _parsed(data: bytes) -> Any:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:  # Python's own message is about Python
+    if len(digits) > MAX_DIGITS:  # Python's own message is about a setting of Python
         raise ValueError(f"not usable: a whole number has {len(digits):,} digits")
     return int(digits)
 
@@ -103,7 +103,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-# One for all rows: making it anew for each costs more than the look at the keys.
+# One decoder for all rows: a new decoder per row would cost more time than the check for duplicate keys.
 _DECODER = json.JSONDecoder(parse_constant=_refused, parse_int=_whole, object_pairs_hook=_object)
 
 

@@ -1,4 +1,4 @@
-"""Label schemas: the fields that reviewers fill in, as a YAML file has them, and the values that fit them."""
+"""Label schemas: YAML files with the fields that reviewers fill in, and checks of the fields' values."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from judgeboard.text import unstorable
 KEYS = "QWASDFG"
 """The keys that a schema may give to options: the review screen uses the other letters."""
 TAKEN_KEYS = {"label": "QW", "groundedness": "ASDFG"}
-"""The keys of the parts of the built-in grade, which its schema cannot give to options."""
+"""The keys of parts of the built-in grade. A schema with such a part cannot give these keys to options."""
 
 MOST_FIELDS, MOST_OPTIONS, MOST_SPANS = 40, 50, 500
 LONGEST_SCHEMA = 200_000  # characters of a schema as JSON
@@ -29,7 +29,7 @@ _NAME = re.compile(r"[^\W_][\w -]{0,59}")
 
 
 class FieldType(StrEnum):
-    """What a field takes."""
+    """The type of a field's values."""
 
     CATEGORY = "category"
     YES_NO = "yes_no"
@@ -51,7 +51,7 @@ _PARTS = {
     FieldType.SCALE: ("levels",),
     FieldType.NUMBER: ("low", "high"),
 }
-"""The keys that only some types have."""
+"""The keys of a field that only some types have."""
 
 
 def _name(name: str) -> str:
@@ -67,7 +67,7 @@ def _key(key: str) -> str:
 
 
 def _options(options: Any) -> Any:
-    """Options as a file has them: a list of names or of mappings, or a mapping of names to help."""
+    """Return options as mappings. A file has a list of names or of mappings, or a mapping of names to help texts."""
     if isinstance(options, Mapping):
         options = [{"value": value, "help": help_} for value, help_ in options.items()]
     if not isinstance(options, Sequence) or isinstance(options, str):
@@ -78,7 +78,7 @@ def _options(options: Any) -> Any:
 
 
 def _levels(levels: Any) -> Any:
-    """Levels as a file has them: a mapping of whole numbers to names."""
+    """Return levels as pairs of number and name. A file has a mapping of whole numbers to names."""
     if not isinstance(levels, Mapping):
         return levels
     try:
@@ -108,9 +108,9 @@ class Option:
 class SchemaField:
     """One field of a label schema.
 
-    A category has ``options``, ``many`` of which may be chosen; spans have their types as options. A scale has
-    consecutive whole ``levels`` with names (None: no name). ``on`` is the text in which spans are selected.
-    ``shown_when`` lists earlier fields, each with the values at which this field is shown; all must hold.
+    A category has ``options``; with ``many``, several can be chosen. The ``options`` of spans are their types. A scale
+    has consecutive whole ``levels`` with names (None: no name). ``on`` is the text in which spans are selected. With
+    ``shown_when``, the field is shown only if each of these earlier fields has one of its listed values.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -134,7 +134,7 @@ class SchemaField:
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The values among which a reviewer chooses; empty where they are not declared."""
+        """The values that a reviewer can choose; empty if the field has no fixed list of values."""
         if self.type is FieldType.YES_NO:
             return (True, False)
         if self.type is FieldType.SCALE:
@@ -148,7 +148,7 @@ class SchemaField:
 
     @property
     def numbered(self) -> dict[int, Any]:
-        """The value that each number of a judge means: levels keep their number, other values count from 1.
+        """The value for each number that a judge can give. Levels keep their number; other values count from 1.
 
         Empty if a judge gives no numbers for the field.
         """
@@ -157,7 +157,7 @@ class SchemaField:
         return {value if self.levels else place: value for place, value in enumerate(self.values, start=1)}
 
     def checked(self, value: Any) -> Any:
-        """Return a value as it is stored, None for an empty one; raise BadInput if it does not fit."""
+        """Return a value as it is stored, None for an empty value. Raises BadInput if the value is invalid."""
         if value is None or value in ("", [], ()):
             return None
         try:
@@ -166,7 +166,7 @@ class SchemaField:
             raise BadInput(f"{self.name}: {error}") from None
 
     def from_text(self, text: str) -> Any:
-        """Return the value that the text of an option means, unchecked."""
+        """Return the value for a text from the command line, unchecked."""
         if self.type in {FieldType.CATEGORY, FieldType.TEXT} and not self.many:
             return text
         if self.type is FieldType.YES_NO and text.casefold() in {"yes", "no"}:
@@ -177,7 +177,7 @@ class SchemaField:
             return [part.strip() for part in text.split(",")] if self.many else text
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each wrong part and why."""
+        """Yield each invalid part with the reason."""
         if "options" in _PARTS.get(self.type, ()) and not self.options:
             yield "options", f"the type {self.type.value} needs options"
         if len(set(self.values)) < len(self.values):
@@ -250,7 +250,7 @@ def _spans(field: SchemaField, value: Any) -> list[dict[str, Any]]:
         if not isinstance(span, Mapping) or not set(names) <= set(span) <= {*names, "field"}:
             raise ValueError(f"a span has {', '.join(names)}, not {_shown(span)}")
         if any(type(span[name]) is not int for name in names[1:]) or not 0 <= span["start"] < span["end"]:
-            raise ValueError(f"a span goes from start to end, counted in characters, not {_shown(span)}")
+            raise ValueError(f"the start of a span must be before its end, in characters, not {_shown(span)}")
         spans.append({name: span[name] for name in names} | {"type": _one_of(field, span["type"])})
     unique = {json.dumps(span, sort_keys=True): span for span in spans}
     return sorted(unique.values(), key=lambda span: (span.get("passage", 0), span["start"], span["end"]))
@@ -258,7 +258,7 @@ def _spans(field: SchemaField, value: Any) -> list[dict[str, Any]]:
 
 def _ranking(_: SchemaField, value: Any) -> list[int]:
     if not isinstance(value, list | tuple) or any(type(each) is not int or each < 1 for each in value):
-        raise ValueError(f"must be a list of numbers of passages, the best first, not {_shown(value)}")
+        raise ValueError(f"must be a list of passage numbers, the best passage first, not {_shown(value)}")
     if len(set(value)) < len(value):
         raise ValueError("ranks a passage twice")
     return list(value)
@@ -288,11 +288,11 @@ BUILT_IN: Mapping[str, SchemaField] = {
         SchemaField("corrected_answer", FieldType.TEXT),
     )
 }
-"""The parts of the built-in grade, which a schema names without a type."""
+"""The parts of the built-in grade. A schema names them without a type."""
 
 
 def _fields(fields: Any) -> Any:
-    """Fields as a file has them; a part of the built-in grade may be its name alone."""
+    """Return fields as mappings. In a file, a part of the built-in grade may be only its name."""
     if not isinstance(fields, list):
         return fields
     mappings = []
@@ -309,7 +309,7 @@ def _fields(fields: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LabelSchema:
-    """Named fields in the order in which they are shown; `schema_from` checks them."""
+    """Named fields in the order in which they are shown. `schema_from` checks them."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -323,19 +323,19 @@ class LabelSchema:
 
     @property
     def own(self) -> tuple[SchemaField, ...]:
-        """The fields that are no part of the built-in grade."""
+        """The fields that are not part of the built-in grade."""
         return tuple(field for field in self.fields if not field.built_in)
 
     def of_type(self, *types: FieldType) -> tuple[SchemaField, ...]:
-        """Return the fields of these types that are no part of the built-in grade."""
+        """Return the fields of these types that are not part of the built-in grade."""
         return tuple(field for field in self.own if field.type in types)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the schema as a file has it; what is default is left out."""
+        """Return the schema in the form of a file, without default values."""
         return {"name": self.name, "fields": [_as_file(field) for field in self.fields]}
 
     def shown(self, values: Mapping[str, Any]) -> tuple[SchemaField, ...]:
-        """Return the fields that are shown with these values; a condition on a hidden field fails."""
+        """Return the fields that are shown with these values. A condition on a hidden field is never met."""
         shown: dict[str, SchemaField] = {}
         for field in self.fields:
             if all(name in shown and _holds(values.get(name), wanted) for name, wanted in field.shown_when):
@@ -347,7 +347,7 @@ class LabelSchema:
         return tuple(f.name for f in self.shown(values) if f.required and values.get(f.name) in (None, "", [], ()))
 
     def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of shown fields as they are stored; raise BadInput if a value or its field is wrong."""
+        """Return the values of shown fields as they are stored. Raises BadInput for an invalid value or field."""
         known = {field.name: field for field in self.fields}
         for name in values:
             if name not in known:
@@ -357,7 +357,7 @@ class LabelSchema:
         return {field.name: checked[field.name] for field in shown if checked.get(field.name) is not None}
 
     def grade(self, values: Mapping[str, Any], base: Grade = Grade()) -> Grade:  # noqa: B008 - immutable
-        """Return ``base`` with these values as its fields of this schema; raises BadInput (`checked`)."""
+        """Return ``base`` with these values in the fields of this schema. Raises BadInput as `checked` does."""
         checked = self.checked(values)
 
         def given(*types: FieldType) -> dict[str, Any]:
@@ -416,7 +416,7 @@ def stored_schema(name: str, content: list[Any]) -> LabelSchema:
 def schema_from(file: YamlFile) -> LabelSchema:
     """Return the schema of a file; BadInput names file, line and field.
 
-    A rubric is a schema too: each dimension becomes a required scale with the words of its levels.
+    The file may also be a rubric. Each dimension then becomes a required scale with the dimension's levels.
     """
     file = _of_rubric(file)
     schema = file.read(LabelSchema)
@@ -433,7 +433,7 @@ def schema_from(file: YamlFile) -> LabelSchema:
 
 
 def _of_rubric(file: YamlFile) -> YamlFile:
-    """Return the file of a rubric as that of a schema, any other file as it is."""
+    """Return a rubric's file in the form of a schema's file. Return any other file unchanged."""
     dimensions = file.content.get("dimensions") if isinstance(file.content, dict) else None
     if not isinstance(dimensions, list) or not all(isinstance(each, dict) for each in dimensions):
         return file
@@ -449,7 +449,7 @@ def _of_rubric(file: YamlFile) -> YamlFile:
 def _problems_beside(
     field: SchemaField, known: Mapping[str, SchemaField], keys: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each part of a field that contradicts the fields before it, and why."""
+    """Yield each part of a field that contradicts the fields before it, with the reason."""
     if field.name.casefold() in {name.casefold() for name in known}:
         yield "name", "the field is given twice"
     for name, values in field.shown_when:
@@ -466,7 +466,7 @@ def _problems_beside(
 
 
 def as_yaml(schema: LabelSchema) -> str:
-    """Return a schema as a YAML file has it."""
+    """Return a schema as the text of a YAML file."""
     import yaml
 
     return str(yaml.safe_dump(schema.as_json(), sort_keys=False, allow_unicode=True, width=100))
@@ -487,7 +487,7 @@ _adapter = cache(TypeAdapter[Any])
 
 
 def _as_json(value: Any) -> Any:
-    """Return a value as JSON has it, without the fields that are default."""
+    """Return a value as JSON, without fields that have their default value."""
     kind: Any = type(value)
     return _adapter(kind).dump_python(value, mode="json", exclude_defaults=True)
 

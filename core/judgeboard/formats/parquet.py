@@ -1,4 +1,4 @@
-"""Parquet, read and written in groups of rows, so that memory does not grow with the file."""
+"""Parquet, read and written in groups of rows, so that memory use does not grow with the file."""
 
 import itertools
 import json
@@ -20,7 +20,7 @@ BUFFER_BYTES = 1024 * 1024
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield rows as JSON values: times as ISO text, bytes as UTF-8, NaN (how pandas writes a missing number) as null.
 
-    Values that JSON has no kind for (durations, UUIDs) come as their text.
+    Values of types that JSON does not have (durations, UUIDs) become texts.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -28,10 +28,10 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     try:
         table = parquet.ParquetFile(source.seekable(), buffer_size=BUFFER_BYTES, pre_buffer=False)
         names = table.schema_arrow.names
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a column's name that is no UTF-8
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a column name is not UTF-8
         raise BadInput(f"{source.name} is not a whole Parquet file: {_first_line(error)}") from error
     if len(set(names)) < len(names):
-        raise BadInput(f"{source.name} has two columns with one name: rename one")
+        raise BadInput(f"{source.name} has two columns with the same name: rename one")
     yield from _rows(table)
 
 
@@ -49,10 +49,10 @@ def _rows(table: Any) -> Iterator[Row | Rejected]:
 
 
 def _batch_rows(batch: Any) -> Iterator[dict[str, Any] | str]:
-    """Yield the rows of a batch, or for one that is no row of JSON values, why."""
+    """Yield the rows of a batch. For a row that cannot be read, yield the reason as a text."""
     try:
         rows = batch.to_pylist()
-    except (ValueError, OverflowError):  # one wrong cell must not cost its neighbours
+    except (ValueError, OverflowError):  # one wrong cell must not reject other rows
         rows = [_single_row(batch.slice(index, 1)) for index in range(batch.num_rows)]
     for row in rows:
         yield row if isinstance(row, str) else {name: _json_value(value) for name, value in row.items()}
@@ -86,7 +86,7 @@ def _first_line(error: Exception) -> str:
 
 
 def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
-    """Write the rows and return how many; times are microseconds in UTC, JSON values their JSON text."""
+    """Write the rows and return how many. Times are written in microseconds (UTC), JSON values as JSON text."""
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""Reads YAML files of people into typed values; every error names the file, the line and the field."""
+"""Reads YAML files that people write into typed values. Every error names the file, the line and the field."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_BYTES = 20_000_000
-MOST_VALUES = 2_000_000  # a few lines of aliases of aliases would stand for billions
+MOST_VALUES = 2_000_000  # a few lines with aliases of aliases can expand to billions of values
 _JSON_LIKE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str"))
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
 CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
-"""For the ``__pydantic_config__`` of a dataclass that a file describes: a field that nobody reads is a typo."""
+"""The ``__pydantic_config__`` of a dataclass that is read from a file. It refuses unknown fields, which are typos."""
 
 
 def _text(value: str) -> str:
@@ -44,32 +44,32 @@ KeyPath = tuple[int | str, ...]
 
 
 def unless_null(default: Any) -> BeforeValidator:
-    """Take ``default`` for a field that is there without a value."""
+    """Use ``default`` if a field is in the file but has no value."""
     return BeforeValidator(lambda value: default if value is None else value)
 
 
 def not_in_a_file(_value: Any) -> Any:
-    """Validate a field that only the program fills (`BeforeValidator`): in a file it is unknown."""
+    """Refuse a field that only the program may fill (for `BeforeValidator`)."""
     raise ValueError("unknown field")
 
 
 @dataclass(frozen=True, slots=True)
 class YamlFile:
-    """The content of a YAML file as JSON would hold it, and the line of each of its values."""
+    """The content of a YAML file as JSON values, and the line of each value."""
 
     name: str
     content: Any
     lines: Mapping[KeyPath, int]
 
     def fail(self, reason: str, *keys: int | str) -> BadInput:
-        """Return the error that names the line and the field at ``keys``."""
+        """Return an error that names the line and the field at ``keys``."""
         while keys not in self.lines:
             keys = keys[:-1]
         shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys).lstrip(".")
         return BadInput(f"{self.name}, line {self.lines[keys]}: {f'{shown}: ' if shown else ''}{reason}")
 
     def at(self, *keys: int | str) -> "YamlFile":
-        """Return a part of the file as if it were a file of its own."""
+        """Return a part of the file as a separate file."""
         content = self.content
         for step in keys:
             content = content[step]
@@ -78,18 +78,18 @@ class YamlFile:
         return YamlFile(self.name, content, lines)
 
     def read(self, kind: type[T]) -> T:
-        """Return the content as a value of ``kind``, a dataclass whose annotations say what its fields may be."""
+        """Return the content as a value of ``kind``, a dataclass whose annotations check its fields."""
         if not isinstance(self.content, dict):
             raise self.fail("the file must be a mapping of names to values")
         try:
             return TypeAdapter(kind).validate_python(self.content)
         except ValidationError as error:
-            # A field that is unknown comes before one that is missing: the one is the other, misspelt.
+            # Report unknown fields before missing ones: an unknown field may be a missing one, misspelt.
             first = min(error.errors(), key=lambda fault: fault["type"] not in _UNKNOWN)
             raise self.fail(_reason(first), *self._key_path(first)) from None
 
     def _key_path(self, fault: "ErrorDetails") -> KeyPath:
-        """The keys of a fault; pydantic's own steps, like the branch of a union, are no keys of the file."""
+        """The keys of a fault in the file, without pydantic's own steps, such as the branch of a union."""
         keys: KeyPath = ()
         for step in (*fault["loc"], *fault.get("ctx", {}).get("place", ())):
             if (*keys, step) in self.lines:
@@ -113,7 +113,7 @@ def read_yaml(path: Path) -> YamlFile:
 
 
 def parse_yaml(text: str, file: str) -> YamlFile:
-    """Return the content of a YAML text; ``file`` is its name for messages, errors as `read_yaml`."""
+    """Return the content of a YAML text. Messages call it ``file``."""
     import yaml
 
     try:
@@ -137,7 +137,7 @@ def parse_yaml(text: str, file: str) -> YamlFile:
 
 
 class _Reading:
-    """Turns the nodes of one document into values and notes their lines."""
+    """Converts the nodes of one document to values, and records their lines."""
 
     def __init__(self, loader: "yaml.SafeLoader", file: str) -> None:
         self.lines: dict[KeyPath, int] = {}
@@ -163,7 +163,7 @@ class _Reading:
         finally:
             self._within.discard(id(node))
         if node.tag not in _JSON_LIKE:
-            return node.value  # a date, bytes or a tag of its own would surprise whoever meant a text
+            return node.value  # the text: people who write a date do not expect another type
         try:
             return self._loader.construct_object(node)
         except ValueError as error:
