@@ -1,1 +1,1 @@
-"""The flag rules: each is one file; `rules.RULES` lists them."""
+"""The flag rules; `rules.RULES` lists them."""

@@ -1,4 +1,4 @@
-"""What a flag rule is: its signals, thresholds and reasons, and how the flags of a response follow from them."""
+"""The interface of flag rules: signals, thresholds and reasons, and the flags that follow from them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -11,7 +11,7 @@ from judgeboard.text import number_words
 
 @dataclass(frozen=True, slots=True)
 class JudgeSignal:
-    """The current judgment of one judge on a response: groundedness 0 to 1, quality 1 to 4, each may be missing."""
+    """The current judgment of one judge on a response; groundedness (0 to 1) and quality (1 to 4) may be missing."""
 
     judgment_id: int
     kind: str
@@ -21,23 +21,23 @@ class JudgeSignal:
     groundedness: float | None = None
     quality: int | None = None
     label: Label | None = None
-    in_jury: bool = False  # a member of a jury that judged this response: the jury speaks for it
+    in_jury: bool = False  # member of a jury that judged this response; only the jury's judgment counts
 
 
 @dataclass(frozen=True, slots=True)
 class SupremeMark:
-    """The current judgment of one judge that supreme judges call wrong; they are named by their titles."""
+    """A judge's current judgment that supreme judges marked as wrong; ``supremes`` are their titles."""
 
     audited: JudgeSignal
     supremes: tuple[str, ...]
-    probability: float = 1.0  # at which the judgment was drawn for the audit
+    probability: float = 1.0  # that the audit sampled this judgment
 
 
 @dataclass(frozen=True, slots=True)
 class FailedSignal:
-    """The primary judge's latest judgment of a response on which it has no usable one.
+    """The primary judge's latest judgment of a response, if none of its judgments of that response is usable.
 
-    ``cause`` is what became of the last call (``Attempt.status``), ``tokens`` how many it had produced.
+    ``cause`` is the result of the last call (``Attempt.status``), ``tokens`` the number of tokens in its reply.
     """
 
     judgment_id: int
@@ -51,7 +51,7 @@ class FailedSignal:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of a response; each is None where it was forgotten, ``passages`` also where none were logged."""
+    """The texts of a response. A text is None if it was forgotten; ``passages`` also if none were logged."""
 
     query: str | None
     answer: str | None
@@ -60,9 +60,9 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """All that the rules read of one response; ``failed`` only where ``primary`` is None, ``others`` without it.
+    """The data of one response that the rules read; ``others`` are the judgments of judges other than the primary.
 
-    ``texts`` are there for rules that ask for them (`Rule.reads_texts`).
+    ``failed`` is set only if ``primary`` is None, ``texts`` only for rules that need them (`Rule.reads_texts`).
     """
 
     source: str
@@ -82,9 +82,9 @@ def _number(default: float, low: float, high: float, step: float, label: str, ti
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The thresholds of the rules, with defaults and ranges; a setting has the name of its field.
+    """The thresholds of the rules, with defaults and ranges. The name of a field is also the name of its setting.
 
-    Raises ValueError, with a sentence for a person, if a value is outside its range.
+    Raises ValueError, with a message for the user, if a value is outside its range.
     """
 
     low_groundedness: float = _number(
@@ -146,12 +146,12 @@ THRESHOLDS: tuple[str, ...] = tuple(each.name for each in fields(Thresholds))
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a rule wants a response to be looked at.
+    """Why a rule flags a response.
 
-    ``fingerprint`` is that of the judge version the reason rests on (of the primary judge, or the audited one), None
-    where it rests on none.
-    ``severity`` orders the queue, 0 to 1. ``details`` holds numbers and judges' titles, never texts of the answer,
-    ``params`` what was decided by. ``inclusion_probability`` is below 1 only where chance decided.
+    ``fingerprint`` identifies the judge version whose judgment is the reason (the primary or the audited judge). It is
+    None for rules that use no judgment. ``severity`` (0 to 1) orders the queue. ``details`` has numbers and judges'
+    titles, never texts of the answer; ``params`` has the settings that were applied. ``inclusion_probability`` is
+    below 1 only for random samples.
     """
 
     rule: str
@@ -165,19 +165,19 @@ class Reason:
 
     @property
     def raise_key(self) -> str:
-        """What a response is flagged for once: the rule and the judge version it rests on."""
+        """The rule and the judge version; a response gets one flag for each key."""
         return f"{self.rule}:{self.fingerprint or '-'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One flag rule: ``reason`` decides, ``why`` says a stored flag of it in one sentence from details and params.
+    """One flag rule: ``reason`` decides; ``why`` explains a stored flag in one sentence, from details and params.
 
-    A rule for ``each_judge`` may have a reason on the verdict of every judge, the others look at the primary one's.
-    ``drawn`` rules depend on the response alone: they are applied when it is stored and by `judgeboard flag`, never
-    when a judgment or feedback is stored. ``holds``, of the details of a flag and those of the reason for it now, tells
-    whether what the flag says of other judges is still so. A rule that ``reads_texts`` finds them in the signals; with
-    ``texts_for`` it says for which responses, by all other signals.
+    An ``each_judge`` rule can give one reason for each judge; other rules give at most one. A ``drawn`` rule depends on
+    the response only. It is applied when a response is stored and by `judgeboard flag`, never when a judgment or
+    feedback is stored. ``holds`` gets the details of a flag and of its current reason, and returns whether the flag's
+    statements about other judges are still true. A rule with ``reads_texts`` gets the texts of the responses that
+    ``texts_for`` selects.
     """
 
     name: str
@@ -192,7 +192,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RaisedFlag:
-    """An open or decided flag of a response; ``details`` are those of an open flag."""
+    """An open or decided flag of a response. `reconcile` reads the ``details`` of open flags only."""
 
     id: int
     rule: str
@@ -203,7 +203,7 @@ class RaisedFlag:
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """A flag to raise; ``decided_before_id`` is the latest decided flag of the rule, on another judge version."""
+    """A flag to raise; ``decided_before_id`` is the rule's latest decided flag, for another judge version."""
 
     reason: Reason
     decided_before_id: int | None = None
@@ -258,12 +258,12 @@ HALF_STEP = 5e-10
 
 
 def rounded(value: float) -> float:
-    """Return a value as it is compared with a threshold: 0.6 - 0.2 must not be below 0.4."""
+    """Round a value before it is compared with a threshold, so that 0.6 - 0.2 is not below 0.4."""
     return round(value, 9)
 
 
 def shown(value: float, beside: float | None = None) -> str:
-    """Return a number with two decimals at most; with more where two would make it look equal to ``beside``."""
+    """Return a number with at most two decimals, or more if it would look equal to ``beside`` otherwise."""
     for digits in range(2, 9):
         text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
         if beside is None or float(text) != beside or value == beside:

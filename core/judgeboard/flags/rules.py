@@ -1,4 +1,4 @@
-"""The flag rules: a function that decides, a sentence that explains, and a line in ``RULES`` each."""
+"""The flag rules. Each has a function that decides, a sentence that explains, and a line in ``RULES``."""
 
 import hashlib
 import re
@@ -19,10 +19,10 @@ RANDOM_SAMPLE = "random_sample"
 
 
 def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
-    """Flags an answer that its passages support too little, in the primary judge's view.
+    """Flags an answer that the primary judge finds too little supported by its passages.
 
-    Groundedness is below the threshold, or the label is "hallucinated" and there is no score. A refusal where nothing
-    fitting was retrieved is no reason, unless ``excuse_refusals`` is off.
+    Groundedness is below the threshold, or the label is "hallucinated" and there is no score. A refusal is not flagged
+    if no fitting passage was retrieved, unless ``excuse_refusals`` is off.
     """
     judged, threshold = signals.primary, thresholds.low_groundedness
     if judged is None or not _is_low(judged, thresholds):
@@ -124,9 +124,8 @@ def _feedback_gap_words(details: Mapping[str, Any], _params: Mapping[str, Any]) 
 def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer on which any two judges differ widely.
 
-    Two current judgments differ by the threshold or more in groundedness or quality, or in label. Judges of judgments,
-    and several verdicts of one judge made one, have no opinion of their own. A jury has one, its members then have
-    none.
+    Two current judgments differ by the threshold or more in groundedness or quality, or in label. Supreme judges and
+    combined repeats are left out. If a jury judged the answer, its members are left out.
     """
     judges = [judge for judge in (signals.primary, *signals.others) if judge is not None]
     pairs = combinations([judge for judge in judges if judge.kind not in {AUDIT, REPEATS} and not judge.in_jury], 2)
@@ -145,7 +144,7 @@ def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 
 def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -> list[tuple[float, dict[str, Any]]]:
-    """Return on what two judges are far apart (groundedness, quality, label), as (severity, what a flag stores)."""
+    """Return the measures on which two judges differ widely, as (severity, details that a flag stores)."""
     differences: list[tuple[float, str, list[Any], float | None]] = []
     for measure, threshold, scale in (
         ("groundedness", thresholds.disagree_groundedness, 1),
@@ -174,7 +173,7 @@ def _judges_disagree_words(details: Mapping[str, Any], _params: Mapping[str, Any
 
 
 def _still_disagree(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the two judges that a flag names first are still apart on that measure."""
+    """Return whether the judges in a flag's first pair still differ on the measure of that pair."""
     first = stored["pairs"][0]
     return any((pair["judges"], pair["measure"]) == (first["judges"], first["measure"]) for pair in now["pairs"])
 
@@ -182,12 +181,12 @@ def _still_disagree(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason, ...]:
     """Flags a judgment that a supreme judge finds wrong.
 
-    There is a reason for each judge whose current verdict is marked wrong, on the version that gave it.
+    Each judge whose current verdict is marked as wrong gets its own reason.
     """
     return tuple(
         Reason(
             SUPREME_DISAGREES,
-            severity=1.0,  # as two labels that differ: a mark is all or nothing
+            severity=1.0,  # as for two different labels: a mark has no degrees
             details={"judge": mark.audited.title, "said": _said(mark.audited), "supremes": list(mark.supremes)},
             fingerprint=mark.audited.fingerprint,
             judgment_id=mark.audited.judgment_id,
@@ -237,7 +236,7 @@ def judge_failed(signals: Signals, _thresholds: Thresholds) -> Reason | None:
     if failed is None:
         return None
     details: dict[str, Any] = {"judge": failed.title, "status": failed.status.value}
-    # Only causes of our own making: what an endpoint or a file calls its error may quote the answer.
+    # Only causes that Judgeboard defines: an error text from an endpoint or a file may quote the answer.
     if failed.cause in {*_CAUSES, "truncated"} or _HTTP.fullmatch(failed.cause or ""):
         details["cause"] = failed.cause
     if failed.tokens is not None:
@@ -265,15 +264,15 @@ def always_review(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 
 def sampling_number(seed: str, source: str, external_id: str) -> float:
-    """Return a number from 0 to below 1 that depends only on the arguments, so that a second run samples the same."""
-    # JSON-free and unambiguous: the lengths keep ("a", "bc") from being ("ab", "c").
+    """Return a number from 0 to below 1 that depends only on the arguments, so every run samples the same answers."""
+    # The lengths make the text unambiguous: ("a", "bc") and ("ab", "c") give different texts.
     text = f"{len(seed)}:{seed}{len(source)}:{source}{external_id}"
-    # 53 bits: every value is a float exactly, and none rounds up to 1.
+    # 53 bits: a float represents every value exactly, and no value rounds up to 1.
     return (int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 11) / 2**53
 
 
 def random_sample(signals: Signals, thresholds: Thresholds) -> Reason | None:
-    """Flags a random sample of all answers, to check what no rule flags.
+    """Flags a random sample of all answers, to find problems that no rule flags.
 
     The sampling number is below the share, which is stored as the inclusion probability of the flag.
     """

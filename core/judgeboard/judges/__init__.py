@@ -1,1 +1,1 @@
-"""Judges, each asked for one verdict at a time; `kinds.JUDGES` lists them."""
+"""The judges. Each gives one verdict at a time; `kinds.JUDGES` lists them."""

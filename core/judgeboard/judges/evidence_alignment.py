@@ -1,4 +1,4 @@
-"""Lays each sentence of an answer beside the place in its passages that says most of it."""
+"""Finds, for each sentence of an answer, the place in the passages that contains most of its words."""
 
 import math
 import re
@@ -15,13 +15,13 @@ from judgeboard.domain import Claim, checked_groundedness
 from judgeboard.judges.words import content_words, only_declines, sentence_spans, without_citations, word_keys
 
 LONGEST_PIECE = 400
-"""Characters of a passage that are shown as one place; a longer sentence, a table or JSON is cut at white space."""
+"""Maximum length of a place, in characters. A longer sentence, a table or JSON is cut at white space."""
 LEAST_SHARE = 0.25
-"""Where a place holds less than this share of a sentence's words, weighted by rarity, it is no evidence for it."""
+"""A place is evidence for a sentence if it contains at least this share of its words, weighted by rarity."""
 FITTING_SHARE = 0.5
-"""From this share of a question's words on, a place is taken to fit the question."""
+"""A place fits a question if it contains at least this share of the question's words, weighted by rarity."""
 COMMON = 200
-"""A word in more places than this says little: it only ranks places that rarer words have found."""
+"""A word that occurs in more places than this only ranks the places that rarer words found."""
 FINALISTS = 20
 
 _BREAK = re.compile(r"\s+")
@@ -29,11 +29,11 @@ _BREAK = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class AlignedSentence:
-    """A sentence of the answer and its evidence; all offsets are in characters of the texts as stored.
+    """A sentence of the answer and its best place in the passages. Offsets are characters of the stored texts.
 
-    ``passage`` has the best place, from 1; it, its offsets, ``by`` and ``share`` are None without a place. ``by`` is
-    ``quote`` if a judge quoted the place for a claim of this sentence, else ``words``. Then ``share`` is the share of
-    the content words of the sentence in the place, weighted by rarity, 0..1.
+    ``passage`` is the number of the passage, from 1. All fields after ``end`` are None if there is no place. ``by`` is
+    ``quote`` if a judge quoted the place for a claim in this sentence, otherwise ``words``. For ``words``, ``share``
+    (0..1) is the share of the sentence's content words in the place, weighted by rarity.
     """
 
     start: int
@@ -74,8 +74,8 @@ def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] =
 def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) -> bool:
     """Return whether an answer only declines, and nothing was retrieved that fits the question.
 
-    A passage fits if one place of it holds at least half of the words of a sentence of the question, weighted as in
-    `align`. Without logged passages (None) nobody knows.
+    A passage fits if one of its places contains at least half of the words of a sentence of the question, weighted as
+    in `align`. Returns False if no passages were logged (None).
     """
     if passages is None or not only_declines(answer):
         return False
@@ -85,7 +85,7 @@ def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) ->
 def _quoted(
     spans: Sequence[tuple[int, int]], claims: Iterable[Claim], passages: Sequence[str]
 ) -> dict[int, AlignedSentence]:
-    """What a judge quoted, by the sentence's place: of several claims, for the one that shares most characters."""
+    """Return a judge's quotes by position of the sentence. Of several claims, the largest overlap is used."""
     most: dict[int, int] = {}
     quotes: dict[int, AlignedSentence] = {}
     for claim in claims:
@@ -129,7 +129,7 @@ def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
         for place in index.holding[key][:COMMON]:
             scores[place] += weight[key]
     finalists = sorted(scores, key=lambda place: (-scores[place], place))[:FINALISTS]
-    # Summed in one order, so that equal sets of words make equal sums.
+    # Summed in a fixed order, so that equal sets of words give equal sums.
     sums = {place: math.fsum(weight[key] for key in shared if key in index.places[place].keys) for place in finalists}
     chosen = min(finalists, key=lambda place: (-sums[place], place))
     share = sums[chosen] / math.fsum(weight.values())
@@ -175,7 +175,7 @@ WARNING_FROM = 0.6
 
 
 class Level(StrEnum):
-    """How far an answer may be trusted; ``unmeasured`` is neither high nor low."""
+    """How far an answer may be trusted; ``unmeasured`` means that there is no groundedness."""
 
     FULL = "full"
     WARNING = "warning"
@@ -185,19 +185,19 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """An answer as it should be shown, and why."""
+    """An answer to show, with its warning if it needs one."""
 
     text: str
     level: Level
 
 
 def annotate(answer: str, groundedness: float | None) -> Annotation:
-    """Put a line before ``answer`` that says how far it rests on its passages.
+    """Put a line before ``answer`` if its passages do not support it well.
 
-    From 0.8 the answer stays as it is, from 0.6 a warning comes first, below a disclaimer, each followed by a blank
-    line. ``groundedness`` None (no usable judgment) changes nothing. Thresholds are compared after rounding to 1e-9.
-    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026); the level and the blank line
-    after the warning are ours. Raises ValueError if ``groundedness`` is not from 0 to 1.
+    The line is a warning from 0.6 to below 0.8 and a disclaimer below 0.6. A blank line follows it. From 0.8, or if
+    ``groundedness`` is None (no usable judgment), the answer is unchanged. Values are rounded to 1e-9 before they are
+    compared. Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026), without the level and
+    the blank line. Raises ValueError if ``groundedness`` is not from 0 to 1.
     """
     checked = checked_groundedness(groundedness)
     if checked is None:

@@ -10,11 +10,11 @@ SCALE = "correct 1, incorrect 0; correct is kept as the label grounded, incorrec
 
 
 class GradeJudge(ModelJudge):
-    """Judges whether an answer, its reasons included, is correct.
+    """Judges whether an answer, including its reasons, is correct.
 
-    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), the teacher of its three: a binary grade in
-    strict form. The mark is stored as a label, so that it can be compared with people, and as a score. The source is
-    reference-free; ours also shows the earlier turns and the reference answer where the log has them.
+    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), the "teacher" model: a binary grade in a strict
+    form. The mark is stored as a label, to compare it with people's labels, and as a score. The source uses no
+    reference answer. This judge shows the earlier turns and the reference answer if the log has them.
     """
 
     prompt_name = kind = "grade"

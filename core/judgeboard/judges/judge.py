@@ -25,7 +25,7 @@ DEFAULT_DOMAIN = "general knowledge"
 
 
 class AskedJudge(Protocol):
-    """A judge, whatever it is asked; can be called concurrently from one event loop."""
+    """The common part of all judges. A judge can be called concurrently from one event loop."""
 
     version: JudgeVersion
     """It never changes."""
@@ -42,7 +42,7 @@ class Judge(AskedJudge, Protocol):
     """Judges one answer at a time."""
 
     async def judge(self, item: JudgeInput) -> Verdict:
-        """Return the verdict on ``item``; a failure of this one call is a verdict with another status.
+        """Return the verdict on ``item``. If this call fails, the verdict has a status other than ok.
 
         Raises EndpointRefused if no call can succeed before the key, the address or the model name is corrected.
         """
@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a judge's chat model is asked, as in `JudgeOptions`; a model that refuses a temperature gets none."""
+    """Options for requests to a chat model, as in `JudgeOptions`. If a model refuses a temperature, none is sent."""
 
     temperature: float = TEMPERATURE
     dialogue: Dialogue = "last"
@@ -80,10 +80,10 @@ class Asking:
 
 
 class ModelJudge:
-    """A judge that asks one chat model, with one repair of an unusable reply; the model is closed with it."""
+    """A judge that asks one chat model. After an unusable reply it sends one repair request."""
 
     prompt_name: ClassVar[str]
-    """Its prompt file, and its name by default."""
+    """The name of its prompt file, and the default name of the judge."""
     kind: ClassVar[str]
     scale: ClassVar[str] = VERDICT_SCALE
 
@@ -96,7 +96,7 @@ class ModelJudge:
         asking: Asking | None = None,
         **params: Any,
     ) -> None:
-        """Make a judge of a chat model; ``params`` are part of the judge version, and the prompt shows its examples."""
+        """Make a judge that asks a chat model; ``params`` (such as examples) are part of the judge version."""
         self.endpoint_host = endpoint.host
         self.priced = endpoint.priced
         self._endpoint = endpoint
@@ -116,7 +116,7 @@ class ModelJudge:
 
     @classmethod
     def of(cls, options: "JudgeOptions") -> Self:
-        """Make the judge of ``options``; a judge with options of its own extends it."""
+        """Make a judge from ``options``."""
         endpoint = options.endpoint(f"the {cls.kind} judge")
         return cls(endpoint, name=options.name, max_output=options.max_output, asking=options.asking)
 
@@ -156,7 +156,7 @@ def prompt_hash(prompt: str) -> str:
 def fingerprint(version: JudgeVersion) -> str:
     """Return the SHA-256 of name, kind, model, parameters, prompt and scale, as 64 hexadecimal digits.
 
-    The order of the parameters does not count. The hashed bytes are canonical JSON, so the fingerprint is the same on
+    The order of the parameters does not matter. The hashed bytes are canonical JSON, so the fingerprint is the same on
     every machine and in every release. Raises ValueError or TypeError if a parameter is not a finite JSON value.
     """
     content = asdict(version) | {"prompt": None if version.prompt is None else prompt_hash(version.prompt)}
@@ -165,7 +165,7 @@ def fingerprint(version: JudgeVersion) -> str:
 
 
 def replay_version(judge: str, *, model: str | None = None, recorded: str | None = None) -> JudgeVersion:
-    """Return the version for imported verdicts of ``judge``; ``recorded`` is its fingerprint where it was exported."""
+    """Return the version for imported verdicts of ``judge``; ``recorded`` is the judge's fingerprint in the export."""
     params = {} if recorded is None else {"recorded": recorded}
     return JudgeVersion(name=judge, kind=RECORDED, model=model, params=params, scale="as recorded")
 
@@ -181,7 +181,7 @@ def checked_judge_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """The options of a judge; each judge uses those that concern it.
+    """The options of all judges. A judge ignores options that it does not need.
 
     Attributes:
         name: Name of the judge (default: its kind).
@@ -198,12 +198,12 @@ class JudgeOptions:
         examples: More examples for the rag and the rubric judge; part of the judge version.
         logprobs: Also store the expected score, computed from token log-probabilities; part of the judge version.
         temperature: Sampling temperature, from 0 to 2; part of the judge version.
-        dialogue: What of a dialogue is judged, ``last`` answer or ``whole``; part of the judge version.
+        dialogue: Judge the ``last`` answer or the answers of the ``whole`` dialogue; part of the judge version.
         prompt: Text of a stored prompt file, to ask an old judge version again; part of the judge version.
         replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of an endpoint.
         prices: Price file; it takes precedence over the shipped prices.
         timeout_s: Maximum number of seconds for one call.
-        tries: Maximum number of calls for one question after failures that can be temporary.
+        tries: Maximum number of calls for one request if the failures may be temporary.
     """
 
     name: str | None = None
@@ -233,9 +233,9 @@ class JudgeOptions:
 
     @property
     def asking(self) -> Asking:
-        """How the model is asked."""
+        """The options for requests to the model."""
         return Asking(self.temperature, self.dialogue, self.prompt)
 
     def endpoint(self, asker: str) -> ModelEndpoint:
-        """Return the model of these options, see `model_endpoint`; ``asker`` names the judge in messages."""
+        """Return the model of these options (`model_endpoint`); ``asker`` names the judge in messages."""
         return model_endpoint(asker, **{name: getattr(self, name) for name in ENDPOINT_OPTIONS})

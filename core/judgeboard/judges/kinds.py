@@ -1,4 +1,4 @@
-"""The kinds of judges: each is one file, and a line here."""
+"""The kinds of judges. Each kind has its own file and a line in ``JUDGES``."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -19,7 +19,7 @@ JUDGES: Mapping[str, Callable[[JudgeOptions], Judge]] = MappingProxyType(
         "lexical": lambda options: LexicalJudge(name=options.name or "lexical"),
     }
 )
-"""Kind of judge to what makes one (raising BadInput on unusable options); a new judge is one file and one line here."""
+"""Maps each kind to the function that makes a judge from options; it raises BadInput if the options are invalid."""
 
 OFFLINE = frozenset({"lexical"})
-"""The kinds that ask no chat model, and so have no use for what is chosen for one."""
+"""The kinds that use no chat model. The options of a chat model do not apply to them."""

@@ -7,24 +7,24 @@ from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.judges.words import STOP_WORDS, Word, content_words, says_not_found, sentences, word_keys
 
 WEAKEST_SENTENCE_SHARE = 0.2
-"""How much of groundedness the worst-supported sentence decides; the rest is the share of all words found."""
+"""Weight of the worst-supported sentence in groundedness. The share of all words found has the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What the words of an answer share with its passages and its query."""
+    """The overlap between the words of an answer and the words of its passages and its query."""
 
     words: int  # content words of the answer outside not-found sentences
-    missing: tuple[Word, ...]  # those of them that no passage holds, in order
-    weakest: float  # share of words found in the worst-supported sentence, 0..1; 1 without any content word
-    not_found_sentences: int  # sentences that only say something is not known or not given
-    query_covered: float  # share of the query's content words that the answer takes up, 0..1; 1 for a query without any
+    missing: tuple[Word, ...]  # those content words that are in no passage, in order
+    weakest: float  # share of words found in the worst-supported sentence, 0..1; 1 if there are no content words
+    not_found_sentences: int  # sentences that only say that something is not known or not given
+    query_covered: float  # share of the query's content words that are in the answer, 0..1; 1 if the query has none
     beyond_query: int  # distinct content words that the answer adds to the query's
     cut_off: bool  # the text stops in the middle of a sentence
 
     @property
     def groundedness(self) -> float:
-        """0..1; an answer that states nothing claims nothing that could be wrong: 1."""
+        """0..1. An answer without content words makes no claim that could be wrong, so its groundedness is 1."""
         if not self.words:
             return 1.0
         share = 1 - len(self.missing) / self.words
@@ -32,10 +32,10 @@ class Overlap:
 
     @property
     def quality(self) -> int:
-        """1..4: 1 states nothing; else 4 less one for each gap, 2 at the least.
+        """1..4: 1 without content words, otherwise 4 minus the number of gaps, but at least 2.
 
-        The gaps: it takes up less than half of the query's words, (almost) none of them, adds fewer than three
-        words of its own, says in part that something was not found, or stops in the middle.
+        The gaps: less than half of the query's words are in the answer; less than a fifth are; the answer adds fewer
+        than three words; a sentence says that something was not found; the text stops in the middle.
         """
         if not self.words:
             return 1
@@ -64,7 +64,7 @@ def _cut_off(answer: str) -> bool:
 
 
 def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
-    """Count what the content words of ``answer`` share with ``passages``, sentence by sentence, and with ``query``."""
+    """Compare the content words of ``answer`` with ``passages``, sentence by sentence, and with ``query``."""
     known = _passage_keys(passages)
     words = 0
     missing: list[Word] = []
@@ -158,4 +158,4 @@ class LexicalJudge:
         return lexical_verdict(item.query, item.answer, item.passages)
 
     async def aclose(self) -> None:
-        """Hold nothing, release nothing."""
+        """Do nothing: there is nothing to release."""

@@ -1,4 +1,4 @@
-"""The texts of prompts: prompt files, fences around foreign texts, the material of an answer, examples."""
+"""Builds prompts from prompt files, from the texts of an answer inside fences, and from examples."""
 
 import hashlib
 import json
@@ -36,13 +36,13 @@ def load_prompt(name: str) -> Prompt:
 
 @lru_cache(maxsize=32)
 def read_prompt(text: str) -> Prompt:
-    """Return the prompt of a file's text; its level-1 headings begin the sections."""
+    """Split the text of a prompt file into sections; each level-1 heading begins a section."""
     _, *parts = _HEADING.split(text)
     return Prompt(text, {title.strip(): body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)})
 
 
 def fill(section: str, **values: str) -> str:
-    """Replace ``{name}`` by its value, in one pass: braces inside a value stay."""
+    """Replace each ``{name}`` by its value. Braces inside a value are not replaced."""
     return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), section)
 
 
@@ -54,7 +54,7 @@ def chat(instructions: Iterable[str], task: str) -> list[Message]:
 def fence_token(texts: Iterable[str]) -> str:
     """Return 16 hexadecimal digits that none of ``texts`` contains, in upper or lower case.
 
-    They are derived from the texts: one item gives one prompt, and nobody can write the token in advance.
+    The digits are a hash of the texts. An item always gives the same prompt, and no author knows the token in advance.
     """
     folded = [text.casefold() for text in texts]
     digest = hashlib.sha256()
@@ -69,7 +69,7 @@ def fence_token(texts: Iterable[str]) -> str:
 
 
 def fenced(title: str, text: str, token: str) -> str:
-    """Return ``text`` between the two lines of a fence; characters that JSON cannot carry are replaced."""
+    """Return ``text`` between the two lines of a fence; characters that cannot be stored are replaced."""
     return f"[BEGIN {title} {token}]\n{storable(text)[0]}\n[END {title} {token}]"
 
 
@@ -79,7 +79,7 @@ def fenced_parts(token: str, *parts: tuple[str, str]) -> str:
 
 
 def numbered(title: str, texts: Iterable[str] | None) -> list[tuple[str, str]]:
-    """Return texts with the titles "PASSAGE 1", "PASSAGE 2" and so on; none for None."""
+    """Return texts with numbered titles like "PASSAGE 1" and "PASSAGE 2"; an empty list for None."""
     return [(f"{title} {number}", text) for number, text in enumerate(texts or (), start=1)]
 
 
@@ -88,7 +88,7 @@ _NOTHING = "(The retrieval found nothing: there are no passages.)"
 
 
 Dialogue = Literal["last", "whole"]
-"""What of a dialogue is judged: the last answer, or the assistant's answers in all turns."""
+"""The part of a dialogue that is judged: the last answer, or the assistant's answers in all turns."""
 
 
 ADDED_SECTIONS = frozenset({"Dialogue", "Whole dialogue", "Reference"})
@@ -96,26 +96,26 @@ ADDED_SECTIONS = frozenset({"Dialogue", "Whole dialogue", "Reference"})
 
 
 def earlier_parts(prompt: Prompt, item: JudgeInput | PairItem) -> list[tuple[str, str]]:
-    """Return the titled earlier turns, if there are any and the prompt file says how to use them."""
+    """Return the earlier turns with titles, if the prompt file has instructions for them."""
     turns = item.turns if "Dialogue" in prompt.sections else ()
     return [(f"EARLIER TURN {number} {turn.role.upper()}", turn.text) for number, turn in enumerate(turns, start=1)]
 
 
 def reference_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
-    """Return the titled reference answer, if there is one and the prompt file says how to use it."""
+    """Return the reference answer with its title, if there is one and the prompt file has instructions for it."""
     known = item.reference is not None and "Reference" in prompt.sections
     return [("REFERENCE ANSWER", item.reference or "")] if known else []
 
 
 def added_sections(prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "last") -> tuple[str, ...]:
-    """Return how the earlier turns and the reference of an item are used; nothing where it has neither."""
+    """Return the instructions for the earlier turns and the reference answer that the item has."""
     names = ["Whole dialogue" if dialogue == "whole" else "Dialogue"] if earlier_parts(prompt, item) else []
     names += ["Reference"] if reference_parts(prompt, item) else []
     return tuple(prompt.sections[name] for name in names)
 
 
 def item_task(prompt: Prompt, item: JudgeInput, question: str = "QUESTION") -> str:
-    """Return the task of a prompt file with the fenced question, passages and answer, earlier turns and reference."""
+    """Fill the task of a prompt file with the item's texts, each in a fence."""
     turns, references, passages = earlier_parts(prompt, item), reference_parts(prompt, item), item.passages or ()
     token = fence_token((item.query, item.answer, *_texts(references), *passages, *_texts(turns)))
     parts = (*turns, (question, item.query), *numbered("PASSAGE", passages), *references, ("ANSWER", item.answer))
@@ -127,9 +127,9 @@ def _texts(parts: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def marking_messages(prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "last", **more: str) -> list[Message]:
-    """Return the messages that ask for a mark: the fenced question, passages and answer, then ``more`` by title.
+    """Return the messages that ask for a mark; ``more`` are further texts by title. All texts are in fences.
 
-    Passages that were not logged, or not found, are replaced by a sentence.
+    If there are no passages, a sentence says whether none were logged or none were found.
     """
     passages = item.passages or ()
     turns, references = earlier_parts(prompt, item), reference_parts(prompt, item)
@@ -148,12 +148,12 @@ _TEXTS = ("query", "answer", "reference", "reasoning")
 
 
 Context = Annotated[tuple[Text, ...], BeforeValidator(lambda texts: (texts,) if isinstance(texts, str) else texts)]
-"""Passages as a file has them: one text, or a list of texts."""
+"""Passages in a file: one text, or a list of texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An answer with its right scores; ``response_id`` is the stored response that it was taken from."""
+    """An answer with its correct scores; ``response_id`` is the stored response that it comes from, if any."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -167,9 +167,9 @@ class Example:
     response_id: Annotated[int | None, BeforeValidator(not_in_a_file)] = None
 
     def as_param(self) -> dict[str, Any]:
-        """Return what the parameters of a judge version have of this example.
+        """Return this example as a parameter of a judge version.
 
-        Of one from the log only id and hash: a judge version never changes, but texts of a response can be forgotten.
+        An example from the log becomes its id and hash, because a version never changes but texts can be forgotten.
         """
         values = {name: getattr(self, name) for name in (*_TEXTS, "kind")} | {"scores": dict(self.scores)}
         values["passages"] = None if self.passages is None else list(self.passages)
@@ -187,12 +187,12 @@ def example_params(examples: Sequence[Example]) -> dict[str, Any]:
 def example_responses(params: Mapping[str, Any]) -> frozenset[int]:
     """Return the ids of stored responses that a judge version saw as examples; agreement leaves them out."""
     listed = params.get("examples")
-    examples = listed if isinstance(listed, list) else []  # a version recorded elsewhere may use the name otherwise
+    examples = listed if isinstance(listed, list) else []  # imported versions may use the name for something else
     return frozenset(each["response"] for each in examples if isinstance(each, dict) and "response" in each)
 
 
 def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = None) -> str:
-    """Return the part of the instructions that shows the examples; ``shown`` limits their scores."""
+    """Return the part of the instructions with the examples; ``shown`` are the scores to include (default: all)."""
     texts = [text for each in examples for text in (*(getattr(each, name) for name in _TEXTS), *(each.passages or ()))]
     token = fence_token([text for text in texts if text])
     listed = "\n\n".join(_listed(number, each, token, shown) for number, each in enumerate(examples, start=1))
@@ -200,7 +200,7 @@ def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = 
 
 
 def check_examples(file: YamlFile, examples: Sequence[Example], known: Mapping[str, tuple[float, float, bool]]) -> None:
-    """Check the scores of a file's examples; ``known`` has lowest, highest, and whether it is an integer, by score."""
+    """Check the scores of a file's examples; ``known`` has (lowest, highest, must be an integer) by score name."""
     for place, example in enumerate(examples):
         if not example.scores:
             raise file.fail("an example needs a score", "examples", place, "scores")

@@ -1,4 +1,4 @@
-"""The judges of pairs: one compares the two answers, one also answers the question itself first."""
+"""The judges of pairs: `PairwiseJudge`, and `SelfReferenceJudge`, which first answers the question itself."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
         raise BadInput("a comparison needs at least one aspect, and no aspect twice")
     for aspect in aspects:
         if not aspect.strip() or len(aspect) > LONGEST_ASPECT or not aspect.isprintable():
-            raise BadInput(f"an aspect is a name of 1 to {LONGEST_ASPECT} characters that can be shown, not {aspect!r}")
+            raise BadInput(f"an aspect must be a name of 1 to {LONGEST_ASPECT} printable characters, not {aspect!r}")
     return tuple(aspects)
 
 
@@ -39,7 +39,7 @@ PAIRWISE = "pairwise"
 
 
 class Comparison(NamedTuple):
-    """A comparison in one order: the preferred stored answer by aspect, if the status of ``record`` is ok."""
+    """A comparison in one order. ``preferences`` (by aspect) is empty unless the status of ``record`` is ok."""
 
     record: StepRecord
     preferences: dict[str, Preference]
@@ -47,7 +47,7 @@ class Comparison(NamedTuple):
 
 
 class PairwiseJudge(ModelJudge):
-    """Judges which of two answers is better; the caller asks in both orders.
+    """Judges which of two answers is better. The caller compares each pair in both orders.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison.
     """
@@ -73,7 +73,7 @@ class PairwiseJudge(ModelJudge):
         self._form = Form(dict.fromkeys(self.aspects, aspect))
 
     async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
-        """Ask which answer is better, with ``reference`` as the correct one; raises ValueError if a text is missing."""
+        """Ask which answer is better; ``reference`` is a correct answer. Raises ValueError if a text is missing."""
         asked = await self._ask(self.request(pair, shown, reference), self._form.parse)
         record = asked.record
         if asked.value is None:
@@ -87,7 +87,7 @@ class PairwiseJudge(ModelJudge):
         )
 
     def request(self, pair: PairItem, shown: Shown, reference: str | None = None) -> ChatRequest:
-        """Return the request of `compare`; arguments and errors as there."""
+        """Return the request of `compare`. Arguments and errors are the same."""
         if pair.question is None or pair.answer_a is None or pair.answer_b is None:
             raise ValueError(f"the pair {pair.external_id!r} lacks a text to compare")
         answers = (pair.answer_a, pair.answer_b)
@@ -129,7 +129,7 @@ DEFAULT_SOLVE_OUTPUT = 1024
 
 
 def read_solution(text: str, options: Sequence[str]) -> str:
-    """Return the answer of a reply: an option letter where there are options, else a text that is not empty.
+    """Return the answer in a reply: an option letter if there are options, otherwise a text that is not empty.
 
     Raises UnusableReply with the reason, like "answer must be one of A, B, C, D, not 'Paris'".
     """
@@ -155,7 +155,7 @@ SELF_REFERENCE = "ssr"
 
 
 class SelfReferenceJudge(ModelJudge):
-    """Answers a question ``k`` times, and compares the two answers of a pair with or without the result as reference.
+    """Answers a question ``k`` times, and compares a pair with or without the resulting answer as reference.
 
     Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma): k = 5 samples at T = 0.7. Samples and
     verdicts belong to one judge version, because other samples can give another reference.
@@ -177,7 +177,7 @@ class SelfReferenceJudge(ModelJudge):
     ) -> None:
         """Make a judge that takes ``k`` samples per question at ``temperature`` (0 to 2); verdicts use 0.
 
-        ``max_output`` is the maximum number of tokens in a verdict, ``solve_output`` that in a sample.
+        ``max_output`` is the maximum number of tokens in a verdict, ``solve_output`` the maximum in a sample.
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")
@@ -192,11 +192,11 @@ class SelfReferenceJudge(ModelJudge):
         self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompt)
 
     async def solve(self, item: PairItem, number: int) -> Replied[str]:
-        """Sample an answer; ``number`` (from 0) finds a recorded one. Raises ValueError without the question."""
+        """Sample an answer; ``number`` (from 0) selects a recorded one. Raises ValueError if there is no question."""
         return await self._ask(self.solve_request(item, number), partial(read_solution, options=item.options or ()))
 
     def solve_request(self, item: PairItem, number: int) -> ChatRequest:
-        """Return the request of `solve`; arguments and errors as there."""
+        """Return the request of `solve`. Arguments and errors are the same."""
         if item.question is None:
             raise ValueError(f"the question of {item.external_id!r} is forgotten")
         letters = letters_of(item.options or ())

@@ -40,7 +40,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 
 
 class VerdictForm(Form):
-    """The form of a verdict: reasons before scores, and no ranges in its schema, which some servers refuse."""
+    """The form of a verdict. Reasons come before scores. Its schema has no ranges, because some servers refuse them."""
 
     def __init__(self, *, groundedness: bool = True, claims: bool = False) -> None:
         claim = {"text": TEXT, "status": choice_field(tuple(ClaimStatus)), "answer_quote": TEXT_OR_NULL}
@@ -65,7 +65,7 @@ class VerdictForm(Form):
         return json.dumps({name: values[name] for name in self.fields}, ensure_ascii=False)
 
     def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Validate an object; a null groundedness that was not asked for is left out. Raises UnusableReply."""
+        """Validate an object; a null groundedness is removed if it was not requested. Raises UnusableReply."""
         if "groundedness" not in self.fields and content.get("groundedness", 0) is None:
             content = {name: value for name, value in content.items() if name != "groundedness"}
         return super().read(content)
@@ -77,8 +77,8 @@ verdict_form = cache(VerdictForm)
 class RagJudge(ModelJudge):
     """Judges how far an answer is supported by its passages and how well it answers its question.
 
-    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). Where the log has no
-    passages, the judge is asked for quality only.
+    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). If no passages were logged,
+    the judge gives quality only.
     """
 
     prompt_name = kind = "rag"
@@ -95,7 +95,7 @@ class RagJudge(ModelJudge):
         logprobs: bool = False,
         asking: Asking | None = None,
     ) -> None:
-        """Make a judge of a chat model; the options are those of `JudgeOptions`."""
+        """Make a judge of a chat model; options are as in `JudgeOptions`."""
         more = example_params(examples) | ({"logprobs": True} if logprobs else {})
         super().__init__(
             endpoint, name=name, max_output=max_output, asking=asking, domain=domain, claims=claims, **more
@@ -131,7 +131,7 @@ def rag_messages(
     prompt: Prompt | None = None,
     dialogue: Dialogue = "last",
 ) -> list[Message]:
-    """Return the system and the user message that ask for a verdict on ``item``, its texts fenced."""
+    """Return the system and the user message that ask for a verdict on ``item``, with its texts in fences."""
     prompt = prompt or load_prompt(RagJudge.prompt_name)
     added = added_sections(prompt, item, dialogue)
     instructions = [_instructions(prompt, domain, form, item.passages == (), added)]
@@ -163,9 +163,9 @@ def _span(quote: str | None, text: str | None) -> tuple[int | None, int | None]:
 
 
 def located(claim: Claim, answer: str, passages: Sequence[str] | None) -> Claim:
-    """Return ``claim`` with the character offsets of its quotes; None where a text does not contain the quote.
+    """Return ``claim`` with the character offsets of its quotes; None if a text does not contain the quote.
 
-    The first occurrence counts. Only the passage with the number that the judge gave (from 1) is searched.
+    The first occurrence is used. Only the passage with the number that the judge gave (from 1) is searched.
     """
     number = claim.passage
     passage = passages[number - 1] if passages and number is not None and 1 <= number <= len(passages) else None

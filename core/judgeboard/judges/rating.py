@@ -41,7 +41,7 @@ class RatingJudge(ModelJudge):
     """Rates an answer from 1 to 4 and says what to change.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), after an idea from the Hugging Face cookbook.
-    It never sees a reference answer: its feedback would give the answer away to the generator.
+    It never sees a reference answer, because its feedback would reveal that answer to the generator.
     """
 
     prompt_name = "refine"
@@ -60,7 +60,7 @@ class RatingJudge(ModelJudge):
 
 
 def rating_messages(item: JudgeInput, prompt: Prompt | None = None) -> list[Message]:
-    """Return the system and the user message that ask for a rating of ``item``, its texts fenced."""
+    """Return the system and the user message that ask for a rating of ``item``, with its texts in fences."""
     prompt = prompt or load_prompt(RatingJudge.prompt_name)
     sections = prompt.sections
     reply = fill(sections["Reply"], fields=", ".join(FORM.fields), example=_EXAMPLE)

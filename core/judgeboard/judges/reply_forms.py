@@ -1,4 +1,4 @@
-"""The forms of judges' replies: JSON objects, marks, option letters, and scores expected from token probabilities."""
+"""The forms of judges' replies: JSON objects, marks, option letters, and expected scores."""
 
 import math
 import re
@@ -67,12 +67,12 @@ def text_field(**schema: Any) -> Any:
 
 
 def choice_field(choices: Sequence[str]) -> Any:
-    """Return the type of one of some words."""
+    """Return the type of a text that must be one of ``choices``."""
 
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
             raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
-        return choices[choices.index(value)]  # the member of an enumeration, where they are of one
+        return choices[choices.index(value)]  # the enumeration's member, if they are members of one
 
     return _checked(check, {"type": "string", "enum": list(choices)})
 
@@ -97,7 +97,7 @@ RATING = _checked(_number(checked_quality), {"type": "integer", "enum": [1, 2, 3
 
 
 def entry(fields: Mapping[str, Any], *, optional: bool = False) -> Any:
-    """Return the type of an object with exactly these fields; all of them may be missing where they are optional."""
+    """Return the type of an object with these fields and no others. If ``optional``, fields may be missing."""
     return with_config(_CLOSED)(TypedDict("Entry", dict(fields), total=not optional))  # type: ignore[operator]
 
 
@@ -108,9 +108,9 @@ def list_of(fields: Mapping[str, Any]) -> Any:
 
 
 class Form:
-    """The form of a reply in JSON: an object with exactly these fields, whose values are never converted.
+    """The form of a reply in JSON: an object with these fields and no others. Values are never converted.
 
-    ``fields`` are name to type, in the order in which a model should write them; with ``optional`` they may be missing.
+    ``fields`` has types by name, in the order in which a model should write them. If ``optional``, they may be missing.
     """
 
     def __init__(self, fields: Mapping[str, Any], *, optional: bool = False) -> None:
@@ -126,7 +126,7 @@ class Form:
         return plain
 
     def parse(self, text: str) -> JsonReply:
-        """Return the valid object of a reply, or raise UnusableReply: "the field 'quality' is missing"."""
+        """Return the object in a reply. Raises UnusableReply with a reason like "the field 'quality' is missing"."""
         reply = read_json_object(text)
         return JsonReply(self.read(reply.content), reply.replaced)
 
@@ -158,13 +158,13 @@ class Form:
 
 
 def _place(steps: Sequence[int | str]) -> str:
-    """Name a place in a reply: ``claims``, 1 is "claim 2"."""
+    """Name a place in a reply: ``("claims", 1)`` is "claim 2"."""
     name, *numbers = steps
     return f"{str(name).removesuffix('s')} {int(numbers[0]) + 1}" if numbers else str(name)
 
 
 def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return a schema without the titles that pydantic adds, and with its definitions in their places."""
+    """Return a schema without the titles that pydantic adds, with each ``$ref`` replaced by its definition."""
     if isinstance(schema, list):
         return [_plain(item, definitions) for item in schema]
     if not isinstance(schema, dict):
@@ -182,7 +182,7 @@ CORRECT, INCORRECT = "correct 1", "incorrect 0"
 
 
 def parse_mark(text: str) -> bool:
-    """Return whether a reply is ``correct 1``; raises UnusableReply unless it is that or ``incorrect 0``."""
+    """Return True for ``correct 1`` and False for ``incorrect 0``. Raises UnusableReply for any other reply."""
     mark = text.strip()
     if mark not in {CORRECT, INCORRECT}:
         raise UnusableReply(f"it must be {CORRECT!r} or {INCORRECT!r} and nothing else, not {mark[:80]!r}")
@@ -215,16 +215,17 @@ _DIGIT = re.compile(r"[^\w.]*(\d)(?![\d.])")
 def expected_scores(
     tokens: Sequence[TokenChance] | None, scores: Sequence[tuple[str, int | None, str]], *, low: int, high: int
 ) -> tuple[DimensionScore, ...]:
-    """Return the expected score of each integer that a model gave, where the token probabilities allow it.
+    """Return the expected scores, for the integers in a reply whose token probabilities are known.
 
-    ``scores`` have dimension, integer, and a pattern of the text before it; the scale is ``low`` to ``high`` (0 to 9).
+    Each entry of ``scores`` is a dimension, its integer, and a pattern of the text before the integer. The scale is
+    ``low`` to ``high``, both from 0 to 9.
     """
     if not tokens:
         return ()
     text = "".join(token.text for token in tokens)
     expected = []
     for dimension, score, before in scores:
-        # The last match counts: a model may have thought aloud before it replied.
+        # The last match is used: a model may have written its thoughts before the reply.
         places = (
             []
             if score is None
@@ -245,5 +246,5 @@ def _expected(tokens: Sequence[TokenChance], place: int, low: int, high: int) ->
         if digit is not None and low <= int(digit[1]) <= high:
             weights[int(digit[1])] += math.exp(min(logprob, 0.0))
     mass = sum(weights.values())
-    # Rounded far below what a probability is good for: the last bits differ between machines.
+    # Rounded, because the last bits differ between machines. The probabilities are far less precise than 6 digits.
     return round(sum(level * weight for level, weight in weights.items()) / mass, 6) if mass > 0 else None

@@ -28,7 +28,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class ScoredRubric:
-    """A valid reply: one score for each dimension, then the overall score; ``note`` names missing dimensions."""
+    """A valid reply: the scores of the dimensions and overall; ``note`` names missing and unknown dimensions."""
 
     scores: tuple[DimensionScore, ...]
     note: str | None
@@ -46,9 +46,8 @@ def _form(rubric: Rubric, *, optional: bool = False) -> Form:
 def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
     """Read and validate a reply; one bad field makes the whole reply unusable.
 
-    A dimension that is absent or null has no value, and the overall score is the weighted mean of the others. The note
-    names dimensions that the rubric does not have. Raises UnusableReply with the reason; also if no dimension was
-    scored at all.
+    A dimension that is absent or null has no value. The overall score is the weighted mean of the other dimensions.
+    Raises UnusableReply with the reason, also if no dimension has a score.
     """
     reply = read_json_object(text)
     raw_entries = {name: each for name, each in reply.content.items() if name in rubric.weights and each is not None}
@@ -145,7 +144,7 @@ class RubricJudge(ModelJudge):
 
 
 def make_rubric_judge(options: JudgeOptions) -> RubricJudge:
-    """Make the rubric judge of ``options``, with the default rubric if there is none."""
+    """Make the rubric judge of ``options``, with the default rubric if none is given."""
     chosen = options.rubric
     rubric = read_rubric(chosen) if isinstance(chosen, Path) else chosen or default_rubric()
     return RubricJudge(

@@ -1,4 +1,4 @@
-"""Rubrics: what an answer is scored on, each level in words, as a YAML file has it."""
+"""Rubrics and their YAML files: the dimensions on which an answer is scored, with a description of each level."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ EXPECTED = "expected "
 """Prefix of the name under which the expected score of a dimension is stored. No dimension's name starts with it."""
 
 YES_NO = {True: "yes", False: "no"}
-MOST_WEIGHT = 1e6  # far beyond use; sums of larger ones would overflow
+MOST_WEIGHT = 1e6  # far above useful weights; sums of larger weights could overflow
 _NAME = re.compile(r"[^\W_][\w -]{0,59}")
 
 
@@ -47,7 +47,7 @@ def _dimension_name(name: str) -> str:
 
 
 def _levels(levels: Any) -> Any:
-    """Levels as a file has them: the words of 1 to 5 by their numbers."""
+    """Return the descriptions of levels 1 to 5 in order; a file gives them by level."""
     if not isinstance(levels, Mapping):
         return levels
     for level in LEVELS:
@@ -60,7 +60,7 @@ def _levels(levels: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One thing that an answer is scored on; ``levels`` are the words of 1, 2, 3, 4, 5 in that order.
+    """A dimension on which an answer is scored; ``levels`` describe 1, 2, 3, 4, 5 in that order.
 
     A dimension of a label schema may have other levels, which begin at ``low``. Levels that are not ``ordered`` are
     categories: the overall score leaves them out.
@@ -82,7 +82,7 @@ class Dimension:
 
     @property
     def scale(self) -> str:
-        """The scale of its scores as it is stored: "1-5"."""
+        """The stored text of its scale, like "1-5"."""
         return written_scale(self.values)
 
     def as_json(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """Named dimensions with the words of their levels; ``domain`` None leaves it to whoever makes the judge."""
+    """Dimensions with their levels. If ``domain`` is None, the options of the judge set the domain."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -110,7 +110,7 @@ class Rubric:
         return {dimension.name: dimension.weight for dimension in self.dimensions}
 
     def overall(self, scores: Mapping[str, int]) -> float | None:
-        """Return the weighted mean of the scores, each on a scale of 1 to 5; None where no ordered one was given."""
+        """Return the weighted mean of the scores, converted to 1 to 5; None if no ordered dimension has a score."""
         on_five = {
             dimension.name: 1 + 4 * (scores[dimension.name] - dimension.low) / (len(dimension.levels) - 1)
             for dimension in self.dimensions
@@ -120,7 +120,7 @@ class Rubric:
 
 
 def overall(scores: Mapping[str, float], weights: Mapping[str, float]) -> float | None:
-    """Return the mean of ``scores`` by ``weights``, renormalised over what was scored; None where nothing was.
+    """Return the mean of ``scores``, with the ``weights`` of the scored dimensions; None if there are no scores.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), where a missing dimension wrongly counts as 0.
     """
@@ -135,7 +135,7 @@ def read_rubric(path: Path) -> Rubric:
 
 @cache
 def default_rubric() -> Rubric:
-    """Return the rubric that is used where none is given: accuracy, helpfulness, safety, coherence."""
+    """Return the default rubric: accuracy, helpfulness, safety, coherence."""
     file = resources.files(__package__).joinpath("rubrics", "default.yaml")
     return rubric_from(parse_yaml(file.read_text(encoding="utf-8"), "default.yaml"))
 
@@ -153,7 +153,7 @@ def rubric_from(file: YamlFile) -> Rubric:
 
 
 def stored_dimensions(params: Mapping[str, Any]) -> tuple[Dimension, ...]:
-    """Return the dimensions that the parameters of a judge version hold."""
+    """Return the dimensions in the parameters of a judge version."""
     return tuple(Dimension(**{**each, "levels": tuple(each["levels"])}) for each in params.get("dimensions", ()))
 
 

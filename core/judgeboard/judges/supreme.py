@@ -1,4 +1,4 @@
-"""Supreme judges: one marks the judgment of another judge, one judges the answer again."""
+"""Supreme judges: `SupremeJudge` marks another judge's verdict; `IndependentSupreme` judges the answer again."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,8 +15,8 @@ from judgeboard.llm.endpoint import ModelEndpoint
 class SupremeJudge(ModelJudge):
     """Judges whether a judge's verdict on an answer is correct (the verdict, not the answer).
 
-    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), approach 1; reference-free. Ours also shows the
-    earlier turns and the reference answer where the log has them, because the judge saw them.
+    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), approach 1, which uses no reference answer. This
+    judge gets the earlier turns and the reference answer if the log has them, because the audited judge saw them.
     """
 
     prompt_name = "supreme"
@@ -64,13 +64,13 @@ MEASURES: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 class IndependentSupreme:
-    """Judges answers with another judge, as a version of kind audit: approach 2.
+    """Judges the answers again with another judge (approach 2). Its judge version has the kind audit.
 
     Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024).
     """
 
     def __init__(self, judge: Judge, *, name: str = "supreme") -> None:
-        """Take a judge of any kind, which is closed with this one."""
+        """Use a judge of any kind. `aclose` closes it."""
         self._judge = judge
         version = judge.version
         params = {**version.params, "approach": 2, "judge": version.kind}

@@ -1,4 +1,4 @@
-"""Words, sentences and refusals of a text."""
+"""Finds the words and sentences of a text, and refusals."""
 
 import re
 import unicodedata
@@ -43,18 +43,18 @@ las lo los más mi muy nos o para pero por porque que se ser si sin sobre son su
 """
 
 STOP_WORDS = frozenset(f"{_ENGLISH} {_ABOUT_THE_TASK} {_GERMAN} {_FRENCH} {_SPANISH}".split())
-"""Case-folded; English with the words that name the task itself, and the commonest of German, French and Spanish."""
+"""Case-folded: English words, words about the task, and the most common German, French and Spanish words."""
 
 
 class Word(NamedTuple):
-    """A content word: as it is compared, and as it was written (for people)."""
+    """A content word: ``key`` is compared, ``written`` is shown to people."""
 
     key: str
     written: str
 
 
 def _combining_marks() -> str:
-    # Python's \w knows no combining marks, and without them every Devanagari or Thai word falls to pieces.
+    # Python's \w does not match combining marks. Without them, every Devanagari or Thai word would be split.
     blocks = (*range(0x300, 0x1E00), *range(0x20D0, 0x2100))
     return "".join(re.escape(chr(c)) for c in blocks if unicodedata.category(chr(c)).startswith("M"))
 
@@ -69,7 +69,7 @@ _THOUSANDS = re.compile(r",\d{3}$")
 
 
 def _number(written: str) -> str:
-    """The same key for 1,200 and 1200.0; a lone comma before exactly three digits groups thousands, else is decimal."""
+    """Return one key for 1,200 and 1200.0. A single comma is decimal unless exactly three digits follow it."""
     commas, points = written.count(","), written.count(".")
     if commas and points:
         decimal = max(written.rfind(","), written.rfind("."))
@@ -92,7 +92,7 @@ def _folded(written: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _keys(written: str) -> tuple[str, ...]:
-    """The keys of one token; none for a stop word, several for a run of a script without spaces."""
+    """Return the keys of one token: none for a stop word, several for text in a script without spaces."""
     if written[0].isdigit():
         return (_number(written),)
     folded = _folded(written)
@@ -137,7 +137,7 @@ def content_words(sentence: str) -> list[Word]:
 
 
 def word_keys(text: str) -> frozenset[str]:
-    """Return the distinct keys under which the content words of ``text`` can be found, names or not."""
+    """Return the distinct keys of the content words of ``text``: both as names and as other words."""
     return frozenset[str]().union(*map(_keys_and_name, set(_tokens(text))))
 
 
@@ -148,9 +148,9 @@ _CITATION = re.compile(rf"\[{_NUMBERS}\]|\b(?:passages?|documents?|sources?)\s+{
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences and lines of ``text`` in order, none of them blank.
+    """Return the sentences and lines of ``text`` in order, without blank lines.
 
-    List markers (``2.``) and citations (``[3]``, "passage 3") are left out: their numbers are in no passage.
+    List markers (``2.``) and citations (``[3]``, "passage 3") are left out: passages do not contain their numbers.
     """
     bare = without_citations(_LIST_MARKER.sub("", text))
     return [sentence for part in _END.split(bare) if (sentence := part.strip())]
@@ -174,7 +174,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def without_citations(text: str) -> str:
-    """Return a sentence without its citations, which as numbers would be looked for in the passages."""
+    """Return a text without citations: their numbers must not be searched for in the passages."""
     return _CITATION.sub(" ", text)
 
 
@@ -224,14 +224,14 @@ _REFUSAL = re.compile("|".join((*_ENGLISH_REFUSALS, *_OTHER)))
 def says_not_found(sentence: str) -> bool:
     """Return whether one sentence only says that something is not known, not given or cannot be answered.
 
-    A word list, mostly of English phrases: it misses unusual wordings, and it takes a true statement like "the lease
-    does not include heating" for one.
+    The function uses a list of phrases, mostly English. It misses unusual wordings, and it also returns True for a
+    factual statement like "the lease does not include heating".
     """
     text = sentence.replace("\u2019", "'").lower()
     return any(hint in text for hint in _HINTS) and _REFUSAL.search(text) is not None
 
 
-# Not part of `says_not_found`: its word lists are part of the lexical judge's version.
+# Separate from `says_not_found`, whose phrases are part of the lexical judge's version.
 _DECLINES = re.compile(
     r"\b(?:silent (?:on|about)|rather not (?:guess|say)|none of (?:which|them|these) (?:answers?|mentions?|covers?)"
     r"|no (?:\w+ )?(?:pages?|sources?|passages?|articles?|documents?|results?|hits?)"

@@ -1,1 +1,1 @@
-"""The chat-model seam: what judges need of a model, over an endpoint or from a recording."""
+"""Chat models for judges: models at endpoints, functions, and recorded replies."""

@@ -19,9 +19,9 @@ def headers(key: str) -> dict[str, str]:
 
 
 def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any]:
-    """Return the JSON body of a request; a schema is put as the input of one tool, which the model is made to use."""
+    """Return the JSON body of a request. A schema becomes the input of a tool, and the model must use this tool."""
     system = [message["content"] for message in request.messages if message["role"] in _SYSTEM_ROLES]
-    # An empty text is refused: what a model left blank is left out when it is asked again.
+    # The API refuses empty texts, so a repair request leaves out an empty first reply.
     turns = [message for message in request.messages if message["role"] not in _SYSTEM_ROLES and message["content"]]
     content = {"model": model, "messages": turns, **shape.parameters(request)}
     if system:
@@ -35,7 +35,7 @@ def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any
 
 
 def read(content: Any) -> Reply:
-    """Read a message: the input of its tool as JSON, else its text."""
+    """Read a message: the input of its tool as JSON, otherwise its text."""
     blocks = [block for block in content["content"] if isinstance(block, dict)]
     inputs = [block["input"] for block in blocks if block.get("type") == "tool_use"]
     written = "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
@@ -52,7 +52,7 @@ def read(content: Any) -> Reply:
 
 
 def _prompt_tokens(usage: Mapping[str, Any]) -> int | None:
-    """All tokens that were sent: those that came from a cache, or went to one, are reported beside the others."""
+    """Return the number of all tokens sent. The API reports cached tokens separately (read and written)."""
     tokens = token_count(usage.get("input_tokens"))
     if tokens is None:
         return None
@@ -67,7 +67,7 @@ ANTHROPIC = Provider(
     headers=headers,
     body=body,
     read=read,
-    # It has neither a mode for JSON without a schema nor probabilities of tokens.
+    # The API has no JSON mode without a schema, and no token probabilities.
     shape=RequestShape((ReplyFormat.JSON_SCHEMA, ReplyFormat.TEXT), dropped=frozenset({"logprobs"})),
     models=("claude-",),
 )

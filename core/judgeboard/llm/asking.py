@@ -1,4 +1,4 @@
-"""Asks a model for a reply of a given form, with one repair."""
+"""Asks a model for a reply of a given form, with at most one repair request."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from judgeboard.llm.endpoint import ModelEndpoint, Price
 from judgeboard.text import storable_json
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
-"""Where requests are kept as sent, for who shows them; None keeps none."""
+"""The list to which each request is added as sent, to show it later; None if requests are not needed."""
 
 _CODE_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
 
 
 class UnusableReply(ValueError):
-    """A reply that cannot be used; the text (300 characters at most) says why, in words for the model itself."""
+    """A reply that cannot be used. The text (at most 300 characters) tells the model why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason if len(reason) <= 300 else f"{reason[:299]}…")
@@ -28,7 +28,7 @@ class UnusableReply(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class JsonReply:
-    """The object in a reply; ``replaced`` tells that escapes in it stood for characters that cannot be stored."""
+    """The object in a reply; ``replaced`` if characters that cannot be stored were replaced in it."""
 
     content: dict[str, Any]
     replaced: bool
@@ -48,7 +48,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """The reply as it is, without a reasoning model's thoughts, inside a code fence, from the first { to the last }."""
+    """Yield the reply, the reply without a model's thoughts, the code fences in it, and the text from { to }."""
     yield text
     spoken = _THOUGHT.sub("", text)
     yield spoken
@@ -61,7 +61,7 @@ def _candidates(text: str) -> Iterator[str]:
 def read_json_object(text: str) -> JsonReply:
     """Return the JSON object in ``text``, tolerating text and code fences around it.
 
-    Raises UnusableReply if there is none, or it repeats a field, or it holds NaN or Infinity.
+    Raises UnusableReply if there is no object, or if it repeats a field or contains NaN or Infinity.
     """
     if not text.strip():
         raise UnusableReply("the reply is empty")
@@ -105,11 +105,11 @@ async def ask(
     *,
     repair: Callable[[str], str] | None = None,
 ) -> Replied[T]:
-    """Ask, and where the reply cannot be used ask once more, showing what was wrong.
+    """Ask a model. If the reply cannot be used, send a repair request that says why.
 
-    A truncated reply and a refusal are not repaired. ``parse`` raises UnusableReply with the reason, ``repair`` makes
-    the text of the second request from it; None asks once only. The record has the attempts of both requests and their
-    totals, None where no call reported any. The cost is None if an answered call cannot be priced.
+    A truncated reply and a refusal are not repaired. ``parse`` raises UnusableReply with the reason. ``repair`` makes
+    the text of the repair request from this reason; None means no repair. The record has the attempts and totals of
+    both requests; a total is None if no call reported it. The cost is None if an answered call cannot be priced.
     """
     _keep(request)
     replied = _heard(await endpoint.chat.complete(request), request, parse)
@@ -184,16 +184,16 @@ DEFAULT_GENERATOR_OUTPUT = 2048
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Asks a model for an answer of at most ``max_output`` tokens; without ``parameters`` its own settings hold."""
+    """Asks a model for an answer of at most ``max_output`` tokens. Without ``parameters``, its defaults apply."""
 
     endpoint: ModelEndpoint
     max_output: int = DEFAULT_GENERATOR_OUTPUT
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     async def generate(self, messages: Sequence[Mapping[str, Any]], *, subject: str = "") -> Replied[str]:
-        """Answer ``messages``; an empty answer is unparsable, one cut off likewise."""
+        """Answer ``messages``. An empty or truncated answer has the status unparsable."""
         request = ChatRequest(
-            messages=list(messages),  # type: ignore[arg-type]  # as the log kept them: roles and contents of any kind
+            messages=list(messages),  # type: ignore[arg-type]  # as logged, with roles and contents of any kind
             schema=None,
             schema_name="",
             max_output=self.max_output,

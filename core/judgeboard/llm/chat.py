@@ -1,4 +1,4 @@
-"""The interface of chat models: requests and replies; functions and recorded replies in the place of a model."""
+"""The interface of chat models (requests and replies), and two stand-ins: functions and recorded replies."""
 
 import asyncio
 import inspect
@@ -27,7 +27,7 @@ class TokenChance:
 
 
 class Message(TypedDict):
-    """One message of a chat, as OpenAI-compatible endpoints take it."""
+    """One message of a chat, in the form that OpenAI-compatible endpoints accept."""
 
     role: str
     content: str
@@ -39,7 +39,7 @@ _ROLES = ("user", "assistant")
 def earlier_turns(messages: Sequence[Mapping[str, Any]] | None) -> tuple[Turn, ...]:
     """Return the texts of user and assistant before the user's last message.
 
-    Instructions (role system) and results of tools are left out: they are no turns of the dialogue.
+    Instructions (role system) and results of tools are left out: they are not turns of the dialogue.
     """
     place = last_of_user(messages or ())
     before = [message for message in (messages or ())[: place or 0] if isinstance(message, Mapping)]
@@ -72,10 +72,10 @@ class ReplyFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One question to a model, the last of the messages.
+    """A request to a model; the last message is the question.
 
-    ``schema`` is the JSON schema of the reply (None: free text), ``max_output`` in tokens, ``parameters`` are for
-    sampling. ``subject`` finds recorded replies. ``repair`` tells that the request follows an unusable reply.
+    ``schema`` is the JSON schema of the reply (None: free text). ``max_output`` is in tokens. ``parameters`` are for
+    sampling. ``subject`` is the key of recorded replies. ``repair`` is True if the request follows an unusable reply.
     """
 
     messages: Sequence[Message]
@@ -89,7 +89,7 @@ class ChatRequest:
 
     @property
     def why(self) -> str:
-        """The reason of its first call, as in ``Attempt.why``."""
+        """The reason for its first call, as in ``Attempt.why``."""
         return "repair" if self.repair else "first"
 
 
@@ -97,9 +97,9 @@ class ChatRequest:
 class Reply:
     """A model's reply; ``attempts`` are the calls, the successful one last.
 
-    ``text`` and ``refusal`` are storable. ``finish_reason`` is "length" where the reply was cut off, "content_filter"
-    where a filter stopped it. ``dropped_parameters`` were left out or renamed. ``tokens`` is None unless they were
-    requested and the endpoint returned them.
+    ``text`` and ``refusal`` can be stored. ``finish_reason`` is "length" if the reply was cut off, "content_filter" if
+    a filter stopped it. ``dropped_parameters`` were left out or renamed. ``tokens`` is None unless they were requested
+    and the endpoint returned them.
     """
 
     text: str
@@ -116,7 +116,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """The reason why there is no reply; ``refused`` where the endpoint refused the content."""
+    """The reason why there is no reply; ``refused`` if the endpoint refused the content."""
 
     reason: str
     attempts: tuple[Attempt, ...]
@@ -139,13 +139,13 @@ class ChatModel(Protocol):
 
 
 Chat = Callable[[list[dict[str, Any]]], Any]
-"""From messages to a text, or to an awaitable of one."""
+"""A function from messages to a text or to an awaitable text."""
 
 
 async def call(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Any:
-    """Call ``chat`` with copies of ``messages`` and return what it gives, awaited where that is needed.
+    """Call ``chat`` with copies of ``messages`` and return its result, awaited if necessary.
 
-    A plain function runs in a thread: it may block, or start an event loop of its own as wrappers of agents do.
+    A plain function runs in a thread, because it may block or start its own event loop, as wrappers of agents do.
     """
     copies = [dict(message) for message in messages]
     target = chat if inspect.isroutine(chat) else getattr(chat, "__call__", chat)  # noqa: B004 - an object's own call
@@ -156,7 +156,7 @@ async def call(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Any:
 
 
 class CallableChat:
-    """Answers with a caller's function; whatever that raises is why there is no reply."""
+    """Answers with a caller's function. If the function raises, the exception is the reason in `NoReply`."""
 
     host: str | None = None
 
@@ -169,7 +169,7 @@ class CallableChat:
         try:
             text = await call(self._call, request.messages)
             reason = None if isinstance(text, str) else f"the callable gave {type(text).__name__}, not a text"
-        except Exception as error:  # noqa: BLE001 - a caller's code may raise anything: this one reply is missing
+        except Exception as error:  # noqa: BLE001 - a caller's code may raise anything; only this reply is missing
             text, reason = "", f"{type(error).__name__}: {error}"
         spent = round((time.monotonic() - started) * 1000)
         if reason is not None:
@@ -179,16 +179,16 @@ class CallableChat:
         return Reply(answer, (Attempt(why=request.why, status="ok", raw=answer, latency_ms=spent),))
 
     async def aclose(self) -> None:
-        """Hold nothing, release nothing."""
+        """Do nothing: there is nothing to release."""
 
 
 Replies = Mapping[str, Sequence[str]]
 
 
 class RecordedChat:
-    """Answers from a mapping of response ids to raw replies; the second of an id answers the repair request.
+    """Answers with recorded replies. The second reply of a subject answers the repair request.
 
-    ``replies`` are those of `read_replies`. ``found_for`` says which are for a subject (default: those of its id).
+    ``replies`` are as from `read_replies`. ``found_for`` selects the replies for a subject (default: by response id).
     """
 
     host: str | None = None
@@ -198,7 +198,7 @@ class RecordedChat:
         self._found_for = found_for
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
-        """Answer with what was recorded for ``request.subject``."""
+        """Answer with the reply that was recorded for ``request.subject``."""
         subject, found_for = request.subject, self._found_for
         recorded = self._replies.get(subject, ()) if found_for is None else found_for(self._replies, subject)
         turn = 1 if request.repair else 0
@@ -210,25 +210,25 @@ class RecordedChat:
         return Reply(text, (Attempt(why=request.why, status="ok", raw=text, detail=detail),))
 
     async def aclose(self) -> None:
-        """Hold nothing, release nothing."""
+        """Do nothing: there is nothing to release."""
 
 
 def read_replies(path: Path) -> dict[str, list[str]]:
-    """Read recorded replies: a JSON object a line with ``response_id`` and ``raw``, several lines of an id in order.
+    """Return the recorded replies of a file by response id. A line is a JSON object with ``response_id`` and ``raw``.
 
-    Raises BadInput, which names the line, or says that the file cannot be read or contains no reply.
+    Raises BadInput if a line is invalid (the message names it), the file cannot be read, or it contains no reply.
     """
     replies: dict[str, list[str]] = {}
     for number, line in lines_of(path, "replies"):
         response_id, raw = _read_line(line, f"{path}, line {number}")
         replies.setdefault(response_id, []).append(raw)
-    if not replies:  # else each answer would be stored as a failed call
+    if not replies:  # otherwise each answer would be stored as a failed call
         raise BadInput(f"{path} contains no reply")
     return replies
 
 
 def lines_of(path: Path, what: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file that are not blank, with their numbers; ``what`` they are is for BadInput."""
+    """Yield the lines of a file that are not blank, with their numbers; ``what`` names the lines in BadInput."""
     try:
         with path.open(encoding="utf-8-sig") as lines:
             yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
@@ -239,7 +239,7 @@ def lines_of(path: Path, what: str) -> Iterator[tuple[int, str]]:
 
 
 def json_of(line: str, where: str) -> Any:
-    """Return the JSON value of a line, or raise BadInput, which names the place."""
+    """Return the JSON value of a line. Raises BadInput, which names the place ``where``."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""PROVIDERS, and the model that a command, a page or a library call chooses: provider, address, price."""
+"""The known providers, and the chat model that given options choose: provider, address and price."""
 
 import re
 import tomllib
@@ -32,7 +32,7 @@ class Price:
     output: Decimal
 
     def cost_micro(self, prompt_tokens: int, completion_tokens: int) -> int:
-        """Return the cost in whole micro-dollars, half of one rounded up; discounts for cached input are left out."""
+        """Return the cost in micro-dollars, rounded half up. Discounts for cached input are ignored."""
         cost = self.input * prompt_tokens + self.output * completion_tokens
         return int(cost.to_integral_value(ROUND_HALF_UP))
 
@@ -66,9 +66,9 @@ def _shipped_prices() -> dict[str, Price]:
 
 
 def price_of(model: str, own: Path | None = None) -> Price | None:
-    """Return the price of ``model`` from the user's file ``own``, else from the shipped file; None if it is unknown.
+    """Return the price of ``model`` from the file ``own``, otherwise from the shipped file; None if unknown.
 
-    Prices are by pattern of the model's name (``gpt-4o-*``); the longest pattern that fits wins.
+    A price file has prices by pattern of model names (``gpt-4o-*``). The longest pattern that matches is used.
     """
     lists = [_shipped_prices()]
     if own is not None:
@@ -82,13 +82,13 @@ def price_of(model: str, own: Path | None = None) -> Price | None:
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in (OPENAI, ANTHROPIC)})
-"""The providers by name; a new one is one file and its name here."""
+"""The providers by name. A new provider is one file and its name here."""
 
 
 def choose_provider(name: str | None = None, *, model: str | None = None, base_url: str | None = None) -> Provider:
-    """Return the provider that is named, or else that of the model's name.
+    """Return the provider with this name. Without a name, the name of the model decides.
 
-    A model at an address of its own is asked as OpenAI's are, whatever its name: gateways serve all models so.
+    Without a name but with ``base_url``, the provider is OpenAI: gateways serve all models with OpenAI's API.
     """
     if name is not None:
         if name not in PROVIDERS:
@@ -101,7 +101,7 @@ def choose_provider(name: str | None = None, *, model: str | None = None, base_u
 
 @dataclass(frozen=True, slots=True)
 class ModelEndpoint:
-    """A chat model with what a judge version and its cost need; ``price`` None is unknown, which is not free."""
+    """A chat model with its name and price. If ``price`` is None, the price is unknown, not 0."""
 
     chat: ChatModel
     model: str
@@ -124,7 +124,7 @@ class ModelEndpoint:
 
 @dataclass(slots=True)
 class _ChatOnFirstUse:
-    """Makes the real chat model when it is first asked; its client takes seconds to import and 20 ms to make."""
+    """Makes the real chat model at the first request: its client takes seconds to import and 20 ms to make."""
 
     host: str | None
     make: Callable[[], ChatModel]
@@ -150,21 +150,19 @@ def model_endpoint(
     replies: Path | None = None,
     **options: Any,
 ) -> ModelEndpoint:
-    """Return the model of these `JudgeOptions`, sending nothing; ``asker`` names its user ("the rag judge")."""
+    """Return the model of these `JudgeOptions`; no request is sent. ``asker`` is a name like "the rag judge"."""
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")
     if not model:
         raise BadInput(f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)")
     chosen = choose_provider(provider, model=model, base_url=base_url)
     if not base_url and not options.get("api_key"):
-        raise BadInput(
-            f"no key: set {chosen.key_variable}, or give the address of a server of your own (--base-url URL)"
-        )
+        raise BadInput(f"no key: set {chosen.key_variable}, or give the address of your own server (--base-url URL)")
     if base_url and not is_address(base_url):
         raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")
     host = host_of(base_url or chosen.base_url)
     if base_url and "@" in urlsplit(base_url).netloc:
-        raise BadInput(f"the address of {host} carries a user or password: give a key instead")
+        raise BadInput(f"the address of {host} contains a user or password: give a key instead")
 
     def make() -> ChatModel:
         from judgeboard.llm.endpoint_chat import EndpointChat

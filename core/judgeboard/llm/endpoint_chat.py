@@ -31,7 +31,7 @@ from judgeboard.text import storable, storable_json
 
 _STORED_CHARACTERS = 10_000
 _SHOWN_CHARACTERS = 300
-# Headers of the client that would tell one provider of an account with another.
+# Client headers that would reveal an OpenAI account to another provider.
 _LEFT_OUT = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Project"), openai.Omit())
 
 
@@ -48,9 +48,9 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a call gave no reply; ``refused`` tells that the endpoint refused the content.
+    """Why a call gave no reply; ``refused`` is True if the endpoint refused the content.
 
-    ``rejected`` is a part of every request that it does not accept; a ``temporary`` failure may not happen again.
+    ``rejected`` is a part of all requests that the endpoint does not accept. A ``temporary`` failure may go away.
     """
 
     reason: str
@@ -61,7 +61,7 @@ class Failed:
 
 
 _FIXES = {
-    401: "set {key} to a key that it takes",
+    401: "set {key} to a key that it accepts",
     402: "the account needs credit, or use another key ({key})",
     403: "use a key that may use this model ({key}), or another --model",
     404: "check the model's name (--model), and that the address (--base-url) ends in /v1",
@@ -70,11 +70,11 @@ _FIXES = {
 
 @dataclass(eq=False)
 class EndpointChat:
-    """Asks one model of one endpoint; one object serves a whole run.
+    """Asks one model at one endpoint; a run uses one object for all requests.
 
     It remembers which parts of a request the endpoint does not accept (a JSON schema, a temperature, ``max_tokens``),
-    and leaves them out of later requests. Options are as in `JudgeOptions`. The key is never shown or stored; None is
-    sent as "none", which local servers accept. ``chance`` returns a number in 0..1 for the jitter.
+    and leaves them out of later requests. Options are as in `JudgeOptions`. The key is never shown or stored. Without a
+    key, "none" is sent, which local servers accept. ``chance`` returns a number in 0..1 for the jitter.
     """
 
     model: str
@@ -115,7 +115,7 @@ class EndpointChat:
         await self._client.close()
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
-        """Answer ``request``, calling again where that can help; every call becomes an ``Attempt``."""
+        """Answer ``request``. If a call fails and another can succeed, call again. Each call is an ``Attempt``."""
         shape, why, failures = self.shape, request.why, 0
         attempts: list[Attempt] = []
         while True:
@@ -139,7 +139,7 @@ class EndpointChat:
                 failures += 1
                 if self._retries.again(failures, outcome.asked_wait_s):
                     await self.sleep(self._retries.wait_s(failures, outcome.asked_wait_s, self.chance()))
-                    # Others may have found out meanwhile what the endpoint does not take.
+                    # Meanwhile, other requests may have found parts that the endpoint does not accept.
                     shape, why = shape.joined(self.shape), "retry"
                     continue
                 reason = self._too_late(outcome, called, failures)
@@ -171,7 +171,7 @@ class EndpointChat:
         return Called(latency_ms, response.status_code, text, response.headers)
 
     def _outcome(self, called: Called) -> tuple[Reply | Failed, bool]:
-        """Return the reply, and whether it has characters in place of others that cannot be stored."""
+        """Return the reply, and whether characters that cannot be stored were replaced in it."""
         if not 200 <= called.status < 300:
             return self._failed(called), False
         try:
@@ -199,7 +199,7 @@ class EndpointChat:
         return Failed(reason)
 
     def _too_late(self, failed: Failed, called: Called, failures: int) -> str:
-        """Return why one request failed that was not answered in its tries; raise EndpointRefused if all would."""
+        """Return why a request failed after its last try. Raises EndpointRefused if every request would fail."""
         if called.failure == "connection" and not self._heard:
             raise EndpointRefused(f"nothing answers at {self.host}: check the address (--base-url) and its server")
         if failed.asked_wait_s is not None and failures < self._retries.tries:
@@ -211,15 +211,15 @@ class EndpointChat:
     def _none_served(self, status: int, reason: str, fix: str) -> str:
         if status != 401:
             return f"{self.host} does not serve {self.model!r}: {reason}; {fix}"
-        # The body of a 401 often repeats part of the key.
+        # These messages leave out the body of a 401, which often repeats part of the key.
         if self._key == NO_KEY:
             key, address = self.provider.key_variable, self.provider.address_variable
-            return f"{self.host} wants a key (HTTP 401): set {key}; jobs send it only to {address}"
+            return f"{self.host} needs a key (HTTP 401): set {key}; jobs send it only to the address in {address}"
         return f"{self.host} refused the key (HTTP 401): {fix}"
 
 
 def _shown(message: str) -> str:
-    """The start of a message on one line; what it quotes may be long or hostile to a terminal."""
+    """Return the start of a message on one line. A message may be long or contain control characters."""
     line = " ".join(message.split())
     plain = "".join(c if c.isprintable() else "\ufffd" for c in line)
     return plain if len(plain) <= _SHOWN_CHARACTERS else f"{plain[:_SHOWN_CHARACTERS]}…"
@@ -247,7 +247,7 @@ def _attempt(called: Called, outcome: Reply | Failed, why: str, *, replaced: boo
 
 
 def _timed_out(error: BaseException) -> bool:
-    """Whether a timeout is behind ``error``; the client reports every lost connection as one."""
+    """Whether a timeout caused ``error``. The type of the client's error does not tell."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, TimeoutError):

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, which most other servers speak too."""
+"""OpenAI's chat completions API, which most other servers also have."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat, TokenChance
 from judgeboard.llm.provider import Provider, RequestShape, text_or_none, token_count, usage_in
 
 MOST_ALTERNATIVES = 10
-"""How many tokens are asked for at each place; servers that allow fewer than 20 still allow this many, mostly."""
+"""Number of alternatives requested for each token. Most servers that allow fewer than 20 allow this many."""
 
 
 def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def read(content: Any) -> Reply:
 
 
 def _content_text(content: Any) -> str:
-    """The text of a message: a string, or the text parts of a list, as some servers send it."""
+    """Return the text of a message: a string, or the text parts of a list, which some servers send."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -50,7 +50,7 @@ def _content_text(content: Any) -> str:
 
 
 def read_token_chances(choice: Any) -> tuple[TokenChance, ...] | None:
-    """Return the tokens of a choice of a chat completion; None where it carries none, or in a shape of its own."""
+    """Return the tokens of a choice of a chat completion; None if they are missing or have an unknown form."""
     try:
         content = choice["logprobs"]["content"]
         return tuple(_chance(token) for token in content) or None

@@ -1,4 +1,4 @@
-"""A provider of chat models: its address, requests, replies and errors, and RETRIES, when a call is made again."""
+"""Providers of chat models: addresses, requests, replies and errors, and when a call is repeated (``RETRIES``)."""
 
 import email.utils
 import json
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat
 
 NO_KEY = "none"
-"""The key that is sent where there is none; local servers accept it."""
+"""The text that is sent if there is no key; local servers accept it."""
 
 
 class Rejected(Enum):
@@ -27,9 +27,9 @@ class Rejected(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RequestShape:
-    """One way to write a request; after a rejection the next way is tried, never an earlier one.
+    """One form of a request. After a rejection the next form is tried, never an earlier one.
 
-    ``formats`` are the reply formats that are left to try, the current one first.
+    ``formats`` are the reply formats that can still be tried; the first is the current format.
     """
 
     formats: tuple[ReplyFormat, ...] = tuple(ReplyFormat)
@@ -42,7 +42,7 @@ class RequestShape:
         return self.formats[0]
 
     def after(self, rejected: Rejected) -> "RequestShape | None":
-        """Return the next way to try, None if there is none."""
+        """Return the next form to try, None if there is none."""
         match rejected:
             case Rejected.REPLY_FORMAT if len(self.formats) > 1:
                 return replace(self, formats=self.formats[1:])
@@ -53,7 +53,7 @@ class RequestShape:
         return None
 
     def joined(self, other: "RequestShape") -> "RequestShape":
-        """Return the shape that leaves out what either of the two leaves out."""
+        """Return the shape without the parts that this shape or ``other`` leaves out."""
         return RequestShape(
             formats=min(self.formats, other.formats, key=len),
             dropped=self.dropped | other.dropped,
@@ -77,8 +77,8 @@ class Provider:
     """One kind of endpoint; requests go to ``path`` below ``base_url``.
 
     ``name`` is the value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are its environment variables. ``read`` may
-    raise LookupError, TypeError, ValueError or AttributeError if a JSON value is no reply. ``headers`` carry the key
-    (default: a bearer token). ``models`` are beginnings of model names that choose the provider by default.
+    raise LookupError, TypeError, ValueError or AttributeError if a value is not a reply. ``headers`` contain the key
+    (default: a bearer token). ``models`` are prefixes of model names that choose the provider by default.
     """
 
     name: str
@@ -97,12 +97,12 @@ class Provider:
 
     @property
     def address_variable(self) -> str:
-        """The environment variable of another address."""
+        """The environment variable of an address that replaces ``base_url``."""
         return f"{self.name.upper()}_BASE_URL"
 
 
 def host_of(base_url: str) -> str:
-    """Return host and port of an endpoint, without a user or password that its address may carry."""
+    """Return host and port of an endpoint, without a user or password in its address."""
     return urlsplit(base_url).netloc.rpartition("@")[2]
 
 
@@ -126,7 +126,7 @@ def text_or_none(value: Any) -> str | None:
 
 
 def usage_in(content: Any) -> dict[str, Any]:
-    """Return the ``usage`` of a reply; an odd one makes the cost unknown, not the reply unusable."""
+    """Return the ``usage`` of a reply. If it is invalid, the reply can be used but its cost is unknown."""
     usage = content.get("usage")
     return usage if isinstance(usage, dict) else {}
 
@@ -168,9 +168,9 @@ class EndpointError:
 
     @property
     def rejected(self) -> Rejected | None:
-        """The part of every request that is not accepted; None where the problem may be this request only.
+        """The part of every request that is not accepted; None if only this request may have a problem.
 
-        Without a ``param``, a message must name the part and say that it is not accepted: it may quote the answer.
+        Without ``param``, a message must name the part and say that it is not accepted: a message may quote the answer.
         """
         text = self.message.lower()
         if self.param:
@@ -197,7 +197,7 @@ class EndpointError:
 
 
 def read_error(body: str) -> EndpointError:
-    """Read an error body; a body of an unknown form is all message."""
+    """Read an error body. If its form is unknown, the whole body is the message."""
 
     def text(value: Any) -> str:
         if isinstance(value, str):
@@ -237,8 +237,8 @@ class RetryPolicy:
     def wait_s(self, failures: int, asked_for_s: float | None, chance: float) -> float:
         """Return the seconds to wait after ``failures`` (1 or more) calls; ``chance`` is uniform in 0..1.
 
-        The wait is half to all of first_wait_s x 2^(failures - 1), so that calls spread out, or the wait that the
-        endpoint asked for and up to a tenth more.
+        The wait is 50 to 100 % of first_wait_s x 2^(failures - 1), so that calls spread out. If the endpoint asked for
+        a wait, it is 100 to 110 % of that wait.
         """
         if asked_for_s is not None:
             return min(max(asked_for_s, 0.0) * (1 + chance / 10), self.longest_wait_s)
@@ -248,10 +248,10 @@ class RetryPolicy:
 
 RETRIES: tuple[int | str, ...] = (
     *("timeout", "connection"),
-    *(408, 409, 429),  # request timeout, conflict (as some gateways call a lock), rate limit
+    *(408, 409, 429),  # request timeout, conflict (some gateways mean a lock), rate limit
     *(500, 502, 503, 504, 520, 521, 522, 523, 524, 529),  # 520 to 524: Cloudflare; 529: Anthropic is overloaded
 )
-"""The HTTP statuses and failures after which a call is made again, as `RetryPolicy` tells."""
+"""The HTTP statuses and failures after which a call is repeated; `RetryPolicy` says how often and when."""
 
 
 def asked_wait_s(headers: Mapping[str, str], now: datetime) -> float | None:

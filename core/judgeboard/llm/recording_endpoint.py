@@ -1,4 +1,4 @@
-"""A recording fake of a chat model's endpoint: a real HTTP server on the loopback interface, and scripts for it."""
+"""A fake endpoint of a chat model that records requests: an HTTP server on the loopback interface, and scripts."""
 
 import argparse
 import asyncio
@@ -17,7 +17,7 @@ GOOD_VERDICT = {"reasoning": "Every statement stands in passage 1.", "groundedne
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """One HTTP answer: a JSON ``body`` (or text as it is), after ``delay_s``; ``hang_up`` closes without any."""
+    """One HTTP answer, after ``delay_s``; a text ``body`` is sent unchanged. ``hang_up`` closes without an answer."""
 
     body: Any = None
     status: int = 200
@@ -28,7 +28,7 @@ class ScriptedReply:
 
 Answering = ScriptedReply | Awaitable[ScriptedReply]
 Script = Callable[[dict[str, Any], int], Answering]
-"""From a request's JSON body and its number (0 first) to the answer, at once or awaited."""
+"""A function from a request's JSON body and number (from 0) to the answer or an awaitable answer."""
 
 
 def completion(
@@ -54,12 +54,12 @@ def completion(
 
 
 def verdict(**changes: Any) -> ScriptedReply:
-    """Return a completion with a good verdict, or one with ``changes`` to its fields."""
+    """Return a completion with a good verdict; ``changes`` replace its fields."""
     return completion(json.dumps({**GOOD_VERDICT, **changes}))
 
 
 def failure(status: int, message: str, *, code: str | None = None, param: str | None = None) -> ScriptedReply:
-    """Return an error in OpenAI's dialect."""
+    """Return an error in OpenAI's form."""
     return ScriptedReply({"error": {"message": message, "type": "error", "param": param, "code": code}}, status)
 
 
@@ -70,7 +70,7 @@ def always(reply: ScriptedReply) -> Script:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """What a client sent: header names in lower case, the JSON body parsed."""
+    """A received request, with header names in lower case and the JSON body parsed."""
 
     path: str
     headers: dict[str, str]
@@ -78,9 +78,9 @@ class RecordedRequest:
 
 
 class RecordingEndpoint:
-    """Serves replies from a script, whatever the path, in a thread of its own; a context manager.
+    """Serves replies from a script at every path, in its own thread. A context manager.
 
-    ``requests`` are what clients sent, in order of arrival; ``most_at_once`` is how many were in flight together.
+    ``requests`` are in order of arrival; ``most_at_once`` is the maximum number of requests in flight at one time.
     """
 
     def __init__(self, script: Script | None = None, *, port: int = 0) -> None:
@@ -144,10 +144,10 @@ class RecordingEndpoint:
 
 
 def forward_to(base_url: str, *, timeout_s: float = 120.0) -> Script:
-    """Pass every request on to the real server at ``base_url``: the endpoint then counts and records."""
+    """Return a script that sends every request on to the server at ``base_url``, so that requests are recorded."""
 
     def post(request: dict[str, Any]) -> ScriptedReply:
-        call = urllib.request.Request(  # noqa: S310  the address is the caller's own
+        call = urllib.request.Request(  # noqa: S310  the caller chose the address
             f"{base_url}/chat/completions",
             data=json.dumps(request).encode(),
             headers={"content-type": "application/json"},
@@ -165,16 +165,16 @@ def forward_to(base_url: str, *, timeout_s: float = 120.0) -> Script:
 
 
 def main() -> None:
-    """Serve one and the same reply until the process is ended; prints the address. For benchmarks."""
+    """Print the address and serve the same reply until the process ends. For benchmarks."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency-ms", type=float, default=200.0)
-    parser.add_argument("--content", help="what every reply says; a good verdict of the rag judge by default")
+    parser.add_argument("--content", help="text of every reply (default: a good verdict of the rag judge)")
     chosen = parser.parse_args()
     reply = verdict() if chosen.content is None else completion(chosen.content)
     slow = replace(reply, delay_s=chosen.latency_ms / 1000)
     with RecordingEndpoint(always(slow), port=chosen.port) as endpoint:
-        print(endpoint.base_url, flush=True)  # noqa: T201  the starter reads the address
+        print(endpoint.base_url, flush=True)  # noqa: T201  the starting program reads the address
         threading.Event().wait()
 
 

@@ -1,1 +1,1 @@
-"""Who may do what: roles, the one place where a change is allowed or refused, and the people who sign in."""
+"""Roles, permissions, and the people who sign in. Every change is allowed or refused here."""

@@ -77,7 +77,7 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
 
 
 def role_words(role: Role) -> str:
-    """Return what a role adds to the one before it, as a line for people."""
+    """Return a line with the permissions that a role adds to the role before it."""
     added = [permission.words.rstrip(",") for permission in PERMISSIONS.values() if permission.least is role]
     return f"{role.value.capitalize()}: {'; '.join(words[:1].lower() + words[1:] for words in added)}."
 
@@ -86,7 +86,7 @@ def role_of(person: Reviewer) -> Role:
     """Return the role of a person; the author of imported grades has none."""
     if person.origin == IMPORTED:
         return Role.NONE
-    if person.origin != SIGNED_IN:  # a name without sign-in, ``cli:USER``: they have direct access to the database
+    if person.origin != SIGNED_IN:  # people without sign-in and ``cli:USER`` have direct access to the database
         return Role.ADMIN
     return Role.ADMIN if is_first_admin(person.name) else person.role
 
@@ -108,8 +108,8 @@ def allowed(
 ) -> Iterator[Connection]:
     """Open the transaction of a change, if the actor has the permission.
 
-    Where `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is stored instead.
-    Without an action the body calls `require`.
+    If `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is stored instead.
+    Without ``action``, the body must call `require`.
     """
     with _storing_refusals(store, response_id), store.writing() as connection:
         if action is not None:
@@ -152,7 +152,7 @@ def role_now(connection: Connection, actor: Actor) -> Role:
 
 
 def may(person: Reviewer, action: Action) -> bool:
-    """Whether a person has a permission, so that a page can hide what would be refused; the change checks it again."""
+    """Whether a person has a permission. Pages hide actions without permission; the change itself checks again."""
     return role_of(person).rank >= PERMISSIONS[action].least.rank
 
 

@@ -1,4 +1,4 @@
-"""People who sign in or give a name, and what only leads and admins change: settings, judge versions, flags."""
+"""People who sign in or enter a name, and changes for leads and admins only: settings, judge versions, flags."""
 
 import re
 from collections import Counter
@@ -48,7 +48,7 @@ _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """A person with their role and last activity; None is never, or not known."""
+    """A person with their role and last activity. A time is None if there was no activity or it is unknown."""
 
     person: Reviewer
     role: Role
@@ -58,7 +58,7 @@ class PersonLine:
 
 
 def add_person(store: Store, address: str, role: Role, actor: Actor) -> Reviewer:
-    """Add a person who signs in with this e-mail address, or a removed person again.
+    """Add a person who signs in with this e-mail address. A removed person can be added again.
 
     Raises:
         BadInput: The e-mail address or the role is not valid, or the person was added already.
@@ -76,7 +76,7 @@ def add_person(store: Store, address: str, role: Role, actor: Actor) -> Reviewer
 
 
 def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewer:
-    """Give a person another role; it counts from their next action on.
+    """Give a person another role; it applies from their next action.
 
     Raises:
         NotFound: No person with this address was added.
@@ -87,12 +87,12 @@ def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewe
 
 
 def remove_person(store: Store, address: str, actor: Actor) -> Reviewer:
-    """Remove a person, who can no longer sign in; their reviews are kept. Errors as of `change_role`."""
+    """Remove a person, who can no longer sign in; their reviews are kept. Raises the same errors as `change_role`."""
     return _set(store, address, Role.NONE, actor, "remove_person")
 
 
 def list_people(connection: Connection) -> list[PersonLine]:
-    """Return everybody, removed people included, by role and name; the last event of a name is when it was seen."""
+    """Return everybody, including removed people, by role and name. A name's last event gives ``last_seen``."""
     last_review = select(REVIEW.c.at).where(REVIEW.c.reviewer_id == REVIEWER.c.id).order_by(REVIEW.c.id.desc())
     last_seen = select(EVENT.c.at).where(EVENT.c.actor == REVIEWER.c.name).order_by(EVENT.c.id.desc())
     query = select(
@@ -104,14 +104,14 @@ def list_people(connection: Connection) -> list[PersonLine]:
     for row in connection.execute(query):
         person = Reviewer(row.id, row.origin, row.name, Role(row.role))
         first = person.origin == SIGNED_IN and is_first_admin(person.name)
-        # The author of imported grades was never here: an event with the same name belongs to another person.
+        # The author of imported grades never signs in: an event with the same name belongs to another person.
         seen = None if person.origin == IMPORTED else row.last_seen
         lines.append(PersonLine(person, role_of(person), first, seen, row.last_review))
     return sorted(lines, key=lambda line: (-line.role.rank, line.person.name, line.person.origin))
 
 
 def checked_address(address: str) -> str:
-    """Return an e-mail address as it is stored: lower case, without blanks around it; BadInput if it is none."""
+    """Return an e-mail address as stored: lower case, no surrounding blanks. Raises BadInput if it is invalid."""
     tidy = address.strip().lower()
     if not _ADDRESS.fullmatch(tidy) or not tidy.isprintable() or len(tidy) > LONGEST_ADDRESS:
         raise BadInput("give the e-mail address with which the person signs in, for example ann@example.org")
@@ -222,7 +222,7 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor, *, or
     """
     target = None if person is None else people_named(store, [person], new=False)[0]
     if target is not None and target.origin not in {SIGNED_IN, "page"}:
-        raise BadInput(f"{target.name} is no person on the pages: give the name or the e-mail address used there")
+        raise BadInput(f"{target.name} is not a person on the pages: give the name or e-mail address used there")
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         name = checked_name(user)
         annotator = find_reviewer(connection, origin, name) if origin == IMPORTED else None
@@ -234,7 +234,7 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor, *, or
 
 
 def people_named(store: Store, names: Sequence[str], *, new: bool = True) -> list[Reviewer]:
-    """Return the people of these names, each once; ``new`` names without sign-in are stored.
+    """Return the people with these names, without repeats. If ``new``, unknown names without sign-in are stored.
 
     Raises:
         NotFound: No admin added a person with this address, or, without ``new``, nobody has this name.
@@ -259,7 +259,7 @@ def _person(store: Store, name: str, new: bool) -> Reviewer:
 
 
 def turn_away(store: Store) -> None:
-    """Store an event for a sign-in without a verified address, which is not stored: it can be anybody's."""
+    """Store an event for a sign-in without a verified address. The address can be anybody's and is not stored."""
     with store.writing() as connection:
         details = {"action": "enter", "role": Role.NONE.value}
         record_event(connection, REFUSED, "not verified", details=details)
@@ -279,7 +279,7 @@ def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> N
 def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
     """Retire a judge version and return it: it makes no new judgments; existing ones are kept. Idempotent.
 
-    ``which`` is as for `get_version`; a name alone is its newest version.
+    ``which`` is as in `get_version`; a name alone means its newest version.
 
     Raises:
         BadInput: It is the last version of the primary judge that is in use.
@@ -288,7 +288,7 @@ def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersio
 
 
 def restore_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
-    """Restore a retired judge version and return it. Idempotent; errors as of `retire_version`."""
+    """Restore a retired judge version and return it. Idempotent; ``which`` is as in `retire_version`."""
     return _set_retired(store, which, actor, retired=False)
 
 
@@ -310,7 +310,7 @@ def _set_retired(store: Store, which: int | str, actor: Actor, *, retired: bool)
 class FlagSummary:
     """The result of applying the rules again; ``repaired`` counts wrong current judgments that were corrected.
 
-    ``logged`` responses are of the log; the others are answers of pairs, control answers and regenerated answers.
+    ``logged`` counts the responses from the log; the rest are answers of pairs, control answers and regenerated ones.
     """
 
     responses: int = 0

@@ -292,7 +292,7 @@ def test_training_tells_the_gold_label_and_people_work_shows_how_each_person_rev
     }
     assert "100 % [21, 100], n = 1" in typed("lead", "people", "work")
     assert "cli:ann reviews as cli:ann" in typed("ann", "people", "link", "--remove")
-    assert "is no person on the pages" in typed("bob", "people", "link", "cli:ann", code=2)
+    assert "is not a person on the pages" in typed("bob", "people", "link", "cli:ann", code=2)
     assert "zoe reviews as Ada\n" in typed("bob", "people", "link", "ada", "--annotator", "zoe")
 
 

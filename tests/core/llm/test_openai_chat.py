@@ -223,7 +223,7 @@ def test_what_no_row_can_survive_stops_the_run_and_names_the_fix(reply: Scripted
 
 @pytest.mark.parametrize(
     ("key", "says"),
-    [(KEY, r"^127\S+ refused the key \(HTTP 401\): set OPENAI_API_KEY"), (None, r"^127\S+ wants a key \(HTTP 401\)")],
+    [(KEY, r"^127\S+ refused the key \(HTTP 401\): set OPENAI_API_KEY"), (None, r"^127\S+ needs a key \(HTTP 401\)")],
 )
 def test_a_refused_key_is_not_put_down_to_the_model(key: str | None, says: str) -> None:
     with RecordingEndpoint(always(failure(401, "bad key"))) as endpoint, pytest.raises(EndpointRefused, match=says):

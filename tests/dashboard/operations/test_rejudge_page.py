@@ -120,7 +120,7 @@ def test_a_refused_key_is_said_with_the_fix(page_rows, open_page, sqlite_store: 
     job_id = ask(sqlite_store, rag(endpoint))
     with working(sqlite_store):
         ended(sqlite_store, job_id)
-    assert "wants a key (HTTP 401)" in markup(open_page("rejudge", job=job_id))
+    assert "needs a key (HTTP 401)" in markup(open_page("rejudge", job=job_id))
     assert "OPENAI_API_KEY" in markup(open_page("rejudge", job=job_id))
 
 
