@@ -11,7 +11,7 @@ from judgeboard.text import number_words
 
 
 class Role(StrEnum):
-    """A person's role; each role includes the permissions of the one before it. ``none`` is a removed person."""
+    """A person's role. Each role includes the permissions of the role before it. Removed people have ``none``."""
 
     NONE = "none"
     VIEWER = "viewer"
@@ -30,7 +30,7 @@ ROLES = tuple(role for role in Role if role is not Role.NONE)
 
 
 class Stage(StrEnum):
-    """When a review was made: before its author saw the judge, after, or as the adjudication of a conflict."""
+    """When a review was made: before or after its author saw the judgment, or to adjudicate a conflict."""
 
     BLIND = "blind"
     REVEALED = "revealed"
@@ -38,7 +38,7 @@ class Stage(StrEnum):
 
 
 class WhyDiffers(StrEnum):
-    """A person's reason for another grade than the judge's."""
+    """Why a person's grade differs from the judge's grade."""
 
     MISSED_SUPPORT = "missed_support"
     FLUENT_TEXT = "fluent_text"
@@ -50,7 +50,7 @@ class WhyDiffers(StrEnum):
 
 
 class QueueState(StrEnum):
-    """A closed queue gives no leases, and its open items keep no flag open."""
+    """The state of a queue. A closed queue gives no leases, and its open items do not keep flags open."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -96,7 +96,7 @@ class Status(StrEnum):
 
 
 class Label(StrEnum):
-    """A verdict with two values; it is stored as given, never derived."""
+    """A verdict with two values. It is stored as given and never computed from a score."""
 
     GROUNDED = "grounded"
     HALLUCINATED = "hallucinated"
@@ -168,7 +168,7 @@ class Shown(StrEnum):
 
 
 def checked_groundedness(value: float | None) -> float | None:
-    """Return a groundedness in 0..1 (or None, unmeasured); raise ValueError otherwise. ``True`` is not 1."""
+    """Return a number from 0 to 1, or None (not measured). Raises ValueError for other values, also for ``True``."""
     if value is None:
         return None
     infinite = isinstance(value, float) and not math.isfinite(value)
@@ -180,7 +180,7 @@ def checked_groundedness(value: float | None) -> float | None:
 
 
 def checked_quality(value: int | None) -> int | None:
-    """Return a quality in 1..4 (or None, unmeasured); raise ValueError otherwise. ``3.0`` is not a quality."""
+    """Return an integer from 1 to 4, or None (not measured). Raises ValueError for other values, also for 3.0."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int):
@@ -192,7 +192,7 @@ def checked_quality(value: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """Feedback of the assistant's user: ``value`` is 0 or 1 for thumbs, 1 to 5 for stars; ``at`` is UTC."""
+    """Feedback from a user of the assistant. ``value`` is 0 or 1 for thumbs, 1 to 5 for stars; ``at`` is UTC."""
 
     kind: FeedbackKind
     value: float
@@ -218,8 +218,8 @@ class Feedback:
 class Response:
     """A logged answer with its query and passages, before it is stored.
 
-    ``passages`` is None where the log has none, and empty where nothing was retrieved. ``derived_from`` is the id of
-    the response from which an answer (of any ``kind`` but log) was made.
+    ``passages`` is None if none were logged, and empty if nothing was retrieved. If the answer was made from another
+    response, ``derived_from`` is the id of that response.
     """
 
     source: str
@@ -248,7 +248,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgeInput:
-    """The part of a stored response that a judge sees; ``turns`` came before the question, see `earlier_turns`."""
+    """The part of a stored response that a judge sees; ``turns`` are the turns before the question."""
 
     response_id: int
     query: str
@@ -264,8 +264,8 @@ class JudgeInput:
 class Claim:
     """A judge's finding on one statement of an answer.
 
-    ``passage`` counts from 1. Starts and ends are character offsets into the stored answer and that passage, None where
-    the text does not contain the quote.
+    ``passage`` is the number of a passage, from 1. Starts and ends are character offsets into the stored texts. They
+    are None if the text does not contain the quote.
     """
 
     text: str
@@ -294,7 +294,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """The record of one request to a model, repair included.
+    """The record of one request to a model, including its repair request.
 
     ``raw`` is the model's last text; ``cost_micro`` is in millionths of the price file's currency, None if unknown.
     """
@@ -314,7 +314,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class DimensionScore:
-    """A score on a dimension; ``value`` is None where it was not scored, ``scale`` is like "1-5"."""
+    """A score on a dimension. ``value`` is None if the dimension was not scored; ``scale`` is like "1-5"."""
 
     dimension: str
     value: float | None
@@ -335,7 +335,7 @@ class Verdict(StepRecord):
 
     @classmethod
     def of(cls, record: StepRecord, **values: Any) -> "Verdict":
-        """Return the verdict of a record, with the ``values`` of its other fields."""
+        """Return a verdict with the fields of ``record``; ``values`` are its other fields."""
         account = {name: getattr(record, name) for name in StepRecord.__dataclass_fields__}
         return cls(**account, **values)
 
@@ -353,7 +353,7 @@ VERDICT_SCALE = "groundedness 0-1, quality 1-4"
 
 @dataclass(frozen=True, slots=True)
 class JudgeVersion:
-    """A judge with everything that changes a verdict; immutable, identified by its `judges.judge.fingerprint`.
+    """A judge with all settings that affect its verdicts. Immutable; `judges.judge.fingerprint` identifies it.
 
     ``kind`` is the kind of judge (rag, lexical, replay, …). Each ``name`` has its own version numbers; the primary
     judge is chosen by name. ``params`` are temperature, maximum output, domain and so on.
@@ -371,8 +371,8 @@ class JudgeVersion:
 class ClaimMark:
     """A person's mark on a judge's claim or on a sentence of an answer.
 
-    ``start`` and ``end`` are character offsets into the stored answer, None where it does not contain the quote.
-    A mark on a claim has the judgment's id and the claim's ``number`` in it, from 1.
+    ``start`` and ``end`` are character offsets into the stored answer, None if it does not contain the quote.
+    A mark on a claim has ``judgment_id`` and ``number``, the position of the claim in that judgment, from 1.
     """
 
     status: ClaimStatus
@@ -387,11 +387,10 @@ class ClaimMark:
 class Grade:
     """A person's grade of an answer; every part can be missing.
 
-    ``scores`` are on the dimensions of a rubric or the scales of a label schema, ``claim_marks`` on single statements;
-    ``why_differs`` is the reason for another grade than the judge's. ``choices`` and ``texts`` are values of a label
-    schema by field, its spans are in ``spans``. ``in_suite``: the corrected answer becomes a case of a suite.
-    ``label_implied``: the decision implies the label, the person did not give it.
-    ``modes`` are the names of failure modes.
+    ``scores`` are on the dimensions of a rubric or the scales of a label schema, ``claim_marks`` on single statements.
+    ``choices`` and ``texts`` have the values of a label schema by field; ``spans`` has its spans. If ``in_suite``, the
+    corrected answer becomes a case of a suite. If ``label_implied``, the label follows from the decision; the person
+    did not give it. ``modes`` are the names of failure modes.
     """
 
     label: Label | None = None
@@ -416,7 +415,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class ImportedGrade:
-    """A person's grade from a file, with the external id of its response; ``scores`` are on their own scales.
+    """A person's grade from a file; ``response_id`` is an external id. Each of the ``scores`` has its own scale.
 
     ``fields`` are values of the label schema with the title ``schema``.
     """
@@ -444,10 +443,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A statistic with its interval; ``value`` is None where it is undefined, for the ``reason``.
+    """A statistic with its interval. If the ``value`` is undefined, it is None and ``reason`` says why.
 
     ``n`` is the number of responses (or rows), ``method`` the kind of interval, ``unit`` what was resampled, ``level``
-    the confidence level. ``left_out`` lists what was not counted, as (reason, number).
+    the confidence level. ``left_out`` lists (reason, number of responses or rows that were not counted).
     """
 
     value: float | None
@@ -467,10 +466,11 @@ OVERALL = "overall"
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two answers to one question, before they are stored; without answers, a question that was sampled.
+    """Two answers to one question, before they are stored.
 
-    ``response_a`` and ``response_b`` are external ids of logged responses with these answers. ``sides`` are the ids of
-    two stored responses that are the answers themselves; no copies are stored then.
+    A pair without answers is a question for which answers were sampled. ``response_a`` and ``response_b`` are external
+    ids of logged responses with these answers. If ``sides`` has the ids of two stored responses, these are the answers,
+    and no copies are stored.
     """
 
     source: str
@@ -491,14 +491,14 @@ class Pair:
 
     def __post_init__(self) -> None:
         if (self.answer_a is None) != (self.answer_b is None):
-            raise ValueError("a pair has two answers, or none where only samples were recorded")
+            raise ValueError("a pair has two answers, or none if only samples were recorded")
 
 
 @dataclass(frozen=True, slots=True)
 class PairItem:
-    """A stored pair with both answers; texts are None where they are forgotten or were never recorded.
+    """A stored pair with both answers. A text is None if it was forgotten or never recorded.
 
-    ``passages`` are those that both answers used; None if they differ or are unknown. ``turns`` are the earlier turns
+    ``passages`` are the passages of both answers, None if they differ or are unknown. ``turns`` are the earlier turns
     of the dialogue that both answers continue.
     """
 

@@ -1,4 +1,4 @@
-"""The exceptions of Judgeboard; the text of each is the message for the user."""
+"""The exceptions of Judgeboard. The text of an exception is the message for the user."""
 
 
 class JudgeboardError(Exception):
@@ -12,11 +12,11 @@ class BadInput(JudgeboardError):
 
 
 class MissingDatabase(JudgeboardError):
-    """There is no database at this place."""
+    """There is no database at this path or URL."""
 
 
 class SchemaMismatch(JudgeboardError):
-    """The database has another schema revision."""
+    """The database does not have the schema revision that this release needs."""
 
 
 class NotFound(JudgeboardError):
@@ -32,8 +32,8 @@ class NotAllowed(JudgeboardError):
 
 
 class EndpointRefused(JudgeboardError):
-    """The endpoint answered 401, 403 or 404, or asked for a long wait: no call can succeed now."""
+    """No call can succeed now: the endpoint refused the key or the model, asks for a long wait, or does not answer."""
 
 
 class UnknownPrice(JudgeboardError):
-    """The cost limit cannot be kept, because the price of the model is not known."""
+    """A cost limit cannot be applied, because the price of the model is unknown."""

@@ -12,20 +12,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from judgeboard.errors import BadInput
 
 PREFIX = "JUDGEBOARD_"
-# To the last @ of the word, since a password written down by hand may hold @ and /: rather too much than too little.
+# Mask up to the last @ of the word: a password may contain @ and /. It is safer to mask too much than too little.
 _PASSWORD = re.compile(
     r"(://[^:/@\s]*:)\S+(@)|([?&][\w-]*(?:password|passphrase|secret|token|key)=)[^&\s]+", re.IGNORECASE
 )
 
 
 class Settings(BaseModel):
-    """The settings of the environment, None where a variable is not set; a command option takes precedence.
+    """The settings from the environment, None if a variable is not set. A command option takes precedence.
 
     ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_ADMIN`` the e-mail address of the
     first admin, ``JUDGEBOARD_PROVIDER`` and ``JUDGEBOARD_MODEL`` the provider and name of the judge's model,
-    ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes. Primary judge and
-    thresholds (``flags.rule.Thresholds``) take precedence over stored ones; ``JUDGEBOARD_ALWAYS_REVIEW`` is a
-    comma-separated list of query types, ``JUDGEBOARD_IMPLIED_LABELS`` one of rules, or ``none``.
+    ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes. The primary judge
+    and the thresholds (``flags.rule.Thresholds``) take precedence over stored settings. ``JUDGEBOARD_ALWAYS_REVIEW``
+    (query types) and ``JUDGEBOARD_IMPLIED_LABELS`` (rules) are comma-separated lists, or ``none``.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -82,7 +82,7 @@ def provider_address(provider: str) -> str | None:
 
 
 def config_values(settings: Settings, providers: Iterable[str]) -> dict[str, str | None]:
-    """Return the value of each variable, None if not set: those of ``providers`` first, passwords and keys masked."""
+    """Return each variable's value, None if not set. Providers come first. Passwords and keys are masked."""
     values: dict[str, str | None] = {}
     for provider in providers:
         key, address = provider_key(provider), provider_address(provider)
@@ -102,11 +102,11 @@ def masked(address: str) -> str:
 
 @lru_cache(maxsize=4)
 def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
-    # Storing a batch asks for the thresholds: parsing costs more than the whole rest of that statement.
+    # Cached: storing a batch reads the thresholds, and parsing takes longer than the rest of that statement.
     try:
         return Settings.model_validate({name.removeprefix(PREFIX).lower(): value for name, value in environment})
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0])
-        # Never the value: it may be a secret.
+        # The message leaves out the value, which may be a secret.
         raise BadInput(f"{variable_of(field.lower())} is not usable: {first['msg']}") from None

@@ -31,16 +31,16 @@ def file_text(path: Path, name: str | None = None, *, most: int | None = None) -
 
 
 def storable(text: str) -> tuple[str, bool]:
-    """Return ``text`` with every NUL and lone surrogate as U+FFFD, with whether there was any.
+    """Replace every NUL and lone surrogate by U+FFFD. Return the text, and whether it changed.
 
-    Lengths stay the same, so offsets into the text stay true.
+    The length stays the same, so offsets into the text remain valid.
     """
     changed = _UNSTORABLE.sub(REPLACEMENT, text)
     return changed, changed != text
 
 
 def storable_json(content: Any) -> tuple[Any, bool]:
-    """Return a JSON value with every text in it as `storable` returns it, with whether one changed."""
+    """Apply `storable` to every text in a JSON value. Return the value, and whether a text changed."""
     if isinstance(content, str):
         return storable(content)
     if isinstance(content, list):
@@ -53,14 +53,14 @@ def storable_json(content: Any) -> tuple[Any, bool]:
 
 
 def storable_or_none(text: str | None) -> str | None:
-    """Return a text that both engines can hold, None for none."""
+    """Return a text that both engines can store. None stays None."""
     if text is None or (text.isascii() and "\x00" not in text):  # the common case, far faster
         return text
     return storable(text)[0]
 
 
 def unstorable(text: str) -> str | None:
-    """Say which character of ``text`` cannot be stored, and where; None where all of it can."""
+    """Describe the first character of ``text`` that cannot be stored, with its position; None if there is none."""
     with suppress(UnicodeEncodeError):  # far faster than the search: almost every text is fine
         if "\x00" not in text and text.encode():
             return None
@@ -72,7 +72,7 @@ def unstorable(text: str) -> str | None:
 
 
 def some_of(names: Iterable[str], most: int = 20) -> str:
-    """Return the first names, sorted, for a message about a name that does not exist."""
+    """Return at most ``most`` names, sorted, for a message about an unknown name."""
     ordered = sorted(set(names))
     more = " and others" if len(ordered) > most else ""
     return f"{', '.join(ordered[:most])}{more}" or "none yet"
@@ -95,12 +95,12 @@ _YEAR = re.compile(r"(?:19[7-9]|20\d|21\d)\d", re.ASCII)
 
 
 def as_utc(value: Any) -> datetime:
-    """Return a time of a log as an aware datetime in UTC, with microseconds.
+    """Return a time from a log as an aware datetime in UTC, with microseconds.
 
-    It is an ISO 8601 text (``2026-03-01T09:30:00Z``, a date alone is its midnight), a datetime or date, or an epoch in
-    seconds or milliseconds, also as text. Without a zone it is UTC. A number up to the year 2200 in seconds is seconds,
-    a larger one milliseconds; eight digits that form a date (20260301) are that date. Raises ValueError, with a
-    sentence for a person, if it is not a time or outside the years 1970 to 2199.
+    ``value`` is an ISO 8601 text (``2026-03-01T09:30:00Z``), a datetime, a date, or an epoch as number or text. A date
+    means midnight; a time without a zone is UTC. A number means seconds if that gives a year before 2200, otherwise
+    milliseconds. Eight digits that form a date (20260301) are that date. Raises ValueError, with a message for the
+    user, if ``value`` is not a time in the years 1970 to 2199.
     """
     if isinstance(value, datetime):
         return _in_range(value, value)
@@ -151,7 +151,7 @@ def _from_epoch(text: str, value: Any) -> datetime:
 
 def _in_range(moment: datetime, value: Any) -> datetime:
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    # Compared before the conversion: astimezone itself overflows at the ends of the calendar.
+    # Compare before the conversion: astimezone overflows at both ends of the calendar.
     if not EPOCH <= aware < LATEST:
         raise ValueError(f"{_shown_value(value)} is not between the years 1970 and 2199")
     return EPOCH + (aware - EPOCH)
