@@ -73,7 +73,7 @@ def demand(action: Action) -> None:
 
 
 def permitted(action: Action) -> bool:
-    """Return whether the person may do this. Pages use it to hide controls; the change itself checks it again."""
+    """Return whether the person may do this. Pages use it to hide controls; a change checks the permission again."""
     return not sign_in().asked or may(signed_in(), action)
 
 

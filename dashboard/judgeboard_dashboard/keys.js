@@ -39,7 +39,7 @@
   let drawn = null; // the row that was last seen with all its buttons
   let text = null; // what is typed into a note that is not drawn yet: {words, ended}
   let moved = 0; // when the page was last seen to be drawn, or presses were sent
-  let looked = 0; // when the last look was
+  let looked = 0; // when the page was last looked at
   const scrolled = new Set(); // panes that are not at their top
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
@@ -153,7 +153,7 @@
       if (running() || now() - looked > BUSY) moved = now();
       looked = now();
       if (session !== head().dataset.session) {
-        sent.forEach(lose); // nobody knows whether the previous server executed them
+        sent.forEach(lose); // it is unknown whether the previous server executed them
         sent = [];
       }
       session = head().dataset.session;

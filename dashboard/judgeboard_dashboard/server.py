@@ -152,7 +152,7 @@ def serve(
     sys.stdout.flush()
     if host not in LOOPBACK:
         sys.stderr.write(_open_to_others(host, signed_in=asked.asked))
-    # sign_in() has read the options before they are set here; Streamlit would warn about it.
+    # Streamlit warns if options are set after they were read, and sign_in() has read them.
     logging.getLogger("streamlit.config").addFilter(lambda record: "option section was" not in record.getMessage())
     app.run(config=server_options(host, port, {*allowed_hosts, *([asked.host] if asked.host else [])}))
 
@@ -177,7 +177,7 @@ def check_free(host: str, port: int) -> None:
 
 
 def bind_address(host: str) -> str:
-    """Return the address to listen on. localhost could also mean ::1, which browsers may not try."""
+    """Return the address to listen on. For localhost it is 127.0.0.1, since browsers may not try ::1."""
     return "127.0.0.1" if host == "localhost" else host
 
 

@@ -53,7 +53,7 @@ def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]
 
 
 def query_of(where: RowFilter) -> Query:
-    """Return the filter for an address; `filter_in` is the inverse. ``response_ids`` are not written."""
+    """Return the filter for an address; `filter_in` is the inverse. ``response_ids`` are left out."""
     query = {field: _texts(where, field) for field in FIELDS if not field.startswith(METADATA)}
     for condition in map(metadata_condition, where.metadata):
         query.setdefault(_name_of(condition.field, condition.operator), []).append(condition.text)

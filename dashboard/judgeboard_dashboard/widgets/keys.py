@@ -25,7 +25,7 @@ READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful
 class Turn(IntEnum):
     """The order in which clicks that arrive together are executed: grades before their decision.
 
-    All but GIVE may change the screen.
+    Every turn except GIVE may change the screen.
     """
 
     GIVE = 0
@@ -48,7 +48,7 @@ class Press:
 
 @dataclass
 class Keyboard:
-    """The presses of one browser session, and the last time of each key and of the row on the screen.
+    """The presses of one browser session, when each key was last pressed, and when the row on the screen appeared.
 
     ``buttons`` maps keys to the row's buttons. ``sent`` are the presses that the browser sent with this run. ``done``
     is the number of the last handled press. ``returned`` are numbers that were not executed because the screen may have
@@ -177,10 +177,10 @@ def key_button(
 ) -> None:
     """Show a button with a keyboard shortcut; ``options`` are further arguments of ``st.button``.
 
-    ``label`` is a constant text, never text from a log. ``act`` is executed at the page's next run
-    (`Keyboard.work_off`); it must not use Streamlit. ``key`` is unique on the page. ``turn`` orders clicks that arrive
-    together; a row that has just appeared takes no decision. ``chosen`` shows the button filled, ``quiet`` without a
-    border. ``each`` counts two clicks in quick succession as two.
+    ``label`` must be a constant text, never text from a log. ``act`` is executed at the page's next run
+    (`Keyboard.work_off`); it must not use Streamlit. ``key`` must be unique on the page. ``turn`` orders clicks that
+    arrive together; a decision on a row that has just appeared is refused. ``chosen`` shows the button filled,
+    ``quiet`` without a border. ``each`` counts two clicks in quick succession as two.
     """
     presses, press = keyboard(), Press(turn, act, each)
     if shortcut is None:

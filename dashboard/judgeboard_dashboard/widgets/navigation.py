@@ -147,8 +147,8 @@ def row_clicked(
 ) -> Callable[[], None]:
     """Return the callback of a table with ``selection_mode="single-cell"`` whose rows open ``targets``.
 
-    The selection is an index into the table as it was shown, so it is turned into rows at once. ``sort`` gets the title
-    of a selected column.
+    The selection is a position in the table as it was shown, so the callback looks up the rows at once. ``sort`` gets
+    the title of a selected column.
     """
 
     def clicked() -> None:
@@ -162,7 +162,7 @@ def row_clicked(
 
 
 def cell_clicked(key: str, targets: Sequence[Mapping[str, Rows]]) -> Callable[[], None]:
-    """Return the callback of a table whose cells open different rows. Each line maps columns to rows."""
+    """Return the callback of a table whose cells open different rows. ``targets`` maps columns to rows, per line."""
 
     def clicked() -> None:
         cells = st.session_state[key].selection.cells

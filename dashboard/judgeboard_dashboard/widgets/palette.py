@@ -79,7 +79,7 @@ def _palette(pages: Mapping[str, str]) -> None:
 
 
 def targets_of(text: str, pages: Mapping[str, str]) -> Sequence[Target]:
-    """Return the matches of a text that the person may open: pages, actions, rows, and last a search of the texts."""
+    """Return the targets for a text that the person may open: pages, actions, rows, and last a search of all texts."""
     return list(_targets(text, pages))[:MOST]
 
 

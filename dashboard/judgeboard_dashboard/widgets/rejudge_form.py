@@ -259,7 +259,7 @@ def _texts(*fields: str) -> dict[str, str]:
 
 
 def _prefill(known: dict[int, KnownJudge]) -> None:
-    """Set the fields to those of the selected version; a new judge is a chat model with its own name."""
+    """Set the fields to those of the selected version. For another judge, reset only its kind and name."""
     chosen = known.get(st.session_state[_key("version")])
     values = _BLANK | (chosen.spec if chosen else {})
     for name in _BLANK if chosen else ("kind", "name"):

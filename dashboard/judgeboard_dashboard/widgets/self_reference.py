@@ -92,7 +92,7 @@ def cached_page(version: StoredVersion, k: int, needed: int) -> SelfReferencePag
 
 
 @st.cache_resource(max_entries=MOST_CACHED, show_spinner=False)
-def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRows) -> SelfReferencePage:  # noqa: ARG001 - the key
+def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRows) -> SelfReferencePage:  # noqa: ARG001 - part of the cache's key
     with store().reading() as connection:
         return self_reference_page(connection, get_version(connection, version_id), k, needed)
 

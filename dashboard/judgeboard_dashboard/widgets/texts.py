@@ -99,7 +99,7 @@ _NUMBER = re.compile(
 
 
 def sentence(text: str, *, lead: str = "") -> None:
-    """Show the sentence at the top of a page. If it has a ``lead``, only that is bold, otherwise its numbers."""
+    """Show the sentence at the top of a page. Its ``lead`` is bold; without one, its numbers are."""
     body = [commands(text)] if lead else [bold_numbers(text)]
     show(tag("div", tag("b", lead) if lead else None, " " if lead else None, *body, cls="jb-say jb-wide"))
 
