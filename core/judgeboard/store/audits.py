@@ -19,7 +19,7 @@ from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_REVIEW, RE
 
 
 class AuditedJudgment(NamedTuple):
-    """A current judgment of the audited version, with the key by which it is sampled."""
+    """A current judgment of the audited version; sampling depends on ``source`` and ``external_id``."""
 
     response_id: int
     judgment_id: int
@@ -45,7 +45,7 @@ class LatestReview(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewJudgmentReview:
-    """A review to store; ``probability`` is the sampling rate of the draw that requested it."""
+    """A review to store; ``probability`` is the sampling rate with which its judgment was selected."""
 
     audited: AuditedJudgment
     ask: int
@@ -55,7 +55,7 @@ class NewJudgmentReview:
 
 
 def audited_judgments(connection: Connection, version_id: int, where: RowFilter) -> list[AuditedJudgment]:
-    """Return the current judgments of a version on the log, by response; forgotten answers are left out."""
+    """Return a version's current judgments of logged answers, ordered by response, without forgotten answers."""
     query = (
         select(CURRENT.c.response_id, CURRENT.c.judgment_id, RESPONSE.c.source, RESPONSE.c.external_id)
         .join(RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
@@ -71,14 +71,14 @@ def audited_judgments(connection: Connection, version_id: int, where: RowFilter)
 
 
 def measures_given(connection: Connection, version_id: int) -> frozenset[str]:
-    """Return which of groundedness, quality and label any usable verdict of a version has."""
+    """Return the measures (groundedness, quality, label) that occur in a version's usable verdicts."""
     counts = select(*(func.count(JUDGMENT.c[name]).label(name) for name in ("groundedness", "quality", "label")))
     usable = counts.where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.status == Status.OK.value)
     return frozenset(name for name, n in connection.execute(usable).one()._asdict().items() if n)
 
 
 def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) -> list[AuditedJudgment]:
-    """Return those of the judgments that are current for their version on the log, by response."""
+    """Return which of these judgments of logged answers are current for their version, ordered by response."""
     is_current = exists().where(
         CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
         CURRENT.c.response_id == JUDGMENT.c.response_id,
@@ -95,7 +95,7 @@ def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) ->
 def latest_reviews(
     connection: Connection, supreme_id: int, audited_id: int, judgment_ids: Collection[int] | None = None
 ) -> dict[int, LatestReview]:
-    """Return the latest review by a supreme version of each judgment of the audited version, by judgment id."""
+    """Return a supreme version's latest review of each judgment of the audited version, by judgment id."""
     columns = (JUDGMENT_REVIEW.c[name] for name in LatestReview._fields)
     query = (
         select(*columns)
@@ -108,8 +108,8 @@ def latest_reviews(
 
 
 def audits_done(connection: Connection) -> list[tuple[int, int]]:
-    """Return the (audited, supreme) version ids that have reviews, those with a usable one first, the latest first."""
-    # A lookup per review: a join would read all judgments.
+    """Return the (audited, supreme) version ids with reviews: those with a usable review first, then the latest."""
+    # One lookup per review, because a join would read all judgments.
     columns = JUDGMENT_REVIEW.c
     audited_version = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.id == columns.judgment_id).scalar_subquery()
     usable = case((columns.correct.is_not(None), 1), else_=0).label("usable")
@@ -165,7 +165,7 @@ def store_judgment_reviews(
 
 
 def count_flagged(connection: Connection, fingerprint: str, response_ids: Collection[int]) -> int:
-    """Return how many of these have a flag, not superseded, that a supreme judge disagrees with this version."""
+    """Return how many of these responses have a supreme_disagrees flag for this version that is not superseded."""
     key = f"{SUPREME_DISAGREES}:{fingerprint}"
     query = select(FLAG.c.response_id).where(FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value)
     of_rule = query.where(FLAG.c.rule == SUPREME_DISAGREES)
@@ -173,6 +173,6 @@ def count_flagged(connection: Connection, fingerprint: str, response_ids: Collec
 
 
 def count_verdicts(connection: Connection, version_id: int) -> int:
-    """Return how many current verdicts a version has on logged answers, forgotten ones included (index only)."""
+    """Return the number of a version's current verdicts on logged answers, including forgotten ones (index only)."""
     query = select(func.count()).select_from(CURRENT).where(CURRENT_OF_VERSION)
     return connection.execute(query.where(CURRENT.c.judge_version_id == version_id)).scalar_one()

@@ -1,4 +1,4 @@
-"""Comparisons of pairs by judges, one row per order shown, and samples of a judge's own answers to questions."""
+"""Judges' comparisons of pairs, one row per order shown, and the answers that judges sampled for questions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class NewComparison:
     """A comparison of a pair by a judge, in one order, to be stored.
 
     ``preferences`` refer to the stored answers, not to the order ``shown``; they are empty if the verdict is unusable.
-    ``condition`` is ``plain``, or ``reference`` where the judge was shown the answer ``reference`` as correct.
+    ``condition`` is ``reference`` if the judge was shown the text ``reference`` as correct, otherwise ``plain``.
     """
 
     pair_id: int
@@ -57,10 +57,10 @@ class StoredComparison(NamedTuple):
 
 
 class BothOrders(NamedTuple):
-    """The preferences of a judge version between the answers of a pair on one aspect, in both orders.
+    """A judge version's preferences on one aspect of a pair, in both orders.
 
-    ``ab`` is the preference when A was shown first, ``ba`` when B was; both refer to the stored answers. None is
-    unmeasured: not asked (``asked_ab``, ``asked_ba`` False), or asked without a usable verdict.
+    ``ab`` is the preference with A shown first, ``ba`` with B shown first; both refer to the stored answers. None means
+    unmeasured: the judge was not asked in this order (``asked_ab``, ``asked_ba`` is False) or gave no usable verdict.
     """
 
     version_id: int
@@ -75,7 +75,7 @@ class BothOrders(NamedTuple):
     gold: Preference | None
 
 
-# Rows of comparisons, one for each aspect that a comparison has.
+# One row for each aspect of a comparison; a comparison without aspects has one row.
 _WITH_SCORES = select(COMPARISON, SCORE.c.aspect, SCORE.c.preference).join(
     SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True
 )
@@ -133,11 +133,11 @@ def stored_comparisons(
 def load_comparisons(
     connection: Connection, version_ids: Collection[int], *, condition: str | None = None
 ) -> list[BothOrders]:
-    """Return the verdicts of these versions on pairs in both orders, one for each aspect, in a fixed order.
+    """Return these versions' preferences in both orders, one row per condition, pair and aspect, in a fixed order.
 
-    Of several asks in one order the latest usable one counts. An order that was asked without a usable verdict is
-    unmeasured on every aspect of the version's verdicts (``overall`` if it has none). The result can be limited to the
-    condition ``plain`` or ``reference``.
+    If a pair was asked several times in one order, the latest usable verdict counts. If no verdict in an order is
+    usable, this order is unmeasured on every aspect of the version's verdicts (``overall`` if it has none).
+    ``condition`` limits the result to ``plain`` or ``reference``.
     """
     asked = _asked(connection, version_ids, condition)
     aspects: dict[tuple[int, str], set[str]] = {}
@@ -164,7 +164,7 @@ def load_comparisons(
 def _asked(
     connection: Connection, version_ids: Collection[int], condition: str | None
 ) -> dict[tuple[int, str, int, str], dict[str, Preference]]:
-    """The preferences by (version, condition, pair, order shown); empty where no ask was usable."""
+    """Return the preferences by (version, condition, pair, order shown); they are empty if no verdict was usable."""
     columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
     query: Select[Any] = _WITH_SCORES.with_only_columns(
         *(COMPARISON.c[name] for name in columns), SCORE.c.aspect, SCORE.c.preference, maintain_column_froms=True
@@ -202,7 +202,7 @@ QUESTION_START = 300
 
 
 class LatestInOrder(NamedTuple):
-    """The latest ask of a pair in one order, and whether any ask in it was usable."""
+    """The latest ask of a pair in one order; ``usable`` tells whether any ask in this order was usable."""
 
     ask: int
     usable: bool
@@ -223,12 +223,12 @@ class LatestComparison(NamedTuple):
 
     @property
     def preference(self) -> Preference | None:
-        """The overall preference, else that on the first aspect; None if the verdict is unusable."""
+        """The overall preference, otherwise the preference on the first aspect; None if the verdict is unusable."""
         return self.preferences.get(OVERALL, next(iter(self.preferences.values()), None))
 
 
 class PairHead(NamedTuple):
-    """The start of a pair's question and the models of its answers, as a list shows them."""
+    """The parts of a pair that lists show: the start of its question and the models of its answers."""
 
     source: str
     external_id: str
@@ -243,7 +243,7 @@ def versions_that_compared(connection: Connection) -> list[StoredVersion]:
 
 
 def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
-    """Return those of the pairs that have a question and both answers, neither forgotten nor missing, by id."""
+    """Return the pairs whose question and two answers are neither missing nor forgotten, ordered by id."""
     a, b = RESPONSE.alias(), RESPONSE.alias()
     query = (
         select(PAIR.c.id)
@@ -268,7 +268,7 @@ def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, P
 
 
 def uncompared(connection: Connection) -> list[BothOrders]:
-    """Return all pairs with both answers by id, as rows without any comparison."""
+    """Return all pairs that have both answers as rows without a comparison, ordered by id."""
     query = (
         select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold)
         .where(PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
@@ -283,7 +283,7 @@ def uncompared(connection: Connection) -> list[BothOrders]:
 def latest_asks(
     connection: Connection, version_id: int, pair_ids: Collection[int]
 ) -> dict[tuple[int, Shown], LatestInOrder]:
-    """Return the latest plain ask of these pairs by pair and order shown."""
+    """Return the latest plain ask of these pairs, by (pair, order shown)."""
     names = ("pair_id", "shown", "ask", "status", "run_id")
     query = (
         select(*(COMPARISON.c[name] for name in names))
@@ -300,7 +300,7 @@ def latest_asks(
 def status_counts(
     connection: Connection, version_id: int, pair_ids: Collection[int] | None = None
 ) -> dict[Status, int]:
-    """Return how the plain comparisons of a version ended, on these pairs or on all."""
+    """Return the number of a version's plain comparisons by status, for these pairs (default: all)."""
     query = (
         select(COMPARISON.c.status, func.count())
         .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.condition == PLAIN)
@@ -332,12 +332,12 @@ def latest_comparisons(
 
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})
-"""The call returned no reply, so the model may have an answer. An unparsable reply is a sample without an answer."""
+"""Statuses without a reply: the model may still answer. An unparsable reply counts as a sample without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSample:
-    """A sample to store: its number from 0, and its answer, None if none could be read; ``ask`` counts earlier asks."""
+    """A sample to store; ``number`` counts from 0, ``answer`` is None if unreadable, ``ask`` counts earlier asks."""
 
     pair_id: int
     number: int
@@ -363,7 +363,7 @@ class StoredSample(NamedTuple):
 
 
 class SampledQuestion(NamedTuple):
-    """The samples of a version for one question by number, the latest ask of each; None where no answer was read."""
+    """A version's samples for one question: the latest ask of each, by number; an unreadable answer is None."""
 
     pair_id: int
     source: str
@@ -403,7 +403,7 @@ def store_samples(
 def stored_samples(
     connection: Connection, version_id: int, pair_ids: Collection[int] | None = None
 ) -> dict[SampleKey, StoredSample]:
-    """Return the samples of a version for these questions (default: all) by key, the latest ask of each."""
+    """Return the latest ask of each of a version's samples for these questions (default: all), by key."""
     query = select(*columns_of(SampleKey, SAMPLE), *columns_of(StoredSample, SAMPLE))
     query = query.where(SAMPLE.c.judge_version_id == version_id).order_by(SAMPLE.c.ask)
     return {
@@ -430,7 +430,7 @@ def load_samples(connection: Connection, version_id: int) -> list[SampledQuestio
 
 
 def compared_pairs(connection: Connection, version_id: int) -> dict[int, list[tuple[Status, str | None]]]:
-    """Return a version's comparisons by pair, the latest ask of each: its status and the reference that was shown."""
+    """Return (status, shown reference) for the latest ask of each of a version's comparisons, by pair."""
     key = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown)
     query = select(*key, COMPARISON.c.status, COMPARISON.c.reference).where(COMPARISON.c.judge_version_id == version_id)
     latest = {tuple(row[:3]): row for row in connection.execute(query.order_by(COMPARISON.c.ask))}
@@ -441,7 +441,7 @@ def compared_pairs(connection: Connection, version_id: int) -> dict[int, list[tu
 
 
 class StoredTry(NamedTuple):
-    """A stored sample; ``answer`` is None if none was read."""
+    """A stored sample; ``answer`` is None if it could not be read."""
 
     number: int
     answer: str | None
@@ -450,7 +450,7 @@ class StoredTry(NamedTuple):
 
 
 def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[StoredTry]:
-    """Return a version's samples for a question in order, the latest ask of each."""
+    """Return the latest ask of each of a version's samples for a question, in order."""
     query = select(*columns_of(StoredTry, SAMPLE)).where(
         SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id == pair_id
     )

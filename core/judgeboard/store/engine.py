@@ -52,7 +52,7 @@ class Turns:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting[0] is mine)
             yield
-        finally:  # also if it is interrupted while it waits
+        finally:  # also if the thread is interrupted while it waits
             with self._changed:
                 self._waiting.remove(mine)
                 self._changed.notify_all()
@@ -63,7 +63,7 @@ _TURNS_GUARD = Lock()
 
 
 def turns_at(database: str) -> Turns:
-    """Return the lock of a database file, the same for every store of this process."""
+    """Return the lock of a database file; all stores of this process share it."""
     with _TURNS_GUARD:
         return _TURNS.setdefault(database, Turns())
 
@@ -104,7 +104,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads; on SQLite it waits for no writer. Raises BadInput for ids from 2**63 on."""
+        """A transaction that only reads; on SQLite it waits for no writer. Raises BadInput for ids above 2**63 - 1."""
         with _values_that_fit(), self.engine.connect() as connection:
             yield connection
             connection.rollback()
@@ -113,13 +113,13 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes, committed at the end of the context.
 
-        On SQLite it starts at once (BEGIN IMMEDIATE), and a thread must not open a second one inside. Raises BadInput
-        if the database file is read-only, or the database cannot hold a value.
+        On SQLite it locks the database at once (BEGIN IMMEDIATE), so a thread must not open a second one inside it.
+        Raises BadInput if the database file is read-only or the database cannot store a value.
         """
         turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
         try:
             with (
-                turn,  # before a connection is taken: the pool has fewer than there may be writers
+                turn,  # comes before the connection: there may be more writers than connections in the pool
                 _values_that_fit(),
                 self.engine.connect().execution_options(judgeboard_write=True) as connection,
                 connection.begin(),
@@ -148,8 +148,8 @@ def _values_that_fit() -> Iterator[None]:
 
 
 def database_url(database: str | Path | None = None) -> URL:
-    """Return the URL of ``--db`` (a path is SQLite), else of ``JUDGEBOARD_DB``, else of the default file."""
-    if database == "":  # as from an unset variable of a shell: the default would be a database that nobody named
+    """Return the URL from ``--db`` (a path means SQLite), otherwise ``JUDGEBOARD_DB``, otherwise the default file."""
+    if database == "":  # for example from an unset shell variable: the user did not mean the default file
         raise BadInput("the database is an empty text: give a path or URL to --db, or leave the option out")
     text_ = str(database or load_settings().db or DEFAULT_DATABASE)
     if _HALF_A_URL.match(text_):
@@ -158,7 +158,7 @@ def database_url(database: str | Path | None = None) -> URL:
         return URL.create("sqlite", database=str(Path(text_).expanduser()))
     try:
         url = make_url(text_)
-    except (ArgumentError, ValueError) as error:  # never with the text itself: it may hold a password
+    except (ArgumentError, ValueError) as error:  # the text is not shown: it may contain a password
         raise BadInput(_NO_ADDRESS) from error
     if url.drivername in {"postgres", "postgresql"}:
         url = url.set(drivername="postgresql+psycopg")
@@ -168,7 +168,7 @@ def database_url(database: str | Path | None = None) -> URL:
 def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
     """Open the database; with ``create``, create a missing one.
 
-    Raises MissingDatabase, SchemaMismatch if another revision created it, or BadInput if it cannot be opened.
+    Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be opened.
     """
     url = database_url(database)
     store = Store(connect(url, create=create))
@@ -187,7 +187,7 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
 
 
 def connect(url: URL, *, create: bool) -> Engine:
-    """Return an engine; ``create`` allows to create a SQLite file."""
+    """Return an engine; with ``create``, a missing SQLite file is created when a connection opens it."""
     if url.get_backend_name() != "sqlite":
         return _served_engine(url)
     if url.query:
@@ -227,7 +227,7 @@ def current_revision(store: Store) -> str | None:
             revision = None
             if inspect(connection).has_table("alembic_version"):
                 revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-            # Only a schema on a server may be shared with another program.
+            # Another program may share a schema on a server, but not a SQLite file.
             if revision is None and store.is_sqlite and inspect(connection).get_table_names():
                 raise BadInput(f"{store.shown_url} has the tables of another program: use another file")
             return revision
@@ -240,7 +240,7 @@ def current_revision(store: Store) -> str | None:
 def upgrade(store: Store) -> str | None:
     """Create or upgrade the schema in one transaction; return its previous revision.
 
-    Raises SchemaMismatch if it is newer than this program or too old, BadInput if the database reports an error.
+    Raises SchemaMismatch if the schema is too old or newer than this program, BadInput if the database refuses.
     """
     from judgeboard.store.migrations.run import run_upgrade
 
@@ -261,13 +261,13 @@ def _reason(error: Exception) -> str:
 
 
 def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
-    dbapi_connection.isolation_level = None  # transactions are begun by _begin_sqlite, not guessed by the driver
+    dbapi_connection.isolation_level = None  # _begin_sqlite starts transactions, not the driver
     cursor = dbapi_connection.cursor()
     for pragma in (
         "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
-        "recursive_triggers=ON",  # else INSERT OR REPLACE deletes without firing the guards
+        "recursive_triggers=ON",  # otherwise INSERT OR REPLACE deletes rows without firing the guard triggers
         "temp_store=MEMORY",
     ):
         cursor.execute(f"PRAGMA {pragma}")

@@ -1,4 +1,4 @@
-"""Events: who did what, written in the transaction of the change; and the notifications of people, read from them."""
+"""Events (who did what), written in the transaction of the change, and people's notifications about events."""
 
 import re
 from collections.abc import Mapping
@@ -121,12 +121,12 @@ class Notification(StoredEvent):
 
 
 def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) -> list[Notification]:
-    """Return a person's notifications, the newest first, without those of hidden answers."""
+    """Return a person's notifications, the newest first, without notifications about hidden answers."""
     read_until = select(REVIEWER.c.notified_until).where(REVIEWER.c.id == reviewer_id)
     until = connection.execute(read_until).scalar_one_or_none() or 0
     listed = [
         record_of(Notification, event, read=event.id <= until)
-        for kind in (*ASSIGNED, CONFLICT, MENTION)  # one after the other: each reads the end of an index
+        for kind in (*ASSIGNED, CONFLICT, MENTION)  # one query per kind: each reads only the end of an index
         for event in _events(connection, EVENT.c.kind == kind, limit=LATEST)
         if reviewer_id in event.details.get("people", event.details.get("assigned_to", ()))
     ]
@@ -142,7 +142,7 @@ def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:
 def mentioned(text: str, names: Mapping[int, str]) -> list[int]:
     """Return the people (by id) whom a text mentions: "@ann", "@Ann Lee", or "@ann" for ann@example.org.
 
-    The longest name counts: "@Ann Lee" does not mention Ann.
+    The longest name that matches counts: "@Ann Lee" does not mention Ann.
     """
     handles = [
         (handle, id_) for id_, name in names.items() for handle in {name.casefold(), name.casefold().split("@")[0]}

@@ -63,7 +63,7 @@ from judgeboard.store.tables import (
 )
 from judgeboard.text import iso_z
 
-# No column may be added that the importer would read as a column of the log: an export can be imported unchanged.
+# An export can be imported unchanged. Never add a column here that the importer would read as a column of the log.
 RESPONSE_COLUMNS = (
     *(Column(name) for name in ("source", "external_id", "kind", "query_type", "query")),
     Column("context", ColumnType.TEXTS),
@@ -107,7 +107,7 @@ class ExportTable:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A column with the rows of another table that belong to a row; ``read`` returns them by the row's id."""
+    """A column with the related rows of another table; ``read`` returns these by the id of the exported row."""
 
     name: str
     read: Callable[[Connection, Sequence[int]], Mapping[int, Any]]
@@ -135,7 +135,7 @@ _TYPES: tuple[tuple[type, ColumnType], ...] = (
 
 
 def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
-    """The exported columns of a table, ``without`` some, others with new ``names``."""
+    """Return the query for a table's exported columns; ``without`` lists columns to omit, ``names`` renames columns."""
     left_out = {*without.split(), *_NEVER}
     query = select(table.c.id.label(_KEY)).select_from(table)
     for column in (column for column in table.c if column.name not in left_out):
@@ -179,7 +179,7 @@ def _column_type(column: Any) -> ColumnType:
 
 
 def _chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
-    """The rows in chunks by key, so that memory does not grow with the table."""
+    """Yield the rows in chunks, ordered by key, so that memory does not grow with the table."""
     key, last = query.selected_columns[_KEY].element, 0
     while rows := connection.execute(query.where(key > last).order_by(key).limit(_CHUNK)).mappings().all():
         yield [dict(row) for row in rows]
@@ -187,7 +187,7 @@ def _chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[st
 
 
 def _gathered(table: Table, connection: Connection, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
-    """Rows of a table in order, by the id of the row that they belong to."""
+    """Return the rows of a table in order, by the id of the row to which they belong."""
     (belongs_to,) = (column for column in table.c if column.foreign_keys and column.name != "import_batch_id")
     rows: dict[int, list[Row[Any]]] = {}
     for row in connection.execute(select(table).where(belongs_to.in_(ids)).order_by(table.c.id)):
@@ -200,7 +200,7 @@ def _fields(row: Any, *names: str) -> dict[str, Any]:
 
 
 def _preferences() -> Select[Any]:
-    """Every review of a pair, without the columns of reviews of answers."""
+    """Return the query for all reviews of pairs, without the columns that only reviews of answers use."""
     of_answers = (
         "response_id judgment_seen_id label label_implied groundedness quality spans corrected_answer why_differs "
         "claim_marks label_schema_id choices texts in_suite"
@@ -213,7 +213,7 @@ def _preferences() -> Select[Any]:
 
 
 def _refinements() -> Select[Any]:
-    """Every finished attempt; source and external id are of the logged answer that it started from."""
+    """Return the query for finished attempts; source and external id are those of the logged answer at the start."""
     made, before = RESPONSE.alias(), JUDGMENT.alias()
     query = _query(REFINEMENT, "id response_id judgment_id judgment_before_id")
     return (
@@ -272,7 +272,7 @@ def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
             yield response_row(replace(response_of(row), feedback=of_response))
 
 
-# No column may be added that an importer would read as a field of its own.
+# Never add a column here that an importer would read as one of its fields.
 _PAIR_COLUMNS = (
     *(Column(name) for name in (*_NAMED, "query_type", "question")),
     Column("options", ColumnType.TEXTS),
@@ -302,7 +302,7 @@ def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def _samples(connection: Connection) -> Iterator[dict[str, Any]]:
-    # Samples are numbered by position, so that samples after a missing one (of an unfinished run) are left out.
+    # The position of a sample is its number, so samples after a missing one (in an unfinished run) are left out.
     versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
     for version_id, name, fingerprint in connection.execute(versions).all():
         of_version = SAMPLE.c.judge_version_id == version_id
@@ -374,7 +374,7 @@ def _human(preferences: Sequence[CurrentPreference]) -> list[dict[str, Any]] | N
 
 
 def _reviews() -> ExportTable:
-    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` those of a rubric."""
+    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` the scores on a rubric."""
     query = _query(REVIEW, "pair_id comparison_seen_id shown label_schema_id")
     query = (
         query.add_columns(LABEL_SCHEMA_TITLE)
@@ -452,12 +452,12 @@ def export_tables(
     format: str = "jsonl",  # noqa: A002 - the name of the command's option
     viewer: int | None = None,
 ) -> dict[str, int]:
-    """Write a consistent snapshot of tables, a line per row, and return the number of lines of each.
+    """Write a consistent snapshot of tables, one line per row, and return the number of lines by table.
 
-    ``targets`` are by table (a key of `EXPORTS`): a path, which is replaced only when the whole file is written, or a
-    binary stream, which stays open. ``format`` is ``jsonl`` or ``parquet``, both exact, or ``csv``, in which formulas
-    are defused. Rows that the ``viewer`` may not see are left out (default: export all rows). Raises BadInput if the
-    table or format is unknown, a file cannot be written, or it is the database itself.
+    ``targets`` maps each table (a key of `EXPORTS`) to a path or a binary stream. A file is replaced only after all
+    rows are written; a stream stays open. ``format`` is ``jsonl`` or ``parquet`` (exact values), or ``csv`` (formulas
+    are defused). Rows that the ``viewer`` may not see are left out (default: export all rows). Raises BadInput if the
+    table or format is unknown, or a file cannot be written or is the database itself.
     """
     unknown = sorted(targets.keys() - EXPORTS.keys())
     if unknown:

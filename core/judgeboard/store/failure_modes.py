@@ -1,4 +1,4 @@
-"""Failure modes as stored: the list, the answers that reviews tag with them, and notes of reviews without one."""
+"""The list of failure modes, counts of the answers tagged with them, and notes of reviews without a failure mode."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, 
 from judgeboard.store.tables import CURRENT, FAILURE_MODE, RESPONSE, REVIEW, REVIEW_FAILURE_MODE
 
 Group = Literal["query_type", "judge_version", "week"]
-MOST_NOTES = 1_000  # the latest; suggestions do not need older ones
+MOST_NOTES = 1_000  # only the latest are read; suggestions do not need older notes
 
 
 @dataclass(frozen=True, slots=True)
 class FailureMode:
-    """A kind of failure that reviewers tag answers with; ``key`` chooses it together with Shift."""
+    """A kind of failure that reviewers tag answers with; Shift and ``key`` choose it."""
 
     name: str
     description: str | None
@@ -35,21 +35,21 @@ def list_modes(connection: Connection) -> dict[str, FailureMode]:
 
 
 def insert_mode(connection: Connection, **columns: Any) -> None:
-    """Write a failure mode, which replaces an earlier row of its name."""
+    """Store a failure mode; it replaces an earlier row with the same name."""
     connection.execute(insert(FAILURE_MODE), columns)
 
 
 def ensure_modes(connection: Connection, names: Iterable[str], by: str, now: datetime) -> None:
-    """Add those of these failure modes that are not in the list."""
+    """Add the failure modes that are not in the list yet."""
     for name in sorted(set(names) - list_modes(connection).keys()):
         insert_mode(connection, name=name, retired=False, by=by, at=now)
 
 
 def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dict[tuple[Any, str], int]]:
-    """Return the number of reviewed logged answers by group, and of tagged ones by group and failure mode.
+    """Return the number of reviewed logged answers by group, and of tagged answers by group and failure mode.
 
-    Only current reviews count, an answer once. The group is a query type, the id of a judge version, or the first UTC
-    day of a week since 1970-01-01, None without a time.
+    Only current reviews count, and each answer counts once. A group is a query type, the id of a judge version, or the
+    first UTC day of a week (in days since 1970-01-01; None if the answer has no time).
     """
     group: ColumnElement[Any] = {
         "query_type": RESPONSE.c.query_type,

@@ -1,4 +1,4 @@
-"""The filter as SQL conditions on responses, open flags and current judgments, with text search."""
+"""Turns the filter, including its text search, into SQL conditions on responses, open flags and current judgments."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE,
 
 
 def value_conditions(*columns: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
-    """Return the condition of each column with values: it has one of them."""
+    """Return, for each column with values, the condition that it equals one of them."""
     return [column.in_(values) for values, column in columns if values]
 
 
 def _within(column: ColumnElement[Any], low: float | None, high: float | None) -> list[ColumnElement[bool]]:
-    """The conditions of a range, which no missing value matches."""
+    """Return the conditions of a range; a missing value never matches them."""
     conditions: list[ColumnElement[bool]] = [] if low is None else [column >= low]
     return conditions if high is None else [*conditions, column <= high]
 
@@ -39,7 +39,7 @@ def score_conditions(
 
 
 def is_low(at: Thresholds) -> ColumnElement[bool]:
-    """Return the condition that a row of current_judgment is low; it is never NULL."""
+    """Return the condition that a row of current_judgment has a low score; the condition is never NULL."""
     return or_(
         and_(CURRENT.c.groundedness.is_not(None), CURRENT.c.groundedness < at.low_groundedness - HALF_STEP),
         and_(CURRENT.c.quality.is_not(None), CURRENT.c.quality <= at.low_quality),
@@ -56,7 +56,7 @@ def is_latest_feedback() -> ColumnElement[bool]:
 
 
 def feedback_side_conditions() -> dict[str, ColumnElement[bool]]:
-    """Return the condition of each side on a row of user_feedback."""
+    """Return, for each side (down, middle, up), the condition on a row of user_feedback."""
     thumbs, value = FEEDBACK.c.kind == FeedbackKind.THUMBS.value, FEEDBACK.c.value
     return {
         "down": or_(thumbs & (value == 0), ~thumbs & (value < 3)),
@@ -66,21 +66,21 @@ def feedback_side_conditions() -> dict[str, ColumnElement[bool]]:
 
 
 def quality_side_conditions(quality: ColumnElement[float | None]) -> dict[str, ColumnElement[bool]]:
-    """Return the condition of each side on feedback as a quality (`Feedback.quality`), and of no feedback."""
+    """Return, for each side and for no feedback, the condition on feedback as a quality (`Feedback.quality`)."""
     return {"down": quality < 2.5, "middle": quality == 2.5, "up": quality > 2.5, "none": quality.is_(None)}
 
 
 _INDEX = table("response_search", column("rowid"))
 _MATCHED: ColumnElement[str] = literal_column("response_search")  # FTS5 matches the index as a whole by its name
 
-SHORTEST = 3  # characters that the trigram index can find
+SHORTEST = 3  # characters; the trigram index cannot find shorter texts
 
 
 def text_condition(connection: Connection, response_id: ColumnElement[int], words: str) -> ColumnElement[bool]:
-    """Return the condition that the response of ``response_id`` contains_text ``words``.
+    """Return the condition that the response ``response_id`` contains ``words``.
 
-    Fewer than three characters are searched only as the start of external ids: no index supports them, and reading
-    every text takes seconds on a large log.
+    Words of one or two characters are searched only at the start of external ids: no index finds them elsewhere, and
+    reading every text takes seconds on a large log.
     """
     if len(words) < SHORTEST:
         condition = RESPONSE.c.external_id.startswith(words, autoescape=True)
@@ -92,18 +92,18 @@ def text_condition(connection: Connection, response_id: ColumnElement[int], word
 
 
 def contains_text(words: str) -> ColumnElement[bool]:
-    """Return the condition that a row of response contains_text ``words``, read from the row itself."""
+    """Return the condition that a row of response contains ``words``; it reads the row, not the search index."""
     return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
 
 
 def indexed_matches(words: str) -> Select[Any]:
-    """Return the query of the ids that FTS5 finds for one quoted phrase, in which only the quote is special."""
+    """Return the query for ids that FTS5 finds. The words are one quoted phrase, in which only the quote is special."""
     quoted = words.replace('"', '""')
     return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
 
 
 def needs_verdict(where: RowFilter) -> bool:
-    """Return whether the filter needs a usable verdict. With a status, the judge only selects whose status counts."""
+    """Return whether the filter needs a usable verdict. Beside a status, a judge only selects whose judgments count."""
     if any(getattr(where, name) is not None for name in (*SCORE_FIELDS, "unscored")):
         return True
     if where.judge_side is not None:
@@ -112,7 +112,7 @@ def needs_verdict(where: RowFilter) -> bool:
 
 
 def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions of the current verdicts of the filter's judge version or judge, else the primary judge."""
+    """Return the conditions for current verdicts of the filter's judge version or judge (default: primary judge)."""
     kinds = CURRENT.c.response_kind.in_(where.kinds)
     if where.judge_version is not None:
         return [kinds if where.kinds else CURRENT_OF_VERSION, CURRENT.c.judge_version_id == where.judge_version]
@@ -121,7 +121,7 @@ def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[boo
 
 
 def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions of the filter on a current verdict, also those on its copies of the response's columns."""
+    """Return the filter's conditions on a current verdict, including its copies of the response's columns."""
     conditions = of_judge(connection, where)
     conditions += value_conditions((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
     conditions += day_conditions(where, CURRENT.c.asked_day)
@@ -144,7 +144,7 @@ def without_verdict(connection: Connection, where: RowFilter, response_id: Colum
 def subquery_conditions(
     connection: Connection, where: RowFilter, response_id: ColumnElement[int]
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions on ``response_id`` that other tables decide, each a subquery evaluated once."""
+    """Return the conditions on ``response_id`` that need other tables; each is a subquery that is evaluated once."""
     conditions: list[ColumnElement[bool]] = []
     if where.rules or where.states:
         conditions.append(response_id.in_(_flagged(where)))
@@ -174,7 +174,7 @@ def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool
 
 
 def _reviewed(where: RowFilter, response_id: ColumnElement[int]) -> list[ColumnElement[bool]]:
-    """By the current reviews: whether one has a grade, or tags the answer with one of the failure modes."""
+    """Return the conditions on current reviews: whether any has a grade, or has one of the failure modes."""
     conditions: list[ColumnElement[bool]] = []
     if where.graded is not None:
         graded = select(REVIEW.c.response_id).where(has_grade(), is_current())
@@ -214,7 +214,7 @@ def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
 
 
 def response_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions on a response; a status with a judge selects by that judge's latest judgment."""
+    """Return the conditions on a response; a status refers to the latest judgment (by the filter's judge, if any)."""
     own = value_conditions(
         (where.query_types, RESPONSE.c.query_type),
         (where.sources, RESPONSE.c.source),
@@ -229,10 +229,10 @@ def response_conditions(connection: Connection, where: RowFilter) -> list[Column
 def flag_conditions(
     connection: Connection, where: RowFilter
 ) -> tuple[list[ColumnElement[bool]], list[ColumnElement[bool]]]:
-    """Return the conditions of the filter on an open flag, without ``states``: its own, and those of other tables.
+    """Return the filter's conditions on an open flag, without ``states``: on its own columns, and on other tables.
 
-    Rule, judge, scores, day, source and query type are the flag's own columns, which the indexes of the queue have. A
-    judge's side, a missing score and a judge version need other tables.
+    The flag has its own columns for rule, judge, scores, day, source and query type, and the queue's indexes contain
+    them. A judge's side, a missing score and a judge version need other tables.
     """
     own = value_conditions(
         (where.rules, FLAG.c.rule),

@@ -17,10 +17,10 @@ USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
 ScoreName = Literal["groundedness", "quality"]
 
-METADATA = "metadata."  # what the name of a metadata field starts with, in --where and in an address
+METADATA = "metadata."  # prefix of the name of a metadata field, in --where and in URLs
 METADATA_FIELD = f"{METADATA}KEY"
 
-# Every field of --where with its help; a repeated field selects any of its values.
+# Every field of --where with its help. If a field is repeated, any of its values matches.
 WHERE_FIELDS: dict[str, str] = {
     "query_type": "type of the question",
     "source": "source of the log",
@@ -69,7 +69,7 @@ Scalar = str | int | float | bool
 
 
 class MetadataCondition(NamedTuple):
-    """A condition on one metadata field; ``values`` are what it may equal (none: missing), or the end of a range."""
+    """A condition on one metadata field; ``values`` are the allowed values (none: missing), or the end of a range."""
 
     field: str
     operator: str
@@ -128,7 +128,7 @@ def metadata_field(path: Iterable[str | int]) -> str:
 def metadata_condition(condition: str) -> MetadataCondition:
     """Return the condition in a text like ``tenant=acme``, ``tokens>=100`` or ``tenant=none``, or raise BadInput.
 
-    ``3`` equals the number and the text, ``true`` the boolean and the text; a value in double quotes is a text only.
+    ``3`` matches a number or a text, ``true`` a boolean or a text. A value in double quotes matches only a text.
     """
     parts = _METADATA_CONDITION.fullmatch(condition)
     if parts is None:
@@ -154,7 +154,7 @@ def metadata_condition(condition: str) -> MetadataCondition:
 
 
 def _json_value(text: str) -> Scalar | None:
-    """Return the text, number or boolean that a JSON text means, None for any other text."""
+    """Return the value of a JSON text if it is a text, number or boolean, otherwise None."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -168,12 +168,12 @@ def _json_value(text: str) -> Scalar | None:
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """A filter of answers: all fields must match, and any value of a tuple. An empty tuple or None matches everything.
+    """A filter of answers: all fields must match, a tuple by any of its values. An empty tuple or None matches all.
 
-    Scores are of the current verdict of ``judge`` or ``judge_version``, by default of the primary judge; in the queue
-    they are the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids`` are
-    internal ids: None matches everything, an empty tuple nothing. Without ``kinds`` the filter selects logged answers.
-    ``metadata`` are conditions as of `metadata_condition`; any value of an equality on one field matches.
+    Scores come from the current verdict of ``judge`` or ``judge_version`` (default: the primary judge); in the queue
+    they come from the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids``
+    are internal ids: None matches everything, an empty tuple nothing. Without ``kinds`` the filter selects logged
+    answers. ``metadata`` has texts for `metadata_condition`; of several equalities on one field, one must match.
     Raises BadInput if a value is invalid for its field.
     """
 
@@ -253,7 +253,7 @@ def from_dict(saved: dict[str, Any]) -> RowFilter:
 
 
 def parse_where(conditions: Sequence[str]) -> RowFilter:
-    """Return the filter of ``field=value`` texts, any value of a repeated field; raise BadInput if one is invalid."""
+    """Return the filter for ``field=value`` texts (a repeated field matches any value), or raise BadInput."""
     many: dict[str, Any] = {}
     single: dict[str, Any] = {}
     for condition in conditions:
@@ -354,7 +354,7 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
 
 
 def metadata_conditions(where: RowFilter) -> list[list[MetadataCondition]]:
-    """Return the conditions on metadata, which must all match; of several equalities on one field, one must."""
+    """Return groups of conditions on metadata: in every group, at least one condition must match."""
     conditions = [metadata_condition(each) for each in where.metadata]
     conditions.sort(key=lambda each: (each.field, each.operator))
     grouped = groupby(conditions, key=lambda each: each.field if each.operator == "=" else each)

@@ -1,4 +1,4 @@
-"""How far a new database is: answers, judgments, reviews, and the first agreement figure."""
+"""The first steps of a new database that are done: import, judge, review, and the first agreement figure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,14 +11,14 @@ from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import CURRENT_OF_NAME, any_row
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW
 
-REVIEWS = 20  # answers that a first review covers
-_NEW = 5_000  # reviews; a database with more is not new
+REVIEWS = 20  # answers to review before this step is done
+_NEW = 5_000  # a database with more reviews is not new
 Step = Literal["import", "judge", "review", "agree"]
 
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """The first steps of a database. The counts stop where their step is done.
+    """The first steps of a database. A count stops at the number that completes its step.
 
     ``reviewed`` counts answers with a decision or a grade, up to 20. ``compared`` counts answers with a grade of a
     person and a usable verdict, up to the number that an agreement figure needs.
@@ -42,7 +42,7 @@ class FirstSteps:
 
 
 def first_steps(connection: Connection) -> FirstSteps:
-    """Return the first steps; reads at most 5,000 reviews, and counts all as done if there are more."""
+    """Return the first steps; in a database with more than 5,000 reviews, all steps count as done."""
     if any_row(connection, REVIEW.c.id > _NEW):
         return FirstSteps(imported=True, judged=True, reviewed=REVIEWS, compared=MIN_PAIRS)
     decided = REVIEW.c.decision.in_([Decision.CONFIRM.value, Decision.DISMISS.value])

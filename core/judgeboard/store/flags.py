@@ -1,4 +1,4 @@
-"""Raises and supersedes flags by the signals of the rules, and counts the decisions on them."""
+"""Applies the rules to the signals of responses, raises and supersedes flags, and counts the decisions on flags."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ from judgeboard.store.settings import RulesInForce
 from judgeboard.store.statements import TextColumn, read_columns, record_of
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, VERSION
 
-# Of a stated type: to find one, SQLAlchemy asks its ORM, which another thread of the server may be importing.
+# The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may be importing.
 _IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _SUPREME_REVIEWS = (
     select(
@@ -51,9 +51,9 @@ SPLIT = "split"  # the error of a jury without a majority
 
 
 def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, tuple[tuple[str, ...], float]]:
-    """Return the current judgments that the latest usable review of a supreme judge marks wrong, by judgment id.
+    """Return, by id, the current judgments whose latest usable review by any supreme judge marks them wrong.
 
-    Of each these are the titles of the supreme judges that mark it wrong, and the sampling rate of their audit.
+    Each value has the titles of these supreme judges and the highest sampling rate of their audits.
     """
     current = {judgment.id for state in states for judgment in state.by_judge.values()}
     latest: dict[int, dict[tuple[str, str], Any]] = {}
@@ -78,8 +78,8 @@ def read_signals(
 ) -> list[Signals]:
     """Return the signals of each response, in their order.
 
-    One statement reads supreme judges' reviews. One more each is needed if the primary judge failed, if a jury judged
-    and for the texts, which are read for the responses that ``texts_for`` names.
+    One statement reads the reviews by supreme judges. Further statements are needed if the primary judge failed, if a
+    jury judged, and for the texts, which are read only for responses for which ``texts_for`` is true.
     """
     failures = _failures(connection, states, primary_judge)
     wrong = wrong_marks(connection, states) if any(state.by_judge for state in states) else {}
@@ -147,7 +147,7 @@ def _jury_members(connection: Connection, states: Sequence[ResponseState]) -> di
 def _failures(
     connection: Connection, states: Sequence[ResponseState], primary_judge: str | None
 ) -> dict[int, FailedSignal]:
-    """The primary judge's latest judgment of each response for which it has no ok judgment."""
+    """Return the primary judge's latest judgment, by response, of the responses for which it has no usable judgment."""
     latest = (
         _latest(state.failed.values(), primary_judge)
         for state in states
@@ -158,7 +158,7 @@ def _failures(
         return {}
     columns = (JUDGMENT.c.id, JUDGMENT.c.attempts, JUDGMENT.c.error)
     rows = connection.execute(select(*columns).where(JUDGMENT.c.id.in_(failed)))
-    # A combined verdict is made without a call, so only its error tells that the jury was split.
+    # A combined verdict needs no call, so only its error shows that the jury had no majority.
     last_calls = {id_: (attempts or [{"status": error} if error == SPLIT else {}])[-1] for id_, attempts, error in rows}
     return {
         judgment.response_id: record_of(
@@ -212,7 +212,7 @@ def update_flags(
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
     superseded: list[int] = []
-    several: list[int] = []  # responses with changes and more than one flag: a first flag leads
+    several: list[int] = []  # changed responses with more than one flag: their leading flag may change
     readers = [rule.texts_for for rule in rules if rule.reads_texts]
     all_signals = read_signals(
         connection,
@@ -266,7 +266,7 @@ def _row(response: ShortResponse, signals: Signals, raised: Raise, now: datetime
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlagReviews:
-    """Current reviews of flags as columns; ``seconds`` is NaN where the time was not measured."""
+    """Current reviews of flags as columns; ``seconds`` is NaN if the time was not measured."""
 
     rules: TextColumn
     response_ids: IntArray

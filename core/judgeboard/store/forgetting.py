@@ -29,8 +29,8 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     The other answer of a pair is blanked if it was stored for the pair, because it repeats the question. All attempts
     at a prompt are blanked together, because they repeat the prompt and earlier reasoning.
 
-    Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow it only after the event
-    of the forgetting is written, which happens first in the same transaction.
+    Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow blanking only after the
+    forget event is written, so this function writes the event first, in the same transaction.
 
     ``source`` is required if several sources have the external id ``named``.
 
@@ -44,7 +44,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     if len(matches) > 1:
         raise BadInput(f"{named!r} is in the sources {', '.join(match.source for match in matches)}: use --source")
     if connection.dialect.name == "sqlite":
-        # Overwrites blanked pages instead of only releasing them.
+        # With this pragma, SQLite overwrites blanked pages instead of only releasing them.
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
     ids = _with_derived(connection, matches[0].id)
     now = datetime.now(UTC)
@@ -71,7 +71,7 @@ def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None
 def truncate_write_ahead_log(store: Store) -> bool:
     """Empty SQLite's write-ahead log, which still has forgotten texts; return False if a reader prevents it.
 
-    On PostgreSQL this returns True: vacuum and backups of the server remove old row versions.
+    On PostgreSQL this does nothing and returns True: the server's vacuum removes old row versions.
     """
     if not store.is_sqlite:
         return True
@@ -112,22 +112,22 @@ def _with_derived(connection: Connection, response_id: int) -> list[int]:
 
 
 def _linked(ids: list[int]) -> Iterator[Select[Any]]:
-    """The queries of answers that are forgotten together with these."""
+    """Yield the queries for answers that are forgotten together with these."""
     yield select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(ids))
-    # The other answers of their pairs that were stored only for the pair.
+    # The other answer of a pair, if it was stored only for the pair.
     for side, other in ((PAIR.c.response_a_id, PAIR.c.response_b_id), (PAIR.c.response_b_id, PAIR.c.response_a_id)):
         beside = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
         yield beside.where(side.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
     # The other attempts at the prompts of these attempts.
     attempts = _attempts_at_a_prompt(ids, GENERATION.c.run_id, GENERATION.c.subject)
     yield select(GENERATION.c.response_id).where(GENERATION.c.response_id.is_not(None), exists(attempts))
-    # The control answers of other questions that repeat one of these answers.
+    # Control answers to other questions that repeat the text of one of these answers.
     repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(ids)
     yield select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL.value, repeats)
 
 
 def _attempts_at_a_prompt(ids: list[int], run_id: ColumnElement[Any], subject: ColumnElement[Any]) -> Select[Any]:
-    """Those of these answers that are attempts of the run at the subject and started from a prompt."""
+    """Return the query for those of these answers that this run generated for this subject from a prompt."""
     made, answer = GENERATION.alias("made"), RESPONSE.alias("answer")
     return (
         select(made.c.id)

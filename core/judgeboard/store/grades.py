@@ -1,4 +1,4 @@
-"""Grades of people: for agreement, as examples for a judge, and imported."""
+"""People's grades: read for agreement, chosen as examples for a judge, and imported from files."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ from judgeboard.store.tables import (
 from judgeboard.text import iso_z
 
 T = TypeVar("T")
-LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # by the codes in ``Grades.labels``
+LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # a code in ``Grades.labels`` is an index of this
 
 # Stages in ``GradedReviews.stages``. ``AGAIN``: a repeated item, which only counts for self-agreement.
 NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
@@ -42,7 +42,7 @@ class Grades(Columns):
     """Grades or verdicts as columns of equal length.
 
     ``labels`` are positions in ``LABELS``. Missing values are 0 in ``labels`` and ``quality``, NaN in ``groundedness``
-    and ``scores``. ``scores`` are on the requested dimension, all NaN if none was requested.
+    and ``scores``. ``scores`` are on the requested dimension; all are NaN if none was requested.
     """
 
     labels: IntArray
@@ -66,8 +66,8 @@ def graded_reviews(
 ) -> GradedReviews:
     """Return the current reviews with a grade, or with a score on a rubric's ``dimension``.
 
-    Reviews given after the judge was revealed are left out; those with the decision "unsure" count. Without
-    ``implied_labels`` a label that a decision implies counts as not given.
+    Reviews given after the judge was revealed are left out; reviews with the decision "unsure" count. If
+    ``implied_labels`` is False, a label that only a decision implies counts as missing.
     """
     again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.repeat_for.is_not(None))
     stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
@@ -103,7 +103,7 @@ def read_grades(columns: list[Any], n: int) -> Grades:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeforeAndAfter:
-    """Grades of a person and answer before and after they saw a verdict; labels are 1 (grounded) or 0."""
+    """People's grades before and after they saw a verdict, by person and answer; labels are 1 (grounded) or 0."""
 
     response_ids: IntArray
     judge: FloatArray
@@ -114,7 +114,7 @@ class BeforeAndAfter:
 def before_and_after(connection: Connection, version_id: int, grade: str) -> BeforeAndAfter:
     """Return people's grades (``label``, ``groundedness``, ``quality``) before and after they saw a version's verdict.
 
-    The latest current review of each person and stage counts. The verdict is the one that was shown.
+    The latest current review of each person, answer and stage counts. The verdict is the one that the person saw.
     """
     latest = [
         select(func.max(of.c.id).label("id"), of.c.response_id, of.c.reviewer_id)
@@ -148,10 +148,7 @@ def _number(column: ColumnElement[Any], grade: str) -> ColumnElement[Any]:
 
 
 def scales_of_dimension(connection: Connection, dimension: str) -> tuple[list[str], bool]:
-    """Return the scales, as written, on which current reviews and verdicts score a dimension.
-
-    With them, whether every score is a whole number.
-    """
+    """Return a dimension's scales (as written) in current reviews and verdicts, and whether all scores are integers."""
     rows: list[tuple[str, int]] = []
     for scores in (REVIEW_SCORE, JUDGMENT_SCORE):
         has_fraction = func.max(case((func.round(scores.c.value) != scores.c.value, 1), else_=0))
@@ -185,12 +182,11 @@ class _Graded:
 def examples_from_reviews(
     connection: Connection, count: int, *, dimensions: Collection[str] | None = None
 ) -> tuple[Example, ...]:
-    """Return ``count`` answers with people's grades, the same for the same reviews.
+    """Return ``count`` answers with people's grades; the same reviews always give the same answers.
 
-    Answers on which people differ are left out, adjudicated answers come first. Levels take turns, the worst first, so
-    that good and bad answers are included; within a level the oldest answer comes first. The scores are on these
-    ``dimensions`` of a rubric, by default on groundedness and quality. Raises BadInput if there are fewer usable
-    answers.
+    Answers on which people differ are left out. Levels (mean scores) take turns, the lowest first, so that good and bad
+    answers are included. Within a level, adjudicated answers come first, then the oldest. The scores are on these
+    ``dimensions`` of a rubric (default: groundedness and quality). Raises BadInput if there are too few usable answers.
     """
     usable = _readable(connection, _agreed(_graded(connection, dimensions)))
     if len(usable) < count:
@@ -228,7 +224,7 @@ def _graded(connection: Connection, dimensions: Collection[str] | None) -> list[
 
 
 def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
-    """The latest adjudication of each answer, else the first review if all have the same scores."""
+    """Return each answer's latest adjudication, otherwise a review (if possible with a note) if all scores agree."""
     by_response: dict[int, list[_Graded]] = defaultdict(list)
     for review in reviews:
         by_response[review.response_id].append(review)
@@ -243,7 +239,7 @@ def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
 
 
 def _readable(connection: Connection, agreed: Sequence[_Graded]) -> list[_Graded]:
-    """Those whose answers are logged and not forgotten."""
+    """Return the reviews whose answers are logged and not forgotten."""
     query = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.answer.is_not(None))
     rows = rows_with(connection, query, RESPONSE.c.id, [review.response_id for review in agreed])
     readable = {row.id for row in rows if row.kind == ResponseKind.LOG}
@@ -281,8 +277,8 @@ class GradeOf:
 def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int, now: datetime) -> int:
     """Store grades as reviews of imported reviewers; return how many are new.
 
-    The same grade (response, annotator, content) is stored once. Another grade of the same annotator on the same
-    response replaces the current imported one.
+    The same grade (response, annotator, content) is stored once. A different grade by the annotator replaces their
+    current imported grade of the response.
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
     by_key = {_request_key(grade): grade for grade in grades}
@@ -308,12 +304,12 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
 
 
 def known_keys(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Return those of these request keys that have a review."""
+    """Return which of these request keys have a review already."""
     return set(connection.execute(select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keys))).scalars())
 
 
 def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[list[T]]:
-    """Yield the items in lists, in each at most one of an owner: so each item can replace the owner's one before it."""
+    """Yield lists with at most one item per owner, so that each item can replace the owner's item before it."""
     by_owner: dict[Hashable, list[T]] = defaultdict(list)
     for item in items:
         by_owner[owner_of(item)].append(item)
@@ -340,7 +336,7 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
 
 
 def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict[tuple[int | None, int], int]:
-    """Return the current imported reviews that new ones replace: their ids, by response and reviewer."""
+    """Return the ids of the current imported reviews that the new reviews replace, by (response, reviewer)."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
         REVIEW.c.response_id.in_({review.response_id for review in new}),
         REVIEW.c.reviewer_id.in_({review.reviewer_id for review in new}),

@@ -49,7 +49,7 @@ RecordMark = tuple[int, ...]
 
 
 def record_mark(connection: Connection) -> RecordMark:
-    """Return a mark that is unchanged as long as the figures of every judge version are."""
+    """Return a mark; as long as it is unchanged, the figures of all judge versions are unchanged."""
     return last_ids(connection, *_GROWING_TABLES)
 
 
@@ -80,13 +80,13 @@ def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
 
 
 def not_reached(connection: Connection, version_id: int) -> int:
-    """Return the number of steps that the unfinished runs of a version selected and did not reach."""
+    """Return the number of steps that a version's unfinished runs selected but did not reach."""
     unfinished = select(RUN.c.id, RUN.c.selected).where(
         RUN.c.judge_version_id == version_id, RUN.c.state.in_(RESUMABLE), RUN.c.selected.is_not(None)
     )
     left = 0
     for run_id, selected in connection.execute(unfinished).all():
-        # Counted from the index of runs alone.
+        # This count reads only the index of runs.
         counts = (select(func.count()).where(steps.c.run_id == run_id) for steps in (JUDGMENT, *STEP_TABLES))
         asked = sum(connection.execute(count).scalar_one() for count in counts)
         left += max(0, selected - asked)
@@ -120,7 +120,7 @@ def compared_generators(connection: Connection, version_id: int) -> dict[str | N
 
 
 def cost_sums(connection: Connection, version_id: int) -> RatioSums:
-    """Return sums of the costs of all judgments (upper) and of answering (lower), over answers where both are known."""
+    """Return the sums of judging costs (upper) and answering costs (lower), over answers whose two costs are known."""
     judging = cast(func.sum(JUDGMENT.c.cost_micro), Float) / _MICRO
     both = (
         select(judging.label("judge"), RESPONSE.c.generator_cost.label("generator"))
@@ -152,7 +152,7 @@ def answer_facts(connection: Connection, response_ids: IntArray) -> tuple[FloatA
 
 
 _MARK = "#control-"
-# Key in the metadata of a control answer that has the answer of another response: the id of that response.
+# Metadata key of a control answer that repeats the answer of another response; the value is that response's id.
 ANSWER_OF = "answer_of"
 
 
@@ -162,7 +162,7 @@ def control_id(original: str, kind: str, seed: int) -> str:
 
 
 def control_kind(external_id: str) -> str | None:
-    """Return the kind of a control answer by its external id, which remains after forgetting; None for other ids."""
+    """Return the kind of a control answer from its external id, which forgetting keeps; None for other ids."""
     _, mark, rest = external_id.rpartition(_MARK)
     return rest.rpartition("-")[0] if mark else None
 
@@ -190,7 +190,7 @@ def list_controls(connection: Connection) -> list[StoredControl]:
 
 
 def answers_to_change(connection: Connection, where: RowFilter) -> tuple[IntArray, IntArray]:
-    """Return ids and evidence groups of the answers that control answers can be made from, by id."""
+    """Return ids and evidence groups of the answers from which control answers can be made, ordered by id."""
     conditions = [*response_conditions(connection, where), RESPONSE.c.answer.is_not(None)]
     query = select(RESPONSE.c.id, RESPONSE.c.evidence_group).where(*conditions).order_by(RESPONSE.c.id)
     ids, groups = read_columns(connection, query)
@@ -213,7 +213,7 @@ def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int
 EXPECTED = f"{EXPECTED_PREFIX}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
 
 _MIDDLE = 2.5  # neutral feedback on the quality scale
-NEWEST = 20_000  # answers whose rows are read; enough for two digits of a correlation
+NEWEST = 20_000  # newest answers that are read; they give a correlation with two digits
 
 Scores = Mapping[str, FloatArray]
 
@@ -247,7 +247,7 @@ class ControlScores:
     groups: IntArray = field(default_factory=no_ints)
 
     def judged(self, measure: str) -> BoolArray:
-        """Return which control answers have a score on both sides."""
+        """Return which control answers have a score both before and after the change."""
         judged: BoolArray = ~np.isnan(self.before[measure]) & ~np.isnan(self.after[measure])
         return judged
 
@@ -304,7 +304,7 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueCounts:
-    """How often each value of a measure was given in the log; ``scale`` as stored, for dimensions of a rubric."""
+    """How often each value of a measure occurs in the log; a dimension of a rubric also has its stored ``scale``."""
 
     values: FloatArray
     counts: IntArray
@@ -312,7 +312,7 @@ class ValueCounts:
 
 
 def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCounts]:
-    """Return how often a version gave each value, by measure and by dimension of its own."""
+    """Return how often a version gave each value, by measure and by dimension of its rubric."""
     mine = (CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
     counts_by_measure: dict[str, ValueCounts] = {}
     for name, column in zip(_NAMES[:3], _measures(CURRENT)[:3], strict=True):
@@ -338,7 +338,7 @@ _NAMES = ("groundedness", "quality", "label", "score")
 
 
 def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
-    # The score is the overall one of a rubric, else the mean of its dimensions.
+    # The score is a rubric's overall score, otherwise the mean of its dimensions.
     columns = current.c
     label = case((columns.label == Label.GROUNDED.value, 1.0), (columns.label.is_not(None), 0.0))
     overall = func.max(case((JUDGMENT_SCORE.c.dimension == OVERALL, JUDGMENT_SCORE.c.value)))

@@ -46,7 +46,7 @@ OPEN: frozenset[str] = frozenset(
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
 
 _VIEWER = "judgeboard_viewer"
-_FEW = 1_000  # up to this number, ids are literals of the statement; more are a subquery
+_FEW = 1_000  # up to this number, ids are written into the statement; above it, a subquery selects them
 
 Reading = AbstractContextManager[Connection]
 """A transaction that only reads."""
@@ -74,8 +74,8 @@ class Seen:
 class Hidden:
     """The hidden parts of an answer: judgments and flags (``judge``), other people's reviews (``people``), or both.
 
-    ``own``: the viewer's own reviews too, because the item is served to them again. ``queues`` are the names of the
-    blind queues that contain it.
+    ``own`` means that the viewer's own reviews are hidden too, because the item is a repeat for them. ``queues`` are
+    the names of the blind queues that contain the item.
     """
 
     judge: bool = False
@@ -93,7 +93,7 @@ NOTHING_HIDDEN = Hidden()
 def hidden_of(
     connection: Connection, reviewer_id: int | None, *, response_id: int | None = None, pair_id: int | None = None
 ) -> Hidden:
-    """Return what is hidden of an answer or a pair; nothing if ``reviewer_id`` is None."""
+    """Return the parts of an answer or a pair that are hidden from a reviewer; nothing is hidden from None."""
     if reviewer_id is None:
         return NOTHING_HIDDEN
     of = QUEUE_ITEM.c.pair_id == pair_id if response_id is None else QUEUE_ITEM.c.response_id == response_id
@@ -108,13 +108,13 @@ def hidden_of(
 
 
 def hidden_answers(connection: Connection, reviewer_id: int, response_ids: Collection[int]) -> set[int]:
-    """Return those of these answers of which anything is hidden from a reviewer (`hidden_of`)."""
+    """Return which of these answers have any part that is hidden from a reviewer (`hidden_of`)."""
     query = _blind_items(reviewer_id, QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.response_id.in_(response_ids))
     return set(connection.execute(query).scalars())
 
 
 def hide_rows(connection: Connection, viewer: int | None) -> None:
-    """Let a connection read from now on only what the viewer may see; None sees everything."""
+    """Limit a connection to the rows that the viewer may see; a viewer of None sees everything."""
     read_as(connection, viewer)
     if viewer is not None and connection.execute(_blind_items(viewer, QUEUE_ITEM.c.id).limit(1)).first() is not None:
         filter_rows(connection, _VisibleRows(connection, viewer).of_table)
@@ -140,7 +140,7 @@ def count_hidden(connection: Connection) -> int:
 
 
 def _blind_items(reviewer_id: int, *columns: Any) -> Select[Any]:
-    """The open items of open blind queues that are leased or assigned to a reviewer, who has not reviewed them.
+    """Select the open blind items that a reviewer leases, or whose queue is assigned to them, until they review them.
 
     An item in conflict is not blind: a lead sees all of it.
     """
@@ -212,7 +212,7 @@ class _VisibleRows:
 
 
 def _hidden_ids(viewer: int) -> dict[str, FromClause]:
-    """The hidden ids: answers with answers derived from them, and pairs with their sides; one subquery each."""
+    """Return two subqueries of hidden ids: answers (including derived answers and sides of pairs), and pairs."""
 
     def worked_out(query: Any, name: str) -> FromClause:
         cte: FromClause = query.cte(name).prefix_with("MATERIALIZED")
@@ -248,14 +248,14 @@ def _hidden_ids(viewer: int) -> dict[str, FromClause]:
 
 
 def hidden_by(name: str) -> dict[str, str]:
-    """Return the columns of a table that refer to an answer or a pair, and to which of them."""
+    """Return the columns of a table that refer to an answer or a pair, each with its table ("response" or "pair")."""
     if name in {"response", "pair"}:
         return {"id": name}
     return {column: whole for column, whole in _references(name) if whole in {"response", "pair"}}
 
 
 def part_of(name: str) -> tuple[str, str]:
-    """Return the column by which a row is part of a row of another table, and that table."""
+    """Return the column that refers to the judgment, review or comparison of a row, and the table of that row."""
     return next(each for each in _references(name) if each[1] in {"judgment", "review", "comparison"})
 
 
@@ -266,5 +266,5 @@ def _references(name: str) -> list[tuple[str, str]]:
 
 @cache
 def _stored(name: str) -> FromClause:
-    """The table under a unique alias, so that it does not correlate with the statement."""
+    """Return the table under a unique alias, so that SQLAlchemy does not correlate it with the statement."""
     return METADATA.tables[name].alias(f"stored_{name}")

@@ -1,4 +1,4 @@
-"""Issues as stored, and the counts by day of the answers that a filter selects, with their flags."""
+"""Stores issues, and counts the answers of a filter by day and the flags on them by state."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,10 +16,10 @@ from judgeboard.store.tables import FLAG, ISSUE, RESPONSE, REVIEW
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """A systemic problem: a title for the answers of the filter ``where``, later ones too.
+    """A systemic problem: a title, and the filter ``where``, which also matches answers that are stored later.
 
-    ``fixed_day`` counts from 1970-01-01 in UTC. Every change is a new ``version``, made ``by`` a person ``at`` a time;
-    an issue that is not stored yet has the number 0.
+    ``fixed_day`` counts from 1970-01-01 in UTC. Every change is a new ``version``; ``by`` and ``at`` tell who made it
+    and when. An issue has the number 0 until it is stored.
     """
 
     title: str
@@ -52,7 +52,7 @@ def get_issue(connection: Connection, number: int) -> Issue:
 
 
 def insert_issue(connection: Connection, issue: Issue) -> None:
-    """Store a version of an issue; raise BadInput if somebody else stored it meanwhile."""
+    """Store a version of an issue; raise BadInput if somebody else stored this version first."""
     columns = {name: getattr(issue, name) for name in Issue.__dataclass_fields__ if name != "where"}
     statement = insert_or_skip(connection, ISSUE).returning(ISSUE.c.id)
     if connection.execute(statement, {**columns, "filter": issue.where.as_dict()}).scalar() is None:
@@ -60,7 +60,7 @@ def insert_issue(connection: Connection, issue: Issue) -> None:
 
 
 def answers_by_day(connection: Connection, where: RowFilter, *, reviewed: bool = False) -> dict[int | None, int]:
-    """Return the number of answers of a filter by UTC day since 1970-01-01, only those that people ``reviewed``."""
+    """Return the number of a filter's answers by UTC day since 1970-01-01; ``reviewed`` limits it to reviewed ones."""
     conditions = response_conditions(connection, where)
     if reviewed:
         conditions.append(RESPONSE.c.id.in_(select(REVIEW.c.response_id).where(is_current())))
@@ -69,7 +69,7 @@ def answers_by_day(connection: Connection, where: RowFilter, *, reviewed: bool =
 
 
 def flags_by_state(connection: Connection, where: RowFilter) -> dict[str, int]:
-    """Return the number of flags of the filter's rules, of any without one, on the answers of a filter, by state."""
+    """Return the number of flags on a filter's answers by state. If the filter has rules, other flags do not count."""
     answers = select(RESPONSE.c.id).where(*response_conditions(connection, where))
     query = select(FLAG.c.state, func.count()).where(
         FLAG.c.state != FlagState.SUPERSEDED.value,

@@ -86,7 +86,7 @@ class StoredCall:
 class ItemFlag:
     """A flag with its reason in one sentence.
 
-    ``judges`` are the titles of the judge versions whose verdicts it compares, none if it rests on the primary judge.
+    ``judges`` are the titles of the judge versions whose verdicts it compares; empty if it uses only the primary judge.
     """
 
     id: int
@@ -111,7 +111,7 @@ class ItemAudit:
 
 @dataclass(frozen=True, slots=True)
 class ItemReview:
-    """A review with its reviewer's name; ``stands`` is False if it was replaced or withdraws another."""
+    """A review with its reviewer's name; ``stands`` is False if it is replaced or is a withdrawal."""
 
     id: int
     flag_ids: tuple[int, ...]
@@ -170,13 +170,13 @@ class Item:
         return next((judgment for judgment in self.currents if judgment.claims), None)
 
     def before(self, judgment: ItemJudgment) -> ItemJudgment | None:
-        """Return the usable judgment of the same judge that this one replaced, None where it replaced none."""
+        """Return the same judge's previous usable judgment, which this judgment replaced; None if there is none."""
         earlier = (each for each in self.judgments if each.id < judgment.id and each.status == Status.OK)
         return next((each for each in earlier if (each.judge_name, each.repeat) == (judgment.judge_name, 0)), None)
 
     @property
     def right_refusal(self) -> bool:
-        """Whether the answer only declines, and the search found nothing that fits the question."""
+        """Whether the answer only declines, and rightly so because no passage fits the question."""
         if self.query is None or self.answer is None:
             return False
         return is_right_refusal(self.query, self.answer, self.passages)
@@ -198,13 +198,13 @@ def response_of_flag(connection: Connection, flag_id: int) -> int:
 
 
 def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
-    """Return id and source of the response with this id, else of those with this external id, the newest first.
+    """Return (id, source) of the response with this id, otherwise of those with this external id, the newest first.
 
     Raises NotFound if there is none.
     """
     columns = select(RESPONSE.c.id, RESPONSE.c.source)
     conditions = [RESPONSE.c.external_id == name]
-    if name.isascii() and name.isdecimal() and len(name) <= 18:  # as both engines can hold it
+    if name.isascii() and name.isdecimal() and len(name) <= 18:  # an id that both engines can store
         conditions.insert(0, RESPONSE.c.id == int(name))
     for condition in conditions:
         # The texts of a hidden answer may be read; load_item leaves out the rest.
@@ -228,7 +228,7 @@ def load_item(connection: Connection, response_id: int) -> Item:
     elif row is None:
         row = connection.execute(with_hidden_rows(query)).one_or_none()
         hidden = hidden_of(connection, viewer_of(connection), response_id=response_id)
-        if row is not None and not hidden:  # not in a queue: the logged side of a pair, or made from a queued answer
+        if row is not None and not hidden:  # not queued: the logged side of a queued pair, or made from a queued answer
             hidden = Hidden(judge=True, people=True)
             row = row if row.kind == ResponseKind.LOG else None
     if row is None:
@@ -310,7 +310,7 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
 
 
 def load_calls(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, StoredCall]:
-    """Return the calls behind judgments by id, without those of answers that the reader must review blind."""
+    """Return the calls behind judgments by id, without calls about answers that the reader must review blind."""
     query = select(*columns_of(StoredCall, JUDGMENT)).where(JUDGMENT.c.id.in_(judgment_ids))
     return {
         row.id: record_of(StoredCall, row, attempts=tuple(Attempt(**attempt) for attempt in row.attempts or ()))

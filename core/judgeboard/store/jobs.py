@@ -30,11 +30,11 @@ class StoredJob:
 
 
 _JOBS = select(*columns_of(StoredJob, JOB))
-_REQUESTS = 7_216_418_205  # PostgreSQL's number of the lock
+_REQUESTS = 7_216_418_205  # number of the advisory lock on PostgreSQL
 
 
 def lock_requests(connection: Connection) -> None:
-    """Let nobody else request a job until the transaction ends; SQLite has one writer anyway."""
+    """Prevent other processes from requesting a job until the transaction ends; SQLite has only one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(_REQUESTS)))
 
@@ -66,7 +66,7 @@ _CONTINUED = exists().where(_LATER.c.run_id == JOB.c.run_id, _LATER.c.created_at
 
 
 def unfinished_jobs(connection: Connection) -> list[StoredJob]:
-    """Return the jobs that wait, run or are stopping, oldest first; not one whose run a later job continued."""
+    """Return the jobs that wait, run or are stopping, oldest first, without jobs whose run a later job continued."""
     running = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])
     open_ = running & ~_CONTINUED | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None))
     query = _JOBS.outerjoin(RUN, RUN.c.id == JOB.c.run_id).where(JOB.c.failed.is_(None), open_)
@@ -125,7 +125,7 @@ def record_heartbeat(connection: Connection, executor_id: str, now: datetime) ->
 
 
 def remove_worker(connection: Connection, executor_id: str) -> None:
-    """Remove a worker that ends regularly."""
+    """Remove a worker that stops normally."""
     removed = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
     for pid in connection.execute(removed).scalars().all():
         record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})

@@ -30,7 +30,7 @@ def closest(which: str, versions: Sequence["StoredVersion"]) -> str:
 
 
 def closest_of_all(which: str, versions: Sequence["StoredVersion"]) -> str:
-    """Return the available versions as text: the closest, else the first."""
+    """Return the available versions as text: those with a similar name, otherwise the first ones of all."""
     if not versions:
         return "no judge has judged yet"
     # Imported judges come last: one file may have hundreds.
@@ -119,7 +119,7 @@ def list_versions(connection: Connection, ids: Select[tuple[int]] | None = None)
 
 
 def get_version(connection: Connection, which: int | str) -> StoredVersion:
-    """Return a version by id, fingerprint (8 digits or more), title ("rag v3") or name (its newest), else NotFound."""
+    """Return a version by id, fingerprint (8 digits or more), title ("rag v3") or name (newest), or raise NotFound."""
     if isinstance(which, int):
         row = connection.execute(_VERSIONS.where(VERSION.c.id == which)).one_or_none()
         if row is None:
@@ -138,7 +138,7 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
 def choose_version(
     connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str
 ) -> StoredVersion:
-    """Return the version among ``usable``, which ``did`` something such as "compared pairs", or raise NotFound."""
+    """Return a ``usable`` version, or raise NotFound; ``did`` is what usable versions did ("compared pairs")."""
     try:
         version = get_version(connection, which)
     except NotFound:

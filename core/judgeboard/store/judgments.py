@@ -54,12 +54,12 @@ class ShortJudgment(NamedTuple):
     fingerprint: str
 
 
-# Built once: SQLAlchemy then finds their compiled form without comparing them again.
+# Built once, so that SQLAlchemy finds their compiled form without comparing the statements again.
 _IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _RESPONSES = (
     select(*(RESPONSE.c[name] for name in ShortResponse._fields)).where(RESPONSE.c.id.in_(_IDS)).order_by(RESPONSE.c.id)
 )
-# A key share lock: only other transactions that lock the row wait, foreign keys may still refer to it.
+# Only other transactions that lock the row wait for this lock; new foreign keys may still refer to the row.
 _RESPONSES_LOCKED = _RESPONSES.with_for_update(key_share=True)
 _JUDGMENTS = (
     select(
@@ -82,7 +82,7 @@ class ResponseState:
     """A response with the judgments and the feedback that current judgments and flags depend on.
 
     ``by_version`` and ``by_judge`` contain the latest ok judgment (highest id, repeat 0) of each judge version and of
-    each (kind, name); ``failed`` contains the latest judgment that is not ok of each (kind, name).
+    each (kind, name); ``failed`` contains the latest unusable judgment of each (kind, name).
     """
 
     response: ShortResponse
@@ -143,7 +143,7 @@ def insert_judgments(
 
 
 def _insert_scores(connection: Connection, version_id: int, items: Sequence[NewJudgment]) -> None:
-    """Insert the scores of judgments without scores: a judgment gets its scores when it is stored, or never."""
+    """Insert the scores of new judgments, which have no scores yet; scores are never added to an older judgment."""
     without_scores = select(JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id).where(
         JUDGMENT.c.judge_version_id == version_id,
         JUDGMENT.c.response_id.in_({item.response_id for item in items}),
@@ -175,7 +175,7 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
 
 
 def step_values(record: StepRecord, run_id: int | None, now: datetime) -> dict[str, Any]:
-    """Return the values of the columns of a step of a row."""
+    """Return the values of the columns that all tables of steps share."""
     texts = ("raw", "model_reported", "error")
     values = ("status", "prompt_tokens", "completion_tokens", "cost_micro", "latency_ms", "reply_format")
     return {
@@ -198,7 +198,7 @@ def _json(value: Claim | Attempt) -> dict[str, Any]:
 
 
 def claims_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[Claim, ...] | None:
-    """Return stored claims; None where the judge returns no claims, or they are forgotten."""
+    """Return stored claims; None if the judge returns no claims or they are forgotten."""
     if stored is None:
         return None
     return tuple(Claim(**{**claim, "status": ClaimStatus(claim["status"])}) for claim in stored)
@@ -266,7 +266,7 @@ def dimension_scores(connection: Connection, judgment_ids: Sequence[int]) -> dic
 
 
 class RecordedVerdict(NamedTuple):
-    """A stored verdict, to compare with an imported one; the texts of a ``forgotten`` one are blank."""
+    """A stored verdict, to compare with an imported verdict; if it is ``forgotten``, its texts are blank."""
 
     status: str
     label: str | None
@@ -278,7 +278,7 @@ class RecordedVerdict(NamedTuple):
     scores: dict[str, float | None]
 
     def equals(self, verdict: Verdict) -> bool:
-        """Return whether a verdict has the same content, as far as this one is not forgotten."""
+        """Return whether a verdict has the same content; if this one is forgotten, its texts are not compared."""
         if self[:4] != (verdict.status, verdict.label, verdict.groundedness, verdict.quality):
             return False
         if self.scores != {score.dimension: score.value for score in verdict.scores}:

@@ -1,4 +1,4 @@
-"""Label schemas as stored: versions, numbered within a name, which never change."""
+"""Label schemas: versions that never change and are numbered within their name."""
 
 import json
 import re
@@ -97,7 +97,7 @@ def _parsed(name: str, fields: str) -> LabelSchema:
 
 @dataclass(frozen=True, slots=True)
 class FieldReview:
-    """The values of a person's review of an answer in the fields of a schema, by field."""
+    """A person's review of an answer with a label schema; ``values`` are by field."""
 
     response_id: int
     reviewer_id: int

@@ -1,4 +1,4 @@
-"""The latest event of a kind, for short commands: importing all tables takes too long for them."""
+"""Reads the latest event of a kind for short commands, which have no time to import all tables."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ UNUSED = LEASE.alias("unused")
 
 OFFLINE = "offline-"  # prefix of the token of a lease in a bundle
 
-JUDGE, PEOPLE = "judge", "people"  # what a review can have seen
+JUDGE, PEOPLE = "judge", "people"  # what a reviewer may have seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,9 @@ def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue
 
 
 def find_lease(connection: Connection, *, lock: bool = False, **columns: Any) -> Lease | None:
-    """Return the lease with this ``token``, or of this ``queue_item_id`` and ``reviewer_id``; None without one.
+    """Return the lease with this ``token``, or of this ``queue_item_id`` and ``reviewer_id``, or None.
 
-    Of an item it is the one that the reviewer took last, whether it ended or was used. A lease taken again has another
-    token.
+    A reviewer has at most one lease of an item, which may have ended or been used. Taking it again changes the token.
     """
     query = select(*_COLUMNS).where(*(LEASE.c[name] == columns[name] for name in columns))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
@@ -99,14 +98,14 @@ def release_lease(connection: Connection, lease_id: int) -> None:
 
 def reopen_lease(connection: Connection, review_id: int, until: datetime) -> None:
     """Lease an item again to the author of a review that is being withdrawn."""
-    # A review from a bundle is given again on the page, so the lease no longer belongs to the bundle.
+    # A withdrawn review from a bundle is given again on the page, so its lease no longer belongs to the bundle.
     token = func.replace(LEASE.c.token, OFFLINE, "undone-")
     again = update(LEASE).values(done=False, review_id=None, until=until, token=token)
     connection.execute(again.where(LEASE.c.review_id == review_id))
 
 
 def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None:
-    """Return what was revealed to the author of a blind review after it, None if nothing was."""
+    """Return what was revealed to the author of a blind review after the review; None if nothing was revealed."""
     query = (
         select(QUEUE.c.blind_judge, QUEUE.c.blind_people)
         .join(LEASE, LEASE.c.queue_id == QUEUE.c.id)
@@ -124,7 +123,7 @@ def use_lease(connection: Connection, lease_id: int, review_id: int) -> None:
 
 
 def note_reveal(connection: Connection, lease_id: int, now: datetime) -> None:
-    """Store when the reviewer of a lease was shown what was hidden; the first time counts."""
+    """Store when the hidden parts were revealed to the reviewer of a lease; later reveals do not change the time."""
     first = and_(LEASE.c.id == lease_id, LEASE.c.revealed_at.is_(None))
     connection.execute(update(LEASE).where(first).values(revealed_at=now))
 
@@ -176,8 +175,8 @@ def own_progress(
 ) -> tuple[int, int]:
     """Return how many items a person did in a queue, and how many are left for them now, counted up to ``most``.
 
-    An item is left if it has an unused lease that nobody else has, and the person neither did nor skipped it. This
-    reads all unused leases without ``most``: call it once, when somebody begins.
+    An item is left if it has an unused lease that nobody else has, and the person neither reviewed nor skipped it.
+    Without ``most`` this reads all unused leases: call it once, when somebody begins.
     """
     mine = exists().where(
         LEASE.c.queue_item_id == UNUSED.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)

@@ -1,4 +1,4 @@
-"""Lists that are read by key: a page, its position and the total in one statement, in the order of an index."""
+"""Lists in the order of an index: one statement reads the page at a key, its position and the total."""
 
 import json
 import math
@@ -19,9 +19,10 @@ _MOST_VALUES = 200  # choices of a filter
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, if any.
+    """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, or None.
 
-    ``stored`` turns the value of a key into what ``value`` is compared with; without it values are numbers.
+    ``stored`` converts the value in a key to the SQL value with which ``value`` is compared; without it, values are
+    numbers.
     """
 
     name: str
@@ -81,8 +82,8 @@ class KeyedList:
 
     ``own`` conditions are evaluated on the index in every part of the statement. Conditions ``elsewhere`` (text,
     grades, ...) are evaluated once per statement, in a common table expression. ``aside`` selects a few ids that are
-    left out. ``count_index`` is the narrowest index with the columns of the own conditions; ``gather_index`` is the
-    index to read if there are conditions elsewhere, None to look up few rows by id.
+    left out. ``count_index`` is the narrowest index with the columns of the own conditions. ``gather_index`` is the
+    index to read for conditions elsewhere; None looks up their rows by id, which is best for few rows.
     """
 
     connection: Connection
@@ -99,9 +100,9 @@ class KeyedList:
     ) -> LinePage[Line]:
         """Return the page after the key ``after``, the page before ``before``, or the first page.
 
-        The list may have changed since a key was created: a page before the first row is the first page, a page after
-        the last row is the last page. A key of another order gives the first page. ``lines`` reads the lines of ids.
-        Raises BadInput if a key was not created by `ListPosition.key`.
+        The list may have changed since the key was created. If no row is left before ``before``, this is the first
+        page; if none is left after ``after``, it is the last page. A key of another order gives the first page.
+        ``lines`` reads the lines of ids. Raises BadInput if a key was not created by `ListPosition.key`.
         """
         start, end = self._position(after), self._position(before)
         if end is not None:
@@ -133,7 +134,7 @@ class KeyedList:
         return Neighbours(*row)
 
     def next_to(self, position: ListPosition) -> int | None:
-        """Return the id after ``position``, at the end the one before it; nothing is counted."""
+        """Return the id after ``position``, or at the end of the list the id before it; rows are not counted."""
         before: int | None
         after: int | None
         before, after = self.connection.execute(select(*self._beside(position))).one()
@@ -145,7 +146,7 @@ class KeyedList:
         name, _, rest = key.partition(":")
         value, _, id_ = rest.rpartition(":")
         try:
-            # Days stay whole numbers: PostgreSQL seeks no fraction in an index of integers.
+            # Days stay integers: PostgreSQL does not search an index of integers for a fraction.
             position = ListPosition(name, json.loads(value), int(id_))
         except (ValueError, RecursionError):
             position = ListPosition("", math.nan, 0)
@@ -158,7 +159,7 @@ class KeyedList:
     def _read(self, start: ListPosition | None, limit: int, *, backwards: bool) -> tuple[list[ListPosition], int, int]:
         """Return positions in one direction, the total, and the number of rows before the first position.
 
-        Counting the rows before a page gets slower with its depth, and people look at the first pages.
+        Counting the rows before a page is slow only for deep pages, which people rarely read.
         """
         value, id_ = self._columns
         further = [] if start is None else [self._beyond(start, backwards=backwards)]
@@ -171,7 +172,7 @@ class KeyedList:
         counts = select(*counted).subquery("counts")
         rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
         positions = [ListPosition(self.order.name, row.value, row.id) for row in rows if row.id is not None]
-        # The one row of counts keeps the order of the page.
+        # Joining the page to the single row of counts keeps the order of the page.
         in_order = positions[::-1] if backwards else positions
         total = rows[0].total
         ahead = rows[0].ahead if start is not None else total if backwards else 0
@@ -179,7 +180,7 @@ class KeyedList:
 
     @cached_property
     def _matches(self) -> CTE | None:
-        """The rows that match the conditions elsewhere, None if there are none of these."""
+        """The rows that match the conditions ``elsewhere``; None if there are no such conditions."""
         if not self.elsewhere:
             return None
         columns = (self.order.value.label("value"), self.order.id.label("id"))
@@ -225,7 +226,7 @@ class KeyedList:
         index = self.order.index if conditions else self.count_index
         if self._matches is not None or self.aside is None:
             return self._select([func.count()], conditions, index).scalar_subquery()
-        # Subtracting the few ids that are left out is much faster than excluding them row by row.
+        # Subtracting the number of the few left-out ids is much faster than excluding them row by row.
         every = select(func.count()).select_from(self.table).where(*self.own, *conditions)
         aside = every.where(self.order.id.in_(self.aside))
         counted = every if index is None else by_index(every, self.table, index)
@@ -235,7 +236,7 @@ class KeyedList:
         return [] if self.aside is None else [self.order.id.not_in(self.aside)]
 
     def _beyond(self, position: ListPosition, *, backwards: bool, inclusive: bool = False) -> ColumnElement[bool]:
-        """The condition of the rows after ``position`` or before it, with the row itself if ``inclusive``."""
+        """Return the condition for the rows after or before ``position``, including the row itself if ``inclusive``."""
         value, id_ = self._columns
         id_descends = self.order.id_descending is not backwards
         if inclusive:
@@ -245,7 +246,7 @@ class KeyedList:
         if self.order.value is self.order.id:
             return further_id
         at = position.value if self.order.stored is None else self.order.stored(position.value)
-        # The first condition is a range of the index, which an OR alone is not; the second removes ties.
+        # An OR alone is no range of the index: the first condition gives the range, the second removes ties.
         if self.order.descending is not backwards:
             return (value <= at) & ((value < at) | further_id)
         return (value >= at) & ((value > at) | further_id)
@@ -254,7 +255,7 @@ class KeyedList:
 def occurring_values(
     connection: Connection, column: ColumnElement[str], *conditions: ColumnElement[bool]
 ) -> tuple[str, ...]:
-    """Return the values of a column, sorted, at most 200, with one index seek each; DISTINCT reads the whole index."""
+    """Return at most 200 values of a column, sorted. Each needs one index seek; DISTINCT would read the whole index."""
     values: list[str] = []
     while len(values) < _MOST_VALUES:
         further = [column > values[-1]] if values else []

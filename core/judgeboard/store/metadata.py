@@ -1,8 +1,8 @@
-"""Metadata of logged answers: conditions on its fields, their indexes, and the names and values that occur.
+"""Metadata of logged answers: conditions on fields, indexes of fields, and the names and values that occur.
 
-A field is compared by one expression per engine, so that an index of this expression serves filter and order: on SQLite
-the extracted value, on PostgreSQL its JSONB. PostgreSQL indexes no long values, so only values up to 200 characters are
-compared there.
+Each engine compares a field by one expression, so that an index of this expression serves both the filter and the
+order. SQLite compares the extracted value, PostgreSQL its JSONB. PostgreSQL cannot index long values, so only values of
+up to 200 characters are compared there.
 """
 
 import json
@@ -48,7 +48,7 @@ from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import LOGGED, rows_with
 from judgeboard.store.tables import RESPONSE
 
-MAX_INDEXED = 50  # bytes of a field's name in the name of its index, which has at most 63 on PostgreSQL
+MAX_INDEXED = 50  # bytes of a field's name: the name of its index contains it and has at most 63 bytes on PostgreSQL
 NO_VALUE = "(no value)"  # the group of the answers without a field
 _LONGEST = 200
 _INDEX = "ix_metadata "
@@ -76,12 +76,12 @@ def metadata_value(connection: Connection, field: str, of: FromClause = RESPONSE
 
 
 def _written(value: Any) -> ColumnElement[Any]:
-    """A value written out in the statement: an engine uses an index only for the expression of the index."""
+    """Return a value as a literal of the statement: an engine uses an index only for exactly the index's expression."""
     return bindparam(None, value, unique=True, literal_execute=True)
 
 
 def _sqlite_path(path: Sequence[str | int]) -> str:
-    # SQLite compares keys with the stored JSON text, in which other letters than ASCII are escaped.
+    # SQLite compares keys with the stored JSON text, in which letters outside ASCII are escaped.
     return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in path)
 
 
@@ -91,7 +91,7 @@ def _array(path: Sequence[str | int]) -> str:
 
 
 def has_metadata(connection: Connection, where: RowFilter, of: FromClause) -> list[ColumnElement[bool]]:
-    """Return the conditions of the filter on the metadata of a row of ``of``, which is the response table."""
+    """Return the filter's conditions on the metadata of a row of ``of``: the response table or an alias of it."""
     return [or_(*(_matches(connection, each, of) for each in same)) for same in metadata_conditions(where)]
 
 
@@ -105,7 +105,7 @@ def _matches(connection: Connection, condition: MetadataCondition, of: FromClaus
     if condition.operator == "=":
         return value.in_([as_stored(connection, each) for each in condition.values])
     bound = as_stored(connection, condition.values[0])
-    # Of JSONB values, numbers come after texts and before booleans.
+    # In the order of JSONB values, numbers come after texts and before booleans.
     if condition.operator == ">=":
         return and_(value >= bound, value < as_stored(connection, False))
     return and_(value <= bound, func.jsonb_typeof(value) == "number")
@@ -175,7 +175,7 @@ def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
         value = metadata_value(connection, field).compile(
             dialect=connection.dialect, compile_kwargs={"literal_binds": True, "include_table": False}
         )
-        # The kind and the id make it an index of the sorted list too.
+        # With the kind and the id, the index also serves the sorted list.
         connection.exec_driver_sql(f"CREATE INDEX {index_name(field)} ON response (kind, ({value}), id)")
         if not store.is_sqlite:
             connection.exec_driver_sql("ANALYZE response")
@@ -192,7 +192,7 @@ class MetadataField:
 
 
 def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
-    """Return the metadata fields of the newest and oldest logged answers and all with an index, by name."""
+    """Return the metadata fields of the newest and oldest logged answers and all indexed fields, by name."""
     rows: dict[int, Any] = {}
     for order in (RESPONSE.c.id.desc(), RESPONSE.c.id):
         query = select(RESPONSE.c.id, RESPONSE.c.extra).where(LOGGED).order_by(order).limit(_SAMPLE // 2)
@@ -214,7 +214,7 @@ def metadata_groups(connection: Connection, field: str, values: Sequence[str]) -
     matches = {
         value: and_(*has_metadata(connection, RowFilter(metadata=(f"{field}={value}",)), RESPONSE)) for value in values
     }
-    if field in indexed_fields(connection):  # a search of the index for each value
+    if field in indexed_fields(connection):  # one index search per value
         parts = [select(RESPONSE.c.id, literal(value).label("value")).where(LOGGED, matches[value]) for value in values]
         return union_all(*parts).subquery("metadata_groups")
     every = case(*((matches[value], literal(value)) for value in values)).label("value")
@@ -231,19 +231,19 @@ def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[st
 
 
 def metadata_of(connection: Connection, ids: Sequence[int], fields: Sequence[str]) -> dict[int, tuple[Any, ...]]:
-    """Return the values of fields of responses, by response; None where it is missing."""
+    """Return the values of these fields, by response; a missing value is None."""
     paths = [metadata_path(field) for field in fields]
     rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.extra), RESPONSE.c.id, ids)
     return {row.id: tuple(value_at(row.extra, path) for path in paths) for row in rows}
 
 
 def shown_value(value: Any) -> str | None:
-    """Return a metadata value as text: JSON for all but texts; None where it is missing."""
+    """Return a metadata value as text (as JSON if it is not a text); None if it is missing."""
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def value_text(value: Scalar) -> str:
-    """Return a value as a filter names it; quotes keep a text apart from a missing value and from JSON."""
+    """Return a value as a filter writes it; quotes mark a text that could mean a missing value or JSON."""
     shown = shown_value(value) or ""
     quoted = isinstance(value, str) and (shown != shown.strip() or shown in {"", MISSING} or shown[0] == '"')
     return json.dumps(shown, ensure_ascii=False) if quoted else shown

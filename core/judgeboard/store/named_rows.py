@@ -8,12 +8,12 @@ from sqlalchemy import Connection, exists, or_, select
 from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ASSIGNMENT, RESPONSE, REVIEWER
 
 MOST = 5  # of each kind
-_READ = 20  # names that are read in index order; those with the same start are kept
+_READ = 20  # names that are read in index order; only names with the right start are kept
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """An answer, flag, queue or person; ``about`` tells rows of one name apart."""
+    """An answer, flag, queue or person; ``about`` distinguishes rows with the same name."""
 
     kind: Literal["answer", "flag", "queue", "person"]
     id: int
@@ -24,8 +24,8 @@ class NamedRow:
 def named_rows(connection: Connection, text: str, *, reviewer_id: int | None, all_queues: bool) -> list[NamedRow]:
     """Return the rows whose id or name matches a text: at most five of each kind, without hidden rows.
 
-    Without ``all_queues`` only queues that are assigned to nobody or to the reviewer. Ids match by their start, as the
-    index of external ids orders them; queues and people also match within their name.
+    Without ``all_queues``, only queues that are assigned to nobody or to the reviewer are searched. External ids match
+    by their start, because an index finds them; queues and people match anywhere in their name.
     """
     text = text.strip()
     if not text:

@@ -1,7 +1,8 @@
-"""Leases the next item of a queue to a reviewer, which may be an item for them alone.
+"""Leases the next item of a queue to a reviewer; an item may be for one reviewer alone.
 
-Repeats of items that they reviewed, unannounced test items and the items of training queues are such items, with
-``repeat_for``: they decide nothing and count in no figure of answers. The last two have a gold label.
+Items for one reviewer (``repeat_for``) are repeats of items that they reviewed, unannounced test items, and items of
+training queues. They decide nothing, and figures about answers leave them out. Test and training items have a gold
+label.
 """
 
 from datetime import datetime, timedelta
@@ -28,8 +29,8 @@ CANDIDATES = 100  # gold labels among which a test item is drawn
 def add_own_item(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
     """Add a test item or a repeat for a reviewer, at the queue's rates; return the new item.
 
-    A random number from the queue's seed, the reviewer and their number of finished items decides. Each number adds at
-    most one item, also if that is then leased ahead, released or skipped.
+    The queue's seed, the reviewer and their number of finished items give the random number that decides. Each number
+    of finished items adds at most one item, even if that item is leased ahead, released or skipped.
     """
     done = connection.execute(
         select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
@@ -52,7 +53,7 @@ def add_own_item(connection: Connection, queue: Queue, reviewer_id: int, now: da
 
 
 def _answer_to_test(connection: Connection, queue: Queue, reviewer_id: int, number: float) -> int | None:
-    """Draw with ``number`` (0 to 1) among the oldest gold labels of answers that a reviewer never reviewed."""
+    """Use ``number`` (0 to 1) to choose among the oldest gold labels on answers that the reviewer never reviewed."""
     own = REVIEW.alias("own")
     reviewed = exists().where(own.c.response_id == REVIEW.c.response_id, own.c.reviewer_id == reviewer_id)
     golds = connection.execute(_golds(queue, reviewer_id).where(~reviewed).limit(CANDIDATES)).scalars().all()
@@ -60,7 +61,7 @@ def _answer_to_test(connection: Connection, queue: Queue, reviewer_id: int, numb
 
 
 def _answer_to_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
-    """Return the oldest answer that a reviewer reviewed in a queue, at least a week ago, without a repeat yet."""
+    """Return the answer that a reviewer reviewed first in a queue, at least a week ago, and that has no repeat yet."""
     again = QUEUE_ITEM.alias("again")
     served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id)
     query = (
@@ -83,7 +84,7 @@ def _answer_to_repeat(connection: Connection, queue: Queue, reviewer_id: int, no
 
 
 def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
-    """Whether a reviewer has an open repeat; one that they skipped counts until they have reviewed another item."""
+    """Return whether a reviewer has an open repeat; a skipped repeat counts until they review another item."""
     reviewed = QUEUE_ITEM.alias("reviewed")
     since = exists().where(
         REVIEW.c.reviewer_id == reviewer_id,
@@ -129,7 +130,7 @@ def count_gold(connection: Connection, where: RowFilter, schema_id: int | None) 
 
 
 def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:
-    """The answers with a gold label that are not in a queue for a reviewer yet, the oldest gold label first."""
+    """Select answers with a gold label that a queue does not have for a reviewer yet, the oldest gold label first."""
     known = exists().where(
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.response_id == REVIEW.c.response_id,
@@ -142,7 +143,7 @@ def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:
 
 
 def _gold_reviews(schema_id: int | None, column: ColumnElement[Any]) -> Select[Any]:
-    """A column of the gold labels, with a label schema or without one, of answers that are not forgotten."""
+    """Select a column of the gold labels with a label schema (None: without one), except those of forgotten answers."""
     return (
         select(column)
         .join_from(REVIEW, RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
@@ -189,7 +190,7 @@ def take_lease(
 def take_lease_at(
     connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Lease one item to a reviewer; None if it left, is a repeat for somebody else, or has no lease for them."""
+    """Lease one item to a reviewer; None if it left the queue, is for another reviewer, or has no free lease."""
     used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     free = (
         select(UNUSED.c.id)
@@ -210,7 +211,7 @@ def _take_first(
 ) -> Lease | None:
     """Take the first of these leases.
 
-    PostgreSQL skips a row that another transaction is taking (SKIP LOCKED); it does not wait for it.
+    PostgreSQL does not wait for a row that another transaction is taking, but skips it (SKIP LOCKED).
     """
     first = free.limit(1).with_for_update(skip_locked=True)
     which = LEASE.c.id == first.scalar_subquery()
@@ -223,7 +224,7 @@ def _take_first(
 
 
 def _is_needed(connection: Connection, item_id: int) -> bool:
-    """Whether an item has an open flag, or needs none, as pairs, repeats and answers of any kind do."""
+    """Return whether an item has an open flag or needs none. Pairs, repeats and queues of any answers need none."""
     of_item = QUEUE_ITEM_FLAG.c.queue_item_id == item_id
     still_open = exists().where(of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
     any_answer = exists().where(
@@ -235,7 +236,7 @@ def _is_needed(connection: Connection, item_id: int) -> bool:
 def _leave(connection: Connection, taken: Lease, now: datetime) -> bool:
     """Release a lease, and remove its item if the answer no longer matches the queue; return whether it was removed."""
     item = item_by_id(connection, taken.queue_item_id)
-    # Another transaction has locked the answer, and updates its queues. Waiting for it with this lease could deadlock.
+    # A transaction that has locked the answer also updates its queues. Waiting for it with this lease could deadlock.
     if item.response_id is None or not lock_free_responses(connection, [item.response_id]):
         return False
     release_lease(connection, taken.id)

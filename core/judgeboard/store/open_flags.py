@@ -1,4 +1,4 @@
-"""The list of answers with open flags, each under its worst one: pages, counts and neighbours."""
+"""The list of answers with open flags, one line per answer for its worst flag: pages, counts and neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
 def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id: int | None = None) -> KeyedList:
     """Return the worst matching open flag of each answer.
 
-    It leaves out what the reviewer marked as unsure, or reviewed in a queue that keeps it open.
+    Flags are left out if the reviewer marked them as unsure, or reviewed them in a queue that keeps them open.
     """
     order = order_named(sort)
     own, elsewhere = flag_conditions(connection, where)
@@ -45,9 +45,9 @@ def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id:
 
 
 def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnElement[bool]]:
-    """The condition that no other flag of the answer matches the filter and is worse.
+    """Return the condition that no worse flag of the answer matches the filter.
 
-    Most rules have at most one open flag on an answer. Flags of an answer differ in rule, judge and scores alone.
+    Most rules have at most one open flag on an answer. The flags of one answer differ only in rule, judge and scores.
     """
     of_flag = (where.rules, where.judge, where.min_score, where.max_score, where.min_quality, where.max_quality)
     if not any(value not in (None, ()) for value in of_flag):
@@ -66,13 +66,13 @@ def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnE
 
 
 def _count_index(where: RowFilter) -> str:
-    """Rule and query type have an index of their own, narrower than those of the orders."""
+    """Return the index for counting; rule and query type have a narrower index than the orders."""
     counted = RowFilter(rules=where.rules, query_types=where.query_types)
     return "ix_flag_open_rule" if replace(where, states=()) == counted else "ix_flag_open_newest"
 
 
 def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
-    """The open flags with which a reviewer is done, None if there are none: usually nothing has to be left out."""
+    """Select the open flags that a reviewer has finished; None if there are none, which is the usual case."""
     in_queue = (
         select(REVIEW_FLAG.c.flag_id)
         .join(LEASE, LEASE.c.review_id == REVIEW_FLAG.c.review_id)
@@ -101,7 +101,7 @@ def answers_done_by(connection: Connection, reviewer_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class QueueFacets:
-    """What occurs among open flags, sorted."""
+    """The values that occur among open flags, sorted."""
 
     rules: tuple[str, ...]
     query_types: tuple[str, ...]
@@ -110,7 +110,7 @@ class QueueFacets:
 
 
 def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
-    """Return (rule, query type, answers with an open flag of the rule) for every pair that occurs, sorted."""
+    """Return (rule, query type, answers with an open flag of the rule) for every combination that occurs, sorted."""
     columns = FLAG.c.rule, FLAG.c.query_type
     counts = select(*columns, func.count()).where(OPEN, FLAG.c.rule.not_in(EACH_JUDGE)).group_by(*columns)
     distinct = func.count(FLAG.c.response_id.distinct())
@@ -120,7 +120,7 @@ def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
 
 
 def queue_facets(connection: Connection) -> QueueFacets:
-    """Return what the queue can be filtered by."""
+    """Return the values by which the queue can be filtered."""
     counts = open_counts(connection)
     rows = connection.execute(select(FLAG.c.source, FLAG.c.judge_name).where(OPEN).distinct()).all()
     return QueueFacets(
@@ -131,7 +131,7 @@ def queue_facets(connection: Connection) -> QueueFacets:
     )
 
 
-# A missing score or time comes last on both engines, which place NULLs differently: hence coalesce, as in the indexes.
+# The engines place NULLs differently, so coalesce puts a missing score or time last; the indexes use it too.
 _GROUNDEDNESS: ColumnElement[Any] = literal_column("coalesce(flag.groundedness, 2)")
 _ASKED: ColumnElement[Any] = literal_column("coalesce(flag.asked_day, 9999999)")
 ORDERS: dict[str, Order] = {
@@ -162,9 +162,9 @@ def order_named(name: str) -> Order:
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """An answer with its open flags, the worst first; ``flag_id`` is the worst one that matches the filter.
+    """An answer with its open flags, the worst first; ``flag_id`` is its worst flag that matches the filter.
 
-    The scores are the primary judge's when that flag was raised, or its current ones if the flag came before them.
+    The scores are the primary judge's scores when that flag was raised, or its current scores if there were none then.
     """
 
     flag_id: int
@@ -193,7 +193,7 @@ def queue_page(
     limit: int = 50,
     reviewer_id: int | None = None,
 ) -> LinePage[QueueLine]:
-    """Return a page of answers with open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure."""
+    """Return a page of answers with open flags (`KeyedList.page`), without those that ``reviewer_id`` is done with."""
     listed = queue_list(connection, where, sort, reviewer_id)
     return listed.page(after, before, limit, partial(_lines, connection))
 
@@ -218,7 +218,7 @@ def neighbours(
 def flag_after(
     connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
 ) -> int | None:
-    """Return the flag that follows a decided one in a list: the next, at the end one passed over, None without any."""
+    """Return the flag after a decided flag in a list, or at the end of the list the flag before it, or None."""
     position = _position(connection, sort, flag_id)
     return None if position is None else queue_list(connection, where, sort, reviewer_id).next_to(position)
 
@@ -263,7 +263,7 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
 
 
 def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[int, Any]:
-    """Return the primary judge's current scores of these responses: a drawn flag is raised as its answer is stored."""
+    """Return the primary judge's current scores; a random-sample flag is raised before its answer has scores."""
     if not response_ids:
         return {}
     query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality).where(

@@ -29,7 +29,7 @@ from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE,
 _DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
 _EARLIER = -1
 
-# Names of columns: PostgreSQL treats two expressions with parameters as different.
+# Queries group by these column names, because PostgreSQL treats two equal expressions with parameters as different.
 _CLOSED: ColumnElement[int] = literal_column("closed")
 _DECIDED_ON: ColumnElement[int] = literal_column("decided")
 _MINE: ColumnElement[int] = literal_column("mine")
@@ -40,8 +40,8 @@ _INDEX: ColumnElement[int] = literal_column("day_index")
 class DayCounts:
     """Counts of answers on a UTC day; ``open_answers`` had open flags at its end. Superseded flags do not count.
 
-    ``flagged`` are those whose first flag was raised. ``decided`` counts an answer once per person, ``confirmed`` where
-    the person confirmed a flag of it.
+    ``flagged`` counts answers that got their first flag. ``decided`` counts an answer once per person who decided,
+    ``confirmed`` once per person who confirmed a flag of it.
     """
 
     day: date
@@ -115,7 +115,7 @@ def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) 
 
 
 def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]:
-    """Count the answers flagged or decided on these days: by whether they are open, and since when or until when."""
+    """Count the answers flagged or decided on these days, by open or not, first flag's day and decision's day."""
     decided_on = _day_index(REVIEW.c.at, days)
     of_answers = select(REVIEW.c.response_id, func.max(decided_on).label("closed")).where(*_decides_since(days))
     closed = by_index(of_answers.group_by(REVIEW.c.response_id), REVIEW, "ix_review_at").subquery()
@@ -142,7 +142,7 @@ def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]
 
 
 def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> Sequence[Row[Any]]:
-    """Count decided answers by the index of their day, each once per person, and those that the person confirmed."""
+    """Count decided and confirmed answers by the index of their day, each answer once per person."""
     decided = _day_index(REVIEW.c.at, days).label("decided")
     confirms = func.max(case((REVIEW.c.decision == Decision.CONFIRM.value, 1), else_=0)).label("confirms")
     by_person = select(decided, REVIEW.c.reviewer_id, confirms).where(*_decides_since(days))
@@ -155,7 +155,7 @@ def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[d
 
 
 def _decides_since(days: Sequence[date]) -> list[ColumnElement[bool]]:
-    """The conditions of a current decision since the first day; after the reveal, the blind one before it counts."""
+    """Return the conditions of a current decision since the first day; decisions after a reveal do not count."""
     return [
         REVIEW.c.at >= _start(days[0]),
         REVIEW.c.decision.in_(_DECIDED),
@@ -165,7 +165,7 @@ def _decides_since(days: Sequence[date]) -> list[ColumnElement[bool]]:
 
 
 def _day_index(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:
-    """The index of a moment's day among consecutive days; later moments belong to the last day."""
+    """Return the index of a moment's day among consecutive days; later moments belong to the last day."""
     ends: list[Any] = [(moment < _start(day + timedelta(days=1)), index) for index, day in enumerate(days[:-1])]
     return case((moment < _start(days[0]), _EARLIER), *ends, else_=len(days) - 1)
 
@@ -176,7 +176,7 @@ def _start(day: date) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """Facts for an empty list; ``responses`` counts logged answers, ``decided_today`` those decided since 0:00 UTC."""
+    """Facts that explain an empty list: ``responses`` counts logged answers, ``decided_today`` those of today (UTC)."""
 
     responses: int
     any_judged: bool
@@ -185,7 +185,7 @@ class WorkState:
 
 
 def work_state(connection: Connection, now: datetime) -> WorkState:
-    """Return the facts for an empty list; it counts every answer."""
+    """Return the facts that explain an empty list; this counts every answer."""
     return WorkState(
         responses=count_responses(connection),
         any_judged=connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None,
@@ -254,7 +254,7 @@ class LastDecision:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The counts of a day and of the seven days up to it (oldest first, the day itself is the last).
+    """The counts of seven days, oldest first; the overview is about the last day.
 
     ``confirmed`` is the share of confirmed among all decided flags, with its interval. ``judge`` is the name of the
     primary judge, None before the first judgment; ``judged`` are its counts. ``quadrant`` counts answers by (judge
@@ -283,7 +283,7 @@ class Overview:
 
 
 def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
-    """Return the overview; ``today`` is a UTC day, without a reviewer there are no own figures."""
+    """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work."""
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
     judge = primary_judge(connection)
     return Overview(
@@ -343,14 +343,14 @@ def count_responses(connection: Connection) -> int:
 
 
 def count_labels(connection: Connection) -> dict[str, int]:
-    """Return the number of current reviews by label, with both labels."""
+    """Return the number of current reviews by label; both labels are always included."""
     query = select(REVIEW.c.label, func.count()).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
     query = query.where(LOGGED, is_current(), REVIEW.c.label.is_not(None)).group_by(REVIEW.c.label)
     return dict.fromkeys(map(str, Label), 0) | dict(connection.execute(query).all())
 
 
 def count_graders(connection: Connection) -> list[Grader]:
-    """Return the people with a current review, by name; the same name of two origins has two lines."""
+    """Return the people with a current review, by name; a name with two origins has two lines."""
     query = (
         select(REVIEWER.c.name, REVIEWER.c.origin, func.count())
         .join(REVIEW, REVIEW.c.reviewer_id == REVIEWER.c.id)
@@ -378,7 +378,7 @@ def count_judgments(connection: Connection) -> dict[int, Counts]:
 
 
 def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
-    """Return the number of flags by rule and state, with all states."""
+    """Return the number of flags by rule and state; all states are included."""
     counts: dict[str, Counter[str]] = {}
     query = select(FLAG.c.rule, FLAG.c.state, func.count()).group_by(FLAG.c.rule, FLAG.c.state)
     for rule, state, n in connection.execute(query):
@@ -386,21 +386,21 @@ def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
     return {rule: {state.value: states[state.value] for state in FlagState} for rule, states in counts.items()}
 
 
-# Written out as in the condition of the index ix_flag_share.
+# SQLite uses the index ix_flag_share only if this text equals the index's condition.
 _SHARED: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
 
 
 Groups = Subquery | None
-"""Logged answers (id) with a value each, from `metadata_groups`; None: by query type, which needs no join."""
+"""Logged answers (``id``, ``value``) from `metadata_groups`; None groups by query type, which needs no join."""
 
 
 @dataclass(frozen=True, slots=True)
 class DaySums:
     """Sums of one group of answers, day (days since 1970-01-01, None without a time) and judge version.
 
-    The ``group`` is a query type, or a value of a metadata field as a filter names it. ``total`` and ``squares`` are
+    The ``group`` is a query type, or a value of a metadata field as a filter writes it. ``total`` and ``squares`` are
     the sums of the values and of their squares; for a share, both count the hits. ``version_id`` is None if the values
-    are not of a judge. ``unscored`` verdicts without a value are not in ``n``.
+    do not come from a judge. ``unscored`` counts the verdicts without a value, which ``n`` leaves out.
     """
 
     group: str
@@ -413,7 +413,7 @@ class DaySums:
 
 
 def score_sums(connection: Connection, judge: str | int, score: ScoreName, groups: Groups = None) -> list[DaySums]:
-    """Return the sums of a score of a judge's current verdicts (its name), or of one judge version (its id)."""
+    """Return the sums of a score over the current verdicts of a judge (by name) or of a judge version (by id)."""
     value = CURRENT.c[score]
     sums = func.count(value), func.sum(value), func.sum(value * value)
     return _sums_of(connection, _judged_by(judge, groups, *sums))
@@ -439,7 +439,7 @@ def flagged_sums(connection: Connection, groups: Groups = None) -> list[DaySums]
 
 
 def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
-    """Return the numbers of current verdicts of each version of a judge: sums without values."""
+    """Return the numbers of current verdicts of each version of a judge; the sums of values are 0."""
     zero: ColumnElement[int] = literal_column("0")
     return _sums_of(connection, _judged_by(judge, None, func.count(), zero, zero))
 

@@ -1,7 +1,7 @@
-"""One person's reviews: drafts, the list, one of them whole, and the latest with those that they are compared with.
+"""One person's reviews: drafts, the list, a whole review, and the reviews to compare the latest ones with.
 
-A person has one draft per answer or pair, deleted with the review. Its subject is the id of an answer, or minus the id
-of a pair.
+A person has one draft per answer or pair, which is deleted when the review is stored. The subject of a draft is the id
+of an answer, or minus the id of a pair.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ from judgeboard.store.tables import (
 NEWEST = Order(
     "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True
 )
-# As in the index, which SQLite uses only for equal text.
+# SQLite uses the index only if this text equals the index's condition.
 IS_GOLD: ColumnElement[bool] = literal_column("review.stage = 'adjudication'")
 LATEST = 1_000
 """The latest reviews of a person that are read."""
@@ -50,11 +50,11 @@ LATEST = 1_000
 
 @dataclass(frozen=True, slots=True)
 class OwnReview:
-    """A review in the list; ``flags`` are what it decides, ``queue`` is the named queue it was given in.
+    """A review in the list; ``flags`` are the flags that it decides, ``queue`` is the name of its queue.
 
-    ``preferences`` are by aspect of a pair, in terms of the stored answers; ``shown`` is which of them stood on the
-    left. There are none where a decision was refused and only its note was kept. ``revealed_id`` is the review that its
-    author gave after the reveal, ``revealed`` its decision.
+    ``preferences`` on a pair are by aspect and name the stored answers; ``shown`` is the order in which these were
+    shown. A review whose decision was refused, so that only its note was stored, has no preferences. ``revealed_id`` is
+    the review that its author gave after the reveal, and ``revealed`` is the decision of that review.
     """
 
     review_id: int
@@ -82,13 +82,13 @@ class OwnReview:
 
     @property
     def final(self) -> bool:
-        """Whether it can no longer be edited: given before the judge was seen, or an adjudication."""
+        """Whether it can no longer be edited, because it is a blind review or an adjudication."""
         return self.stage in {Stage.BLIND, Stage.ADJUDICATION}
 
 
 @dataclass(frozen=True, slots=True)
 class WholeReview:
-    """A review with all that was given in it."""
+    """A review with all its values."""
 
     id: int
     response_id: int | None
@@ -104,7 +104,7 @@ class WholeReview:
 
 
 def read_draft(connection: Connection, reviewer_id: int, subject: int) -> dict[str, Any] | None:
-    """Return the content of a person's draft, None where there is none."""
+    """Return the content of a person's draft, or None."""
     query = select(DRAFT.c.content).where(DRAFT.c.reviewer_id == reviewer_id, _about(DRAFT.c, [subject]))
     content: dict[str, Any] | None = connection.execute(query).scalar_one_or_none()
     return content
@@ -113,7 +113,7 @@ def read_draft(connection: Connection, reviewer_id: int, subject: int) -> dict[s
 def save_draft(
     connection: Connection, reviewer_id: int, subject: int, content: Mapping[str, Any], at: datetime
 ) -> None:
-    """Replace a person's draft; an empty one is deleted. One from before their latest review is not stored."""
+    """Replace a person's draft. An empty draft is deleted; a draft older than their latest review is not stored."""
     delete_drafts(connection, reviewer_id, [subject])
     later = exists().where(_about(REVIEW.c, [subject]), REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.at >= at)
     if not content or connection.execute(select(later)).scalar_one():
@@ -128,7 +128,7 @@ def delete_drafts(connection: Connection, reviewer_id: int, subjects: Collection
 
 
 def _about(columns: Any, subjects: Collection[int]) -> ColumnElement[bool]:
-    """Compare the subject of rows; all subjects are answers, or all are pairs."""
+    """Return the condition that a row is about one of these subjects: all are answers, or all are pairs."""
     condition: ColumnElement[bool] = (columns.pair_id if min(subjects, default=1) < 0 else columns.response_id).in_(
         [abs(subject) for subject in subjects]
     )
@@ -151,7 +151,7 @@ def own_reviews_page(
 ) -> LinePage[OwnReview]:
     """Return a page (`KeyedList.page`) of a person's current reviews of answers, or of ``pairs``, the newest first.
 
-    A review after the reveal is left out: the blind one before it counts.
+    A review after a reveal is left out, because the blind review before it counts.
     """
     of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
     revealed = REVIEW.c.stage.is_not_distinct_from(Stage.REVEALED.value)
@@ -161,14 +161,14 @@ def own_reviews_page(
 
 
 def latest_graded_review(connection: Connection, response_id: int, reviewer_id: int) -> WholeReview | None:
-    """Return a person's newest current review of an answer that has a grade, None without one."""
+    """Return a person's newest current review of an answer with a grade, or None."""
     own = (REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade())
     review_id = connection.execute(select(func.max(REVIEW.c.id)).where(*own)).scalar()
     return None if review_id is None else whole_review(connection, review_id)
 
 
 def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
-    """Return a review with all that was given in it, None where there is none of this id."""
+    """Return the review with this id and all its values, or None."""
     row = connection.execute(select(REVIEW, is_current().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
     if row is None:
         return None
@@ -239,10 +239,10 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
 
 @dataclass(frozen=True, slots=True)
 class GivenReview:
-    """A person's review, given before they saw the judge if that was hidden; the item is None outside queues.
+    """A person's review, from before the reveal if the judge was hidden; ``queue_item_id`` is None outside queues.
 
-    ``repeat_for`` is the person if the item is a repeat or a test item (``test``). Those of ``training`` queues are
-    announced.
+    ``repeat_for`` is the person if the item is a repeat or a test item (``test``). The test items of ``training``
+    queues are announced.
     """
 
     id: int
@@ -259,7 +259,7 @@ class GivenReview:
 
 @dataclass(frozen=True, slots=True)
 class ComparedReviews:
-    """A review with those that it is compared with; ``own`` is the same review as `reviews_on_items` reads it.
+    """A review with the reviews to compare it with; ``own`` is the same review as `reviews_on_items` returns it.
 
     ``gold`` is the adjudication by somebody else, ``first`` the person's earlier review of a repeated item; None if
     there is none. ``others`` are by other people on the same item.
@@ -288,7 +288,7 @@ def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]
 
 
 def reviews_by_day(connection: Connection, reviewer_id: int, since: datetime) -> Counter[date]:
-    """Return how many reviews a person gave on each day (UTC); of two on one item only the first counts."""
+    """Return how many reviews a person gave on each day (UTC); reviews after a reveal do not count."""
     query = select(REVIEW.c.at).where(
         REVIEW.c.reviewer_id == reviewer_id,
         REVIEW.c.at >= since,
@@ -306,7 +306,7 @@ def reviewers_in_queues(connection: Connection) -> list[int]:
 def compared_reviews(
     connection: Connection, reviewer_id: int, reviews: Collection[GivenReview]
 ) -> list[ComparedReviews]:
-    """Return those of a person's reviews that were given in queues, with the reviews to compare them with."""
+    """Return the reviews that a person gave in queues, each with the reviews to compare it with."""
     in_queues = [review for review in reviews if review.queue_item_id is not None]
     again = [review for review in in_queues if review.repeat_for is not None]
     gold_items = gold_items_of(connection, {review.response_id or 0 for review in again if review.test})
@@ -352,7 +352,7 @@ def gold_review(connection: Connection, response_id: int) -> QueueReview | None:
 
 
 def _first_items(connection: Connection, repeats: Collection[GivenReview]) -> Mapping[int, int]:
-    """Return the item that each of these reviews of repeats repeats, by review."""
+    """Return, by review of a repeat, the original item that the repeat repeats."""
     query = select(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.queue_id, QUEUE_ITEM.c.id).where(
         QUEUE_ITEM.c.repeat_for.is_(None)
     )

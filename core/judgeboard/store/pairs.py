@@ -17,7 +17,7 @@ from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, S
 
 
 def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool = False) -> list[PairItem]:
-    """Return these pairs by id, also those that the reader must review blind if ``hidden_too`` is set."""
+    """Return these pairs by id; ``hidden_too`` includes pairs that the reader must review blind."""
     a, b = RESPONSE.alias(), RESPONSE.alias()
     query = (
         select(
@@ -45,7 +45,7 @@ def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool
 
 
 def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """Return the ids of those pairs, by (source, external id), that are stored."""
+    """Return the ids of the pairs with these keys that are stored, by (source, external id)."""
     return {key: known.id for key, known in _find(connection, keys).items()}
 
 
@@ -63,7 +63,7 @@ def last_rows(connection: Connection) -> LastRows:
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}
-"""The field of a pair with the external id of an answer that is in no log, by side; verdicts may refer to it."""
+"""By side, the field of a pair for the external id of an answer outside all logs; verdicts may refer to this id."""
 
 Sides = tuple[int | None, int | None]
 
@@ -85,7 +85,7 @@ Origins = Mapping[str, list[Origin]]
 
 
 def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return the (response id, source) in every pair for each external id of an answer that only pairs have."""
+    """Return the (response id, source) of answers outside all logs, by the external id that their pairs give them."""
     sides: dict[str, list[tuple[int, str]]] = {}
     for side, response in (("a", PAIR.c.response_a_id), ("b", PAIR.c.response_b_id)):
         name = PAIR.c.extra[UNLOGGED[side]].as_string()
@@ -98,9 +98,9 @@ def sides_named(connection: Connection, names: Collection[str]) -> dict[str, lis
 def store_sides(
     connection: Connection, pairs: Sequence[Pair], origins: Origins, batch_id: int | None, now: datetime
 ) -> list[Sides | str]:
-    """Store each answer of these pairs under its own id; return the two ids per pair, or why it has none.
+    """Store the answers of these pairs; return, per pair, the ids of its two answers, or the reason why it has none.
 
-    A side is derived from the logged response that the pair names for it (``origins_of``), if that has the same answer.
+    A side is stored as derived from the response that its pair names (``origins_of``) if both have the same answer.
     """
     responses: list[Response] = []
     for pair in pairs:
@@ -182,10 +182,10 @@ def store_pairs(
 ) -> StoredPairs:
     """Store pairs that are new by (source, external id).
 
-    A known pair with equal texts is unchanged, also if it has no answers (a sampled question) and the stored one has.
-    A known pair with other texts, or with another gold, is not stored. Answers become responses of kind
+    A known pair with equal texts is unchanged, even if it has no answers (a sampled question) but the stored pair has
+    them. A known pair with other texts or another gold label is not stored. Answers become responses of kind
     ``pair_side``, unless ``sides`` names stored ones. All reads and writes are in batches. Raises BadInput if a text
-    contains NUL or a lone surrogate, which not both engines can store.
+    contains NUL or a lone surrogate, which one of the engines cannot store.
     """
     now = now or datetime.now(UTC)
     result = StoredPairs()

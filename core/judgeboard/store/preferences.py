@@ -1,4 +1,4 @@
-"""The preferences of people on pairs, and the facts of pairs that agreement reads beside them."""
+"""People's preferences on pairs, and the facts about pairs that agreement needs with them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ _Owner = tuple[int, int, Shown | None]  # pair, reviewer, order shown: a person 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceOf:
-    """An imported preference of a stored pair, with the names that identify the pair for ever."""
+    """An imported preference on a stored pair, with the source and external id, which never change."""
 
     pair_id: int
     source: str
@@ -47,8 +47,8 @@ class PreferenceOf:
 class CurrentPreference(NamedTuple):
     """A person's preference on one aspect of a pair: a side, a grade on a scale (above 0: B is better), or both.
 
-    ``blind`` means that gold, models, other people and judges were hidden from the person;
-    ``comparison_seen_id`` is a judge's verdict that was in view, None where none was.
+    ``blind`` means that gold, models, other people and judges were hidden from the person; ``comparison_seen_id`` is
+    the judge's comparison that the person saw, or None.
     """
 
     review_id: int
@@ -77,8 +77,8 @@ def store_preferences(
 ) -> list[bool]:
     """Store preferences of imported people; return whether each is new.
 
-    A person has one preference per pair and order shown. One that adds nothing to the current one is not new; another
-    replaces it.
+    A person has one preference per pair and order shown. A preference that adds nothing to the current preference is
+    not new. Any other preference replaces the current one.
     """
     now = now or datetime.now(UTC)
     new: list[bool] = []
@@ -124,7 +124,7 @@ def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspe
 def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
     """Whether gold, models, other people and the judge were ever revealed to a person on a pair.
 
-    A review outside a queue reveals them, on whatever aspect; one in a queue does only where its author then looked.
+    A review outside a queue always reveals them. A review in a queue reveals them only if its author then looked.
     """
     preferred = exists().where(PREFERENCE_SCORE.c.review_id == REVIEW.c.id) | REVIEW.c.decision.is_not(None)
     query = (
@@ -138,7 +138,7 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
 
 
 def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -> bool:
-    """Whether a comparison is one of this pair."""
+    """Return whether a comparison is about this pair."""
     return any_row(connection, COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
 
 
@@ -192,7 +192,7 @@ def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Own
 
 
 def _adds(review: NewReview, known: _Known) -> bool:
-    """Whether any part of a review is not part of the known one."""
+    """Return whether a review has any part that the known review does not have."""
     return review.grade.note not in {None, known.note} or any(
         aspect not in known.aspects
         or any(value not in {None, getattr(known.aspects[aspect], name)} for name, value in asdict(part).items())
@@ -224,7 +224,7 @@ class PairFacts:
 
 
 def pair_facts(connection: Connection) -> PairFacts:
-    """Return the facts of every pair; an adjudication is gold before the gold of the data."""
+    """Return the facts of every pair; an adjudication is preferred to the gold label of the data."""
     adjudications = _adjudications()
     known = func.coalesce(adjudications.c.preference, PAIR.c.gold)
     gold = case(*((known == side, literal(code)) for code, side in enumerate(SIDES) if side), else_=literal(0))
@@ -247,10 +247,11 @@ def dimensions_of_version(connection: Connection, version_id: int) -> frozenset[
 
 
 def score_differences(connection: Connection, version_id: int, dimension: str | None) -> tuple[IntArray, FloatArray]:
-    """Return the pairs, by id, of which a version scored both answers, and its score of B less that of A.
+    """Return the pairs, by id, whose two answers a version scored, and its score of B minus its score of A.
 
-    A side's score is that of the answer itself, else that of the logged answer it was taken from. Differences are
-    rounded to 1e-9: float noise would make or break ties. Without ``dimension`` the score is the quality.
+    The score of a side is the score of the answer itself, otherwise the score of the logged answer from which it is
+    derived. Differences are rounded to 1e-9, because float noise would make or break ties. Without ``dimension`` the
+    score is the quality.
     """
     value = CURRENT.c.quality if dimension is None else JUDGMENT_SCORE.c.value
     scores = select(CURRENT.c.response_id, value).where(CURRENT.c.judge_version_id == version_id, value.is_not(None))
@@ -300,18 +301,18 @@ def _score(own: IntArray, origin: IntArray, scored: IntArray, values: FloatArray
 
 
 TWO_ORDER_KINDS = frozenset({PAIRWISE, SELF_REFERENCE})
-"""Judges of ours that ask in both orders: stopped between them, a pair is unmeasured and not asked in one order."""
+"""Kinds of our judges that ask in both orders: if a run stops after one order, the pair counts as unmeasured."""
 
 _CODES = {Preference.A: 0, Preference.B: 1, Preference.TIE: 2, None: NONE}
 
 
 def is_one_order(version: StoredVersion, rows: Iterable[BothOrders]) -> bool:
-    """Whether a version was asked about each pair in one order only; ``rows`` are all that it was asked about."""
+    """Return whether a version was asked about each pair in one order only; ``rows`` are all its pairs."""
     return version.kind not in TWO_ORDER_KINDS and not any(row.asked_ab and row.asked_ba for row in rows)
 
 
 def order_verdicts(rows: Sequence[BothOrders], *, one_order: bool) -> OrderVerdicts:
-    """Return the verdicts of rows as the statistics read them."""
+    """Return the verdicts of rows in the form that the statistics need."""
     return OrderVerdicts(codes(row.ab for row in rows), codes(row.ba for row in rows), one_order=one_order)
 
 
@@ -331,8 +332,8 @@ class Votes:
 def votes_by_pair(preferences: Iterable[CurrentPreference]) -> Mapping[tuple[int, str], Votes]:
     """Return the preferences of people on each (pair, aspect).
 
-    One preference counts per person: the blind one before one after the reveal, then the latest. A grade counts for
-    the side that it favours.
+    One preference counts per person: the latest blind preference, otherwise the latest. A grade counts for the side
+    that it favours.
     """
     counted = counted_preferences(preferences)
     return {key: _votes([side_of(each) for each in of_person.values()]) for key, of_person in counted.items()}
@@ -344,7 +345,7 @@ def counted_preferences(
     """Return the one preference of each person (by id) that counts on each (pair, aspect)."""
     counted: dict[tuple[int, str], dict[int, CurrentPreference]] = {}
     for each in preferences:
-        if each.stage is Stage.ADJUDICATION:  # gold, not one preference among others
+        if each.stage is Stage.ADJUDICATION:  # an adjudication is gold, not one of the votes
             continue
         of_person = counted.setdefault((each.pair_id, each.aspect), {})
         known = of_person.get(each.reviewer_id)
@@ -354,7 +355,7 @@ def counted_preferences(
 
 
 def side_of(preference: CurrentPreference) -> Preference:
-    """Return the answer that somebody prefers: the side that they named, else the one that their grade favours."""
+    """Return the preferred answer: the side that the person named, otherwise the side that the grade favours."""
     if preference.preference is not None:
         return preference.preference
     value = preference.value or 0.0

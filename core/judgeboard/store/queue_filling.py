@@ -1,4 +1,4 @@
-"""Which answers and pairs a queue takes in and in which order, and how open queues follow the flags."""
+"""Fills queues with answers and pairs in their order, and updates open queues when flags change."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ _OF_ANSWER = tuple(RESPONSE.c[name] for name in ("id", "source", "external_id", 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """An answer with the open flags for which it belongs to a queue; ``severity`` is that of its worst flag."""
+    """An answer with the open flags that put it into a queue; ``severity`` is the severity of its worst flag."""
 
     response_id: int
     source: str
@@ -52,7 +52,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class CreatedQueue:
-    """A new queue: how many items it has, how many of them are randomly sampled, and how many more were requested."""
+    """A new queue: its items (``joined``), randomly sampled items among them, and missing sampled items (``short``)."""
 
     queue: Queue
     joined: int
@@ -61,7 +61,7 @@ class CreatedQueue:
 
 
 def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
-    """Add everything that a new queue is for, including its random sample, up to its number of items."""
+    """Add everything that matches a new queue, and its random sample, up to its maximum number of items."""
     if queue.subject == PAIRS:
         return _fill_with_pairs(connection, queue, now)
     if not queue.flagged_only:
@@ -79,7 +79,8 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
 def add_answers(connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime) -> int:
     """Add at most 1,000 answers to a queue; return how many of its items come from this action.
 
-    They need not match its filter, and stay in it. Answers in it already and forgotten ones are not added.
+    The answers stay in the queue even if its filter does not match them. Forgotten answers and answers that are already
+    in the queue are not added.
     """
     items = unfinished_items(connection, queue.id, response_ids)
     waiting = {id_: item for id_, item in items.items() if item.state is not ItemState.LEFT}
@@ -94,13 +95,13 @@ def add_answers(connection: Connection, queue: Queue, response_ids: Collection[i
 
 
 def _add_flags(connection: Connection, answers: dict[int, Matching]) -> None:
-    """Replace those of these answers that have open flags by their records with flags."""
+    """Replace the answers that have open flags by records with these flags."""
     flagged = _answers(connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(answers)))])
     answers.update({answer.response_id: answer for answer in flagged})
 
 
 def _fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
-    """Add every pair with two answers that the queue's filter matches: by query type, source and outside id.
+    """Add every pair with two answers that matches the queue's filter (query type, source and external id).
 
     Raises BadInput if the filter has a field that pairs do not have, or the order is not oldest or random.
     """
@@ -142,8 +143,8 @@ def count_matching(
 def follow_queues(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
     """Update every open queue to agree with the open flags of these answers.
 
-    An answer that stops matching leaves, unless somebody has leased or reviewed it there. The random
-    sample reads the whole queue, so it is updated only if these answers can change it.
+    An answer that no longer matches leaves, unless somebody has leased or reviewed it there. The random sample is
+    updated only if these answers can change it, because an update reads the whole queue.
     """
     if not response_ids:
         return
@@ -161,7 +162,7 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
 def matching_answers(
     connection: Connection, queue: Queue, response_ids: Collection[int] | None = None
 ) -> list[Matching]:
-    """Return the answers, of these or all, whose open flags a queue's filter matches, apart from its random sample."""
+    """Return the answers (of these or all) whose open flags match a queue's filter, without its random sample."""
     own, elsewhere = flag_conditions(connection, replace(queue.filter, response_ids=None))
     conditions = [OPEN, *own, *elsewhere]
     if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:
@@ -212,16 +213,16 @@ def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
 
 
 def wanted(rate: float, others: int) -> int:
-    """Return how many sampled answers make up ``rate`` (0 to below 1) beside ``others`` that are not sampled."""
+    """Return how many sampled answers make up the share ``rate`` (0 to below 1) if ``others`` are not sampled."""
     return round(rate / (1 - rate) * others)
 
 
 def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, int]:
-    """Add what is missing of a queue's random sample; return how many answers were added, and how many are missing.
+    """Add the missing answers of a queue's random sample; return how many were added and how many are still missing.
 
-    They come from the open flags of the random sample and have the query types, sources and days of the queue's own
-    answers. Seed and answer alone decide the order. Each gets the position of one of the queue's own answers, so that
-    nothing tells it apart.
+    The answers have open random-sample flags, and the query types, sources and days of the queue's own answers. Only
+    the seed and the answer decide the order. Each answer gets the position of one of the queue's own answers, so that
+    reviewers cannot recognise it.
     """
     missing = count_sampled(connection, queue)[1]
     if not missing:
@@ -273,7 +274,7 @@ def any_pairs(connection: Connection) -> bool:
 def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], now: datetime) -> bool:
     """Update a queue for these answers; return whether any joined or left."""
     items = unfinished_items(connection, queue.id, response_ids)
-    is_full = queue.max_items is not None  # it has what it was created with
+    is_full = queue.max_items is not None  # nothing joins it after its creation
     if is_full and not items:
         return False
     matching = matching_answers(connection, queue, response_ids)
@@ -301,7 +302,7 @@ def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], n
 def _not_done(
     connection: Connection, queue: Queue, response_ids: Sequence[int], answers: Sequence[Matching]
 ) -> list[Matching]:
-    """Leave out flags of finished items of the queue: another queue may keep them open."""
+    """Leave out flags of finished items of the queue: they are open only because another queue keeps them open."""
     done = finished_flags(connection, queue.id, response_ids) if answers else set()
     left = [replace(answer, flag_ids=tuple(flag for flag in answer.flag_ids if flag not in done)) for answer in answers]
     return [answer for answer in left if answer.flag_ids]
@@ -314,7 +315,7 @@ def _leave(
     flags: dict[int, set[int]],
     now: datetime,
 ) -> bool:
-    """Let items leave that match no more; return whether any left."""
+    """Remove the items that no longer match; return whether any left."""
     waiting = [item for item in items if item.state is not ItemState.LEFT and item.bulk is None]
     stale: dict[int, set[int]] = {}
     for item in waiting:
@@ -344,7 +345,7 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now
 
 
 def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
-    """Add the first answers of the queue's order, flagged or not; in random order they are a simple random sample."""
+    """Add the first answers in the queue's order, flagged or not; with random order they are a simple random sample."""
     query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.filter))
     first: list[tuple[float, int, Matching]] = []
     for rows in connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions():
@@ -385,7 +386,7 @@ def _answers(connection: Connection, conditions: Collection[ColumnElement[bool]]
     query = (
         select(FLAG.c.id, *columns_of(Matching, FLAG, RESPONSE))
         .join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
-        .where(*conditions, RESPONSE.c.answer.is_not(None))  # of a forgotten one there is nothing to review
+        .where(*conditions, RESPONSE.c.answer.is_not(None))  # a forgotten answer cannot be reviewed
         .order_by(FLAG.c.id)
     )
     by_response: dict[int, Matching] = {}
@@ -403,7 +404,7 @@ def _spread(
     condition: ColumnElement[bool],
     by: Sequence[ColumnElement[Any]] = (),
 ) -> dict[int, float]:
-    """How far the groundedness of the rows about each answer lies apart; the most of the groups ``by`` a column."""
+    """Return the highest minus the lowest groundedness by answer; with ``by``, the largest difference of a group."""
     score, response_id = table.c.groundedness, table.c.response_id
     query = select(response_id, func.max(score) - func.min(score)).where(condition, score.is_not(None))
     query = query.group_by(response_id, *by)
@@ -414,7 +415,7 @@ def _spread(
 
 
 def _may_be_sampled(connection: Connection, queue: Queue, response_ids: Collection[int]) -> bool:
-    """Whether any of these answers has an open flag of the random sample and never was in the queue."""
+    """Return whether any of these answers has an open random-sample flag and was never in the queue."""
     there = exists().where(QUEUE_ITEM.c.response_id == FLAG.c.response_id, QUEUE_ITEM.c.queue_id == queue.id)
     open_flag = exists().where(
         FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN.value, FLAG.c.rule == RANDOM_SAMPLE, ~there
@@ -423,7 +424,7 @@ def _may_be_sampled(connection: Connection, queue: Queue, response_ids: Collecti
 
 
 def _still_sampled(connection: Connection, flag_ids: Collection[int]) -> set[int]:
-    """Return those of these flags that are open and of the random sample."""
+    """Return which of these flags are open random-sample flags."""
     if not flag_ids:
         return set()
     query = select(FLAG.c.id).where(
@@ -442,7 +443,7 @@ def _own(queue: Queue) -> ColumnElement[bool]:
 
 
 def _alike(connection: Connection, queue: Queue) -> RowFilter:
-    """The filter of answers like those in the queue: of the same query types, sources and days."""
+    """Return a filter for the query types, sources and days of the queue's own answers."""
     answers = select(RESPONSE).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id).where(_own(queue)).subquery()
     types = connection.execute(select(answers.c.query_type).distinct()).scalars().all()
     sources = connection.execute(select(answers.c.source).distinct()).scalars().all()

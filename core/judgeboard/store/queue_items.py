@@ -90,7 +90,7 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
             | {"queue_id": queue_id, "state": ItemState.OPEN, "joined_at": now}
             for item in batch
         ]
-        # By subject: in the order of the parameters SQLite would return them from one statement per row.
+        # Ids are found by subject: SQLite needs one statement per row to return them in the order of parameters.
         returning = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id, QUEUE_ITEM.c.id)
         id_of = {(response_id, pair_id): id_ for response_id, pair_id, id_ in connection.execute(returning, rows)}
         stored = [id_of[item.response_id, item.pair_id] for item in batch]
@@ -131,14 +131,14 @@ def flags_to_decide(connection: Connection, item: QueueItem) -> tuple[int, ...]:
 
 
 def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
-    """Return the flags that the reviews of an item decide: those it is in the queue for, and others they covered."""
+    """Return the flags that the reviews of an item decide: the item's flags, and others that the reviews covered."""
     covered = select(REVIEW_FLAG.c.flag_id).join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
     query = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item_id)
     return sorted(connection.execute(query.union(covered.where(REVIEW.c.queue_item_id == item_id))).scalars())
 
 
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
-    """Return the flags of unfinished items whose answer has a decision elsewhere, by answer, the order of locks."""
+    """Return the flags of a queue's unfinished items whose answer has a decision, in the order of locks (by answer)."""
     decided = exists().where(REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None))
     query = _FLAGS_OF_ITEMS.where(QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), decided)
     in_order = query.order_by(QUEUE_ITEM.c.response_id, QUEUE_ITEM_FLAG.c.flag_id)
@@ -146,7 +146,7 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
-    """Return an item, or raise NotFound; lock it after its response or pair, the order in which judgments lock."""
+    """Return an item, or raise NotFound. Lock it after its response or pair, in the same order as judgments do."""
     query = select(*_COLUMNS).where(QUEUE_ITEM.c.id == item_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
@@ -155,7 +155,7 @@ def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> Q
 
 
 def unfinished_items(connection: Connection, queue_id: int, response_ids: Collection[int]) -> dict[int, QueueItem]:
-    """Return the unfinished items of these answers in a queue, else the unreviewed ones that left last, by answer."""
+    """Return, by answer, its unfinished item in a queue, otherwise its unreviewed item that left last."""
     reviewed = exists().where(LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.done.is_(True))
     items = (
         select(*_COLUMNS)
@@ -167,7 +167,7 @@ def unfinished_items(connection: Connection, queue_id: int, response_ids: Collec
         )
         .order_by(QUEUE_ITEM.c.state.in_(UNFINISHED), QUEUE_ITEM.c.id)
     )
-    query = by_index(items, QUEUE_ITEM, "ix_queue_item_of_response")  # else SQLite reads all unfinished items
+    query = by_index(items, QUEUE_ITEM, "ix_queue_item_of_response")  # otherwise SQLite reads all unfinished items
     return {row.response_id: QueueItem(*row) for row in connection.execute(query)}
 
 
@@ -184,12 +184,12 @@ def finished_flags(connection: Connection, queue_id: int, response_ids: Collecti
         QUEUE_ITEM.c.response_id.in_(response_ids),
         QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
     )
-    query = by_index(done, QUEUE_ITEM, "ix_queue_item_of_response")  # else SQLite reads all finished items
+    query = by_index(done, QUEUE_ITEM, "ix_queue_item_of_response")  # otherwise SQLite reads all finished items
     return set(connection.execute(query).scalars())
 
 
 def touched_items(connection: Connection, item_ids: Collection[int], now: datetime) -> set[int]:
-    """Return those of these items that somebody leases or has reviewed."""
+    """Return which of these items somebody leases or has reviewed."""
     leased_or_done = LEASE.c.done.is_(True) | (LEASE.c.until > now)
     query = select(LEASE.c.queue_item_id).where(LEASE.c.queue_item_id.in_(item_ids), leased_or_done)
     return set(connection.execute(query).scalars())
@@ -241,7 +241,7 @@ def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
 
 
 def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tuple[str, int, int]]:
-    """Return (queue, item, reviews needed) of the unfinished items of open queues, which keep these flags open."""
+    """Return (queue, item, reviews needed) of unfinished items in open queues that keep any of these flags open."""
     query = (
         select(QUEUE.c.name, QUEUE_ITEM.c.id, QUEUE_ITEM.c.reviews_needed)
         .join(QUEUE_ITEM, QUEUE_ITEM.c.queue_id == QUEUE.c.id)
@@ -258,7 +258,7 @@ def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tup
 
 
 def reviewed_in_queues(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> dict[int, str]:
-    """Return an open queue by answer, of those whose unfinished item in it a person has reviewed."""
+    """Return, by answer, the name of an open queue in which a person has reviewed the answer's unfinished item."""
     query = (
         select(QUEUE_ITEM.c.response_id, QUEUE.c.name)
         .join(QUEUE_ITEM, QUEUE_ITEM.c.queue_id == QUEUE.c.id)
@@ -276,14 +276,14 @@ def reviewed_in_queues(connection: Connection, response_ids: Collection[int], re
 
 
 def held_flags(connection: Connection, flag_ids: Collection[int]) -> set[int]:
-    """Return those of these flags that an unfinished item of an open queue keeps open."""
+    """Return which of these flags an unfinished item of an open queue keeps open."""
     query = _FLAGS_OF_ITEMS.join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
     query = query.where(QUEUE.c.state == QueueState.OPEN.value, QUEUE_ITEM.c.state.in_(UNFINISHED))
     return {row.flag_id for row in rows_with(connection, query, QUEUE_ITEM_FLAG.c.flag_id, flag_ids)}
 
 
 def decided_states(connection: Connection, flag_ids: Collection[int]) -> dict[int, FlagState]:
-    """Return the state of each of these flags after its reviews, without those that are not decided yet.
+    """Return the state of each of these flags after its reviews, without flags that are not decided yet.
 
     A flag is not decided while a queue needs more reviews. Otherwise the latest of these counts: a decision outside
     queues, the decision on which the reviews of an item agree, an adjudication. A review after the reveal does not
@@ -316,14 +316,14 @@ def decided_states(connection: Connection, flag_ids: Collection[int]) -> dict[in
 
 
 def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
-    """Close open flags that no queue keeps open any more and that were decided meanwhile."""
+    """Close the open flags that are decided and that no queue keeps open any more."""
     query = select(FLAG.c.id).where(FLAG.c.id.in_(flag_ids), FLAG.c.state == FlagState.OPEN.value)
     set_flag_states(connection, decided_states(connection, connection.execute(query).scalars().all()))
 
 
 @dataclass(frozen=True, slots=True)
 class QueueReview:
-    """One person's current review of an item; ``decision`` is a preference where the item is a pair."""
+    """One person's current review of an item; ``decision`` is a preference if the item is a pair."""
 
     id: int
     reviewer_id: int
@@ -404,7 +404,7 @@ _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
 
 
 def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -> bool:
-    """Whether an open item had all its reviews before one was withdrawn: nothing of it was hidden then."""
+    """Return whether an open item once had all its reviews, so that nothing was hidden until one was withdrawn."""
     columns = (REVIEW.c.id, REVIEW.c.reviewer_id, REVIEW.c.decision, REVIEW.c.replaces)
     query = select(*columns).where(REVIEW.c.queue_item_id == item.id, REVIEW.c.reviewer_id != reviewer_id)
     current: dict[int, int] = {}
@@ -420,9 +420,10 @@ def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -
 def leased_where_visible(
     connection: Connection, item: QueueItem, reviewer_id: int, what: str, taken_at: datetime
 ) -> bool:
-    """Whether a person leased the same answer in a queue that shows ``what``, before this queue hid it from them.
+    """Return whether a person leased the same answer in a queue that shows ``what`` before this queue hid it.
 
-    A queue that is assigned to them hides it when the item joins, another one when they lease the item (``taken_at``).
+    A queue that is assigned to the person hides it when the item joins; other queues, when the person leases the item
+    (``taken_at``).
     """
     access = exists().where(QUEUE_ASSIGNMENT.c.queue_id == item.queue_id, QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
     joined = connection.execute(
@@ -440,7 +441,7 @@ def leased_where_visible(
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """The texts of an answer; None once forgotten. ``passages`` is also None if the log has none."""
+    """The texts of an answer; they are None if forgotten. ``passages`` is also None if the log has none."""
 
     response_id: int
     external_id: str

@@ -47,12 +47,12 @@ class Queue:
     """A queue as stored: which items it has (``subject`` answers or pairs, ``filter``) and how they are reviewed.
 
     ``overlap`` is the share of items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate`` is
-    the share of randomly sampled items, ``repeat_rate`` the probability that reviewers get an own earlier item again,
-    ``test_rate`` that of an unannounced test item. A ``training`` queue has answers with gold labels, for each person.
-    A review must give the ``grades``, unless it is unsure; it may give the ``optional_grades``. ``label_schema`` is the
-    title of the schema that reviewers fill in ("support v2"), None for the grades alone. ``implied_labels`` is that of
-    `QueueRules`. A queue of ``max_items`` has
-    the first of the ``drawn_from`` answers or pairs that matched when it was created.
+    the share of randomly sampled items. ``repeat_rate`` is the probability that reviewers get one of their own earlier
+    items again, ``test_rate`` the probability of an unannounced test item. A ``training`` queue has answers with gold
+    labels, for each person. A review must give the ``grades``, unless it is unsure, and may give the
+    ``optional_grades``. ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), or None.
+    ``implied_labels`` has the meaning of `QueueRules`. A queue with ``max_items`` has the first of the ``drawn_from``
+    answers or pairs that matched at its creation.
     """
 
     id: int
@@ -104,7 +104,7 @@ def insert_queue(connection: Connection, row: dict[str, Any]) -> int | None:
 
 
 def find_queue(connection: Connection, name: str) -> Queue | None:
-    """Return the queue of a name, None where there is none."""
+    """Return the queue with this name, or None."""
     row = connection.execute(_QUEUES.where(QUEUE.c.name == name)).one_or_none()
     return None if row is None else _queue(row)
 
@@ -125,7 +125,7 @@ def queue_by_id(connection: Connection, queue_id: int) -> Queue:
 
 
 def list_queues(connection: Connection, *, only_open: bool = False, subject: str | None = None) -> list[Queue]:
-    """Return the queues, the open ones first, the newest first."""
+    """Return the queues: open ones first, then the newest first."""
     query = _QUEUES.order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())
     if only_open:
         query = query.where(QUEUE.c.state == QueueState.OPEN.value)
@@ -210,10 +210,7 @@ def count_leases(connection: Connection, queue_id: int, now: datetime) -> tuple[
 
 
 def count_work(connection: Connection, queue_id: int, now: datetime) -> dict[int, dict[str, Any]]:
-    """Return the work of each person (by id) as columns.
-
-    These are the reviews ``done`` and ``unsure``, the time of the ``last`` one, and the ``leases`` that they have now.
-    """
+    """Return, by person, the counts of reviews (``done``, ``unsure``) and current ``leases``, and the ``last`` time."""
     query = (
         select(
             LEASE.c.reviewer_id,
@@ -244,7 +241,7 @@ def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
         .where(_of_people(queue_id), LEASE.c.done.is_(True), REVIEW.c.seconds.is_not(None))
         .subquery()
     )
-    # The middle one, or the two beside the middle.
+    # The middle value, or the two middle values.
     middle = and_(2 * ranked.c.rank >= ranked.c.count, 2 * ranked.c.rank <= ranked.c.count + 2)
     query = select(ranked.c.reviewer_id, func.avg(ranked.c.seconds)).where(middle).group_by(ranked.c.reviewer_id)
     return {reviewer_id: float(value) for reviewer_id, value in connection.execute(query)}
@@ -297,7 +294,7 @@ _CONFLICTS: Select[Any] = (
     .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
     .join(RESPONSE, RESPONSE.c.id == QUEUE_ITEM.c.response_id, isouter=True)
     .join(PAIR, PAIR.c.id == QUEUE_ITEM.c.pair_id, isouter=True)
-    .where(_CONFLICT_ID.is_not(None))  # not those whose answer or pair is hidden from the viewer
+    .where(_CONFLICT_ID.is_not(None))  # leaves out conflicts whose answer or pair is hidden
 )
 
 
@@ -316,7 +313,7 @@ def conflict_rows(
 
 
 def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int = 50) -> list[ConflictRow]:
-    """Return the conflicts on items that a person reviewed, also adjudicated ones, the newest first."""
+    """Return the conflicts on items that a person reviewed, including adjudicated ones, the newest first."""
     reviewed = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT.value, ItemState.ADJUDICATED.value))
     query = _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed), differed).order_by(QUEUE_ITEM.c.id.desc()).limit(limit)

@@ -112,7 +112,7 @@ def insert_refinements(connection: Connection, run_id: int, new: Sequence[NewRef
 def judged_answers(
     connection: Connection, version_id: int, response_ids: Collection[int], *, first: bool = False
 ) -> dict[int, JudgedAnswer]:
-    """Return a judge version's current verdict on each of these responses; with ``first`` its first, usable or not."""
+    """Return a judge version's current verdict on each response; with ``first``, its first judgment, usable or not."""
     judged = JUDGMENT.c.id if first else CURRENT.c.judgment_id
     table = judged.table.c
     query = select(table.response_id, judged, table.groundedness).where(
@@ -148,7 +148,7 @@ def count_calls(connection: Connection, run_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StoredAttempt:
-    """One attempt; ``answer`` is None if the call failed or it is forgotten, ``judging`` is None before it is rated.
+    """One attempt; ``answer`` is None if the call failed or it is forgotten, ``judging`` is None before it is judged.
 
     ``root_response_id`` is the logged answer that the attempts started from, ``judgment_before_id`` its judgment.
     """
@@ -194,7 +194,7 @@ _ATTEMPTS: Select[Any] = (
 def stored_attempts(
     connection: Connection, run_id: int, subjects: Collection[str] | None = None
 ) -> dict[str, list[StoredAttempt]]:
-    """Return a run's attempts in order, by subject; of all subjects if none are named."""
+    """Return a run's attempts in order, by subject (default: all subjects)."""
     query = _ATTEMPTS.where(GENERATION.c.run_id == run_id)
     if subjects is not None:
         query = query.where(GENERATION.c.subject.in_(subjects))
@@ -234,7 +234,7 @@ class OriginalAnswer(NamedTuple):
 
 
 def attempts_with(connection: Connection, response_id: int, *, limit: int) -> list[AttemptsKey]:
-    """Return the attempts that started from this answer or made it, of the newest run first."""
+    """Return the attempts that started from this answer or made it, those of the newest run first."""
     query = (
         select(REFINEMENT.c.run_id, REFINEMENT.c.subject, REFINEMENT.c.method)
         .where(or_(REFINEMENT.c.root_response_id == response_id, REFINEMENT.c.response_id == response_id))
@@ -285,7 +285,7 @@ def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[Se
 
 
 def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt | None:
-    """Return the row of a request, or None."""
+    """Return the selected attempt that a request stored, or None."""
     row = connection.execute(_ROWS.where(SELECTED_ATTEMPT.c.request_key == request_key)).one_or_none()
     return None if row is None else record_of(SelectedAttempt, row)
 
@@ -319,7 +319,8 @@ REFINE = "refine"
 class RefineSelection:
     """The answers that self-refine works on; finished work of ``runs`` (of the same generator) is not repeated.
 
-    ``up_to`` is the frontier; the attempt with ``success_rating`` or with number ``attempts`` is the last of an answer.
+    ``up_to`` is the highest response id. An answer is finished with an attempt that has ``success_rating`` or more, or
+    the number ``attempts``.
     """
 
     where: RowFilter
@@ -332,7 +333,7 @@ class RefineSelection:
 def unrefined(
     connection: Connection, selection: RefineSelection, *, after_id: int | None, downwards: bool, limit: int
 ) -> list[int]:
-    """Return the next answers to refine by id, after ``after_id``."""
+    """Return the next answers to refine after ``after_id``, ordered by id."""
     query = _unrefined(connection, selection, select(RESPONSE.c.id))
     return list(connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit)).scalars())
 
@@ -363,9 +364,9 @@ NOT_FINAL = ("second_failed", "no_answer")  # the next run tries these again
 
 @dataclass(frozen=True, slots=True)
 class ReflectSelection:
-    """The answers that self-reflection works on: those of these query types and lengths that a version judges bad.
+    """The answers that self-reflection works on: with these query types and lengths, and judged bad by a version.
 
-    ``up_to`` is the frontier; finished work of ``runs`` (of the same generator) is not repeated.
+    ``up_to`` is the highest response id; finished work of ``runs`` (of the same generator) is not repeated.
     """
 
     version_id: int
@@ -391,7 +392,7 @@ class ReflectCandidate:
 def reflect_candidates(
     connection: Connection, selection: ReflectSelection, *, after_id: int | None, downwards: bool, limit: int
 ) -> list[ReflectCandidate]:
-    """Return the next answers that need a call by id, after ``after_id``."""
+    """Return the next answers that need a call after ``after_id``, ordered by id."""
     query = _waiting(connection, selection, select(RESPONSE.c.id, CURRENT.c.judgment_id, _new_answer(selection)))
     rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit)).all()
     origins = read_origins(connection, [row[0] for row in rows])
@@ -438,7 +439,7 @@ def _of_kind(connection: Connection, selection: ReflectSelection) -> list[Column
         RESPONSE.c.id <= selection.up_to,
         RESPONSE.c.query_type.in_(selection.query_types),
         RESPONSE.c.passages.is_not(None),  # groundedness cannot be measured without them
-        func.length(RESPONSE.c.answer) >= selection.min_chars,  # also: not forgotten
+        func.length(RESPONSE.c.answer) >= selection.min_chars,  # also leaves out forgotten answers
         *response_conditions(connection, selection.where),
     ]
 

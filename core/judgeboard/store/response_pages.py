@@ -31,10 +31,10 @@ from judgeboard.store.statements import LOGGED, OPEN, TextColumn, columns_of, li
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
 from judgeboard.store.verdicts import NO_DAY
 
-# As in the index: answers without a time come first there, and last in the order newest first.
+# The expression of the index. Answers without a time come first in it, and last if the newest answers come first.
 _ASKED: ColumnElement[Any] = literal_column("coalesce(response.asked_day, -1)")
 _LAST_DAY = 9_999_999
-_FEW = 5_000  # ids that are looked up faster than an index of the whole log is read
+_FEW = 5_000  # looking up so many ids is faster than reading an index of the whole log
 
 NEWEST = Order(
     "newest", "newest first", _ASKED, RESPONSE.c.id, "ix_response_asked", descending=True, id_descending=True
@@ -51,7 +51,7 @@ DESCENDING = "-"  # before the name of a metadata field in an order
 def order_of(connection: Connection, where: RowFilter, sort: str) -> Order:
     """Return the order of a name, or newest first if the filter selects answers without a groundedness.
 
-    ``metadata.tenant`` sorts by this field, ``-metadata.tenant`` the other way.
+    ``metadata.tenant`` sorts by this field, ``-metadata.tenant`` in descending order.
     """
     field = sort.removeprefix(DESCENDING)
     if field.startswith(METADATA):
@@ -78,7 +78,7 @@ def _by_metadata(connection: Connection, field: str, *, descending: bool) -> Ord
 
 
 def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedList:
-    """Return the list in its order; by a groundedness or a metadata field it has only answers with one."""
+    """Return the list in an order; sorted by groundedness or a metadata field, it has only answers with a value."""
     order = order_of(connection, where, sort)
     narrow = where.response_ids is not None or bool(where.ids)
     searches: list[tuple[Select[Any], dict[str, Any]]] = []
@@ -132,7 +132,7 @@ def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow:
     if where.models:
         written = select(RESPONSE.c.id).where(RESPONSE.c.generator_model.in_(where.models))
         elsewhere.append(CURRENT.c.response_id.in_(written))
-    # The index of scores is one of judges by name; a version's verdicts are sorted as they are found.
+    # The index of scores is by judge name; the verdicts of one version are sorted without an index.
     by_name = where.judge_version is None
     read_index = LOWEST.index if by_name else "ix_current_judgment_version_trend"
     return KeyedList(

@@ -33,7 +33,7 @@ TEXTS = ("source", "external_id", "query_type", "query", "answer", "generator_mo
 
 
 def check_storable(of: str, values: Iterable[tuple[str, Any]]) -> None:
-    """Raise BadInput if a text, or one of a list, has NUL or a lone surrogate; imports reject such rows earlier."""
+    """Raise BadInput if a text, also in a list, has NUL or a lone surrogate; imports reject such rows earlier."""
     for name, value in values:
         for text in (value,) if isinstance(value, str) else value or ():
             if fault := unstorable(text):
@@ -75,7 +75,7 @@ def evidence_group(query: str, passages: Sequence[str] | None) -> int:
 
 
 def pair_hash(pair: Pair) -> str:
-    """Return the SHA-256 of a pair's question with options and reference, ":", and that of its answers, if any."""
+    """Return two SHA-256 hashes with ":" between: question, options and reference; answers (empty without answers)."""
     question = [pair.question, None if pair.options is None else list(pair.options), pair.reference]
     answers = "" if pair.answer_a is None else hashlib.sha256(_canonical([pair.answer_a, pair.answer_b])).hexdigest()
     return f"{hashlib.sha256(_canonical(question)).hexdigest()}:{answers}"
@@ -129,7 +129,7 @@ def insert_feedback(
     batch_id: int | None,
     now: datetime,
 ) -> list[int]:
-    """Insert feedback that is not stored yet and return the response of each row; ``known_ids`` may have feedback."""
+    """Insert feedback that is not stored yet; return each new row's response. Only ``known_ids`` may have feedback."""
     names = ("response_id", "kind", "value", "user", "at")
     query = select(*(FEEDBACK.c[name] for name in names)).where(FEEDBACK.c.response_id.in_(known_ids))
     stored = {tuple(row) for row in connection.execute(query)} if known_ids else set()
@@ -194,7 +194,7 @@ def named(connection: Connection, table: Table, external_ids: Collection[str]) -
 
 
 def next_by_id(query: Select[Any], after_id: int | None, *, downwards: bool, limit: int) -> Select[Any]:
-    """Return the query of the first responses after an id, or before it if ``downwards``; None starts at the end."""
+    """Limit a query to the next responses after an id (before it if ``downwards``); without an id, the first ones."""
     if after_id is not None:
         query = query.where(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
     return query.order_by(RESPONSE.c.id.desc() if downwards else RESPONSE.c.id).limit(limit)
@@ -246,7 +246,7 @@ def latest_feedback(connection: Connection, response_ids: Collection[int]) -> di
 
 
 class LogAnswer(NamedTuple):
-    """A logged answer; equal query and passages have equal ``evidence_group``."""
+    """A logged answer; answers with equal query and passages have equal ``evidence_group``."""
 
     id: int
     external_id: str
@@ -304,7 +304,7 @@ class Origin:
 
 
 def read_origins(connection: Connection, response_ids: Sequence[int]) -> dict[int, Origin]:
-    """Return answers that are not forgotten by id."""
+    """Return the origins of these answers, by id, without forgotten answers."""
     query: Select[Any] = select(*INPUT_COLUMNS, RESPONSE.c.source)
     rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids)))
     return {

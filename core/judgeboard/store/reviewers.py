@@ -1,4 +1,4 @@
-"""People who review, found by where their name comes from together with the name."""
+"""People who review; the origin of a name (such as cli or import) and the name identify a person."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -15,12 +15,12 @@ from judgeboard.store.statements import columns_of, insert_or_skip, record_of
 from judgeboard.store.tables import REVIEW, REVIEWER
 
 LONGEST_NAME = 80
-_NAMES = 7_216_418_206  # PostgreSQL's number of the lock
+_NAMES = 7_216_418_206  # number of the advisory lock on PostgreSQL
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """A person as stored; what they may do is told by origin and role together (`people.permissions.role_of`)."""
+    """A person as stored; origin and role together decide the person's permissions (`people.permissions.role_of`)."""
 
     id: int
     origin: str
@@ -31,7 +31,7 @@ class Reviewer:
 def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | None:
     """Return a reviewer, or None; without an exact match, the first person whose name differs only by case.
 
-    A user of the terminal who is linked to a person is that person.
+    If a user of the terminal is linked to a person, this person is returned.
     """
     if origin == "cli":
         linked = REVIEWER.alias("linked")
@@ -47,7 +47,7 @@ def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | 
 
 
 def lock_names(connection: Connection) -> None:
-    """Let nobody else store a person until the transaction ends; SQLite has one writer anyway."""
+    """Prevent other processes from storing a person until the transaction ends; SQLite has only one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(_NAMES)))
 
@@ -63,7 +63,7 @@ def reviewers_by_id(connection: Connection, ids: Collection[int]) -> list[Review
 
 
 def reviewers_of(connection: Connection, origin: str, *, lock: bool = False) -> list[Reviewer]:
-    """Return everybody of an origin by id; ``lock`` keeps their roles as they are until the transaction ends."""
+    """Return everybody with an origin, by id; ``lock`` keeps their roles unchanged until the transaction ends."""
     return _people(connection, REVIEWER.c.origin == origin, lock=lock)
 
 
@@ -73,7 +73,7 @@ def change_reviewer(connection: Connection, reviewer_id: int, **columns: Any) ->
 
 
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
-    """Whether a person's decisions imply labels, by their own answer; None until they are asked."""
+    """Return whether a person wants their decisions to imply labels; None if they have not been asked yet."""
     query = select(REVIEWER.c.implied_labels).where(REVIEWER.c.id == reviewer_id)
     answer: bool | None = connection.execute(query).scalar_one_or_none()
     return answer
@@ -89,7 +89,7 @@ def store_reviewer(connection: Connection, origin: str, name: str, role: Role = 
 def authors(connection: Connection) -> list[tuple[str, int]]:
     """Return names and ids of the people who may be authors of imported reviews, authors of earlier imports first.
 
-    The id of a linked author is that of the person. Without sign-in, people who gave their name on a page are included.
+    A linked author has the id of the person. Without sign-in, people who gave their name on a page are included.
     With sign-in they are not, so that an import adds no reviews to a person who signs in.
     """
     origins = {"import"} if reviewers_of(connection, "oidc") else {"import", "page"}
@@ -124,14 +124,14 @@ def checked_name(name: str) -> str:
 
 
 def graders_by_name(connection: Connection) -> dict[str, int]:
-    """Return the ids of everybody with a current review that has a grade, by their name of `reviewer_names`."""
+    """Return the ids of everybody with a current review that has a grade, by their name from `reviewer_names`."""
     graded = select(REVIEW.c.reviewer_id).where(is_current(), has_grade())
     names = reviewer_names(connection)
     return dict(sorted((names[person.id], person.id) for person in _people(connection, REVIEWER.c.id.in_(graded))))
 
 
 def reviewer_names(connection: Connection) -> dict[int, str]:
-    """Return everybody's name by id; where several have one name, with where they come from."""
+    """Return everybody's name by id; if several people have the same name, their origin is added."""
     people = _people(connection)
     names = Counter(person.name for person in people)
     return {

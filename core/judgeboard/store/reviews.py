@@ -47,14 +47,14 @@ _LATER, _WORSE = REVIEW.alias(), FLAG.alias("worse")
 def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition that a row of ``review`` (the table or an alias of it) is neither replaced nor withdrawn.
 
-    Undo, edit and re-grade are rows that name the one they replace. A replaced row never becomes current again.
+    Undo, edit and re-grade add a row that names the replaced row. A replaced row never becomes current again.
     """
     replaced = exists(select(_LATER.c.id).where(_LATER.c.replaces == review.c.id))
     return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN.value), ~replaced)
 
 
 def reviewed_by_others(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
-    """Return those of these answers that have a current review by anybody else."""
+    """Return which of these answers have a current review by somebody else."""
     query = select(REVIEW.c.response_id).where(
         REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id != reviewer_id, is_current()
     )
@@ -62,7 +62,7 @@ def reviewed_by_others(connection: Connection, response_ids: Collection[int], re
 
 
 def graded_by(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
-    """Return those of these answers that have a current grade by this person."""
+    """Return which of these answers have a current grade by this person."""
     query = select(REVIEW.c.response_id).where(
         REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade()
     )
@@ -81,7 +81,7 @@ def is_imported(review: FromClause = REVIEW) -> ColumnElement[bool]:
 
 
 def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
-    """Return the condition that a review is of a test or training item: it counts in no figure of answers."""
+    """Return the condition that a review is of a test or training item. Figures about answers leave it out."""
     return exists().where(QUEUE_ITEM.c.id == review.c.queue_item_id, QUEUE_ITEM.c.test.is_(True))
 
 
@@ -94,14 +94,14 @@ def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
 
 
 def marks_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
-    """Return stored marks; none if there are none, or they are forgotten."""
+    """Return stored marks; empty if there are none or they are forgotten."""
     return tuple(ClaimMark(**{**mark, "status": ClaimStatus(mark["status"])}) for mark in stored or ())
 
 
 def claims_by_judgment(
     connection: Connection, judgment_ids: Collection[int], response_id: int
 ) -> dict[int, tuple[Claim, ...]]:
-    """Return the claims of those of these judgments that are of this response, by judgment."""
+    """Return the claims of these judgments by judgment, without judgments of other responses."""
     query = select(JUDGMENT.c.id, JUDGMENT.c.claims).where(
         JUDGMENT.c.id.in_(judgment_ids), JUDGMENT.c.response_id == response_id
     )
@@ -113,7 +113,7 @@ STATE_AFTER = {Decision.CONFIRM: FlagState.CONFIRMED, Decision.DISMISS: FlagStat
 
 @dataclass(frozen=True, slots=True)
 class LockedResponse:
-    """A response nobody else reviews or judges until the transaction ends; ``answer`` is None once forgotten."""
+    """A response that nobody else can review or judge until the transaction ends; a forgotten ``answer`` is None."""
 
     id: int
     external_id: str
@@ -122,7 +122,7 @@ class LockedResponse:
 
 @dataclass(frozen=True, slots=True)
 class LockedFlag:
-    """A flag whose state nobody else changes until the transaction ends."""
+    """A flag whose state nobody else can change until the transaction ends."""
 
     id: int
     response: LockedResponse
@@ -132,7 +132,7 @@ class LockedFlag:
 
 @dataclass(frozen=True, slots=True)
 class StoredReview:
-    """A review as stored, without its texts; ``by`` is the reviewer's name, ``flag_ids`` are what it decides."""
+    """A review as stored, without its texts; ``by`` is the reviewer's name, ``flag_ids`` the flags that it decides."""
 
     id: int
     response_id: int | None
@@ -190,8 +190,8 @@ def lock_subject(connection: Connection, response_id: int | None, pair_id: int |
 def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     """Read and lock a response, or raise NotFound.
 
-    A transaction on SQLite already locks the whole database. On PostgreSQL the response is locked before its flag, the
-    order in which judgments are stored: another order could deadlock.
+    A transaction on SQLite already locks the whole database. On PostgreSQL the response is locked before its flag, as
+    when judgments are stored; another order could deadlock.
     """
     locked = lock_responses(connection, [response_id])
     if not locked:
@@ -207,7 +207,7 @@ def lock_responses(connection: Connection, response_ids: Collection[int]) -> dic
 
 
 def lock_free_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
-    """Lock responses and return those that it locked; those that another transaction has locked are skipped."""
+    """Lock these responses, except those that another transaction has locked, and return the locked ones."""
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
     locked: set[int] = set()
     for batch in batches(sorted(response_ids)):
@@ -251,7 +251,7 @@ def lock_reviewed(
 
 
 def find_review(connection: Connection, **columns: Any) -> StoredReview | None:
-    """Return the review with this ``id`` or ``request_key``, or the one that ``replaces`` another; None without one."""
+    """Return the review with this ``id``, ``request_key`` or ``replaces`` (the replaced review's id), or None."""
     row = connection.execute(_REVIEWS.where(*(REVIEW.c[name] == columns[name] for name in columns))).one_or_none()
     return None if row is None else _all_stored(connection, [row])[0]
 
@@ -259,7 +259,7 @@ def find_review(connection: Connection, **columns: Any) -> StoredReview | None:
 def reviews_of_bulk(
     connection: Connection, bulk: str, response_ids: Collection[int] | None = None, *, current: bool = False
 ) -> list[StoredReview]:
-    """Return the reviews of a bulk action, on these answers or all; only ``current`` ones, or also replaced ones."""
+    """Return the reviews of a bulk action, on these answers or all; ``current`` leaves out replaced reviews."""
     query = _REVIEWS.where(REVIEW.c.bulk == bulk).order_by(REVIEW.c.id)
     if response_ids is not None:
         query = query.where(REVIEW.c.response_id.in_(response_ids))
@@ -276,7 +276,8 @@ def current_reviews(
 ) -> list[StoredReview]:
     """Return the current reviews with one of ``decisions`` on any of these flags, the latest first.
 
-    Without flags these are reviews that decide none. Of a reviewer they are the ones outside queues.
+    Without ``flag_ids``, these are the reviews that decide no flag. With ``reviewer_id``, they are the person's reviews
+    outside queues.
     """
     decides = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id)
     of_flags = decides.where(REVIEW_FLAG.c.flag_id.in_(flag_ids)) if flag_ids else ~decides
@@ -307,7 +308,7 @@ def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list
     ]
     if not rows:
         return []
-    # By key: in the order of the parameters SQLite would return them from one statement per row.
+    # Ids are found by key, because SQLite needs one statement per row to return them in the order of parameters.
     returning = insert(REVIEW).returning(REVIEW.c.request_key, REVIEW.c.id)
     id_of = {row.request_key: row.id for row in connection.execute(returning, rows)}
     ids = [id_of[review.request_key] for review in reviews]
@@ -329,7 +330,7 @@ def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list
 
 
 def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
-    """Return the failure modes of those of these reviews that have any, by name."""
+    """Return the failure modes of each review that has any, ordered by name."""
     modes: dict[int, tuple[str, ...]] = {}
     query = select(REVIEW_FAILURE_MODE).order_by(REVIEW_FAILURE_MODE.c.mode)
     for row in rows_with(connection, query, REVIEW_FAILURE_MODE.c.review_id, review_ids):
@@ -345,7 +346,7 @@ def preferences_of(connection: Connection, review_id: int) -> dict[str, Preferen
 
 
 def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> None:
-    """Store what the reviews of these flags make of them."""
+    """Store the states of these flags after their reviews."""
     response_ids: set[int] = set()
     for state in sorted(set(states.values())):
         changed = update(FLAG).values(state=state).returning(FLAG.c.response_id)
@@ -355,12 +356,12 @@ def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> 
 
 
 def is_worse(flag: FromClause, than: FromClause) -> ColumnElement[bool]:
-    """Return the condition that a flag comes before another one of the same response: worse, else raised earlier."""
+    """Return the condition that a flag is worse than another flag of the response, or equally severe and older."""
     return or_(flag.c.severity > than.c.severity, and_(flag.c.severity == than.c.severity, flag.c.id < than.c.id))
 
 
 def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> None:
-    """Let the worst open flag of each of these responses lead: the queue lists an answer under it."""
+    """Mark the worst open flag of each response as leading: the queue lists an answer with its leading flag."""
     leads = ~exists().where(
         _WORSE.c.response_id == FLAG.c.response_id, _WORSE.c.state == FlagState.OPEN.value, is_worse(_WORSE, FLAG)
     )
@@ -379,7 +380,7 @@ class DecidedFlag:
 
 
 def flags_decided(connection: Connection, review_ids: Collection[int]) -> dict[int, list[DecidedFlag]]:
-    """Return the flags of each of these reviews that decides any, the worst first."""
+    """Return the flags that each of these reviews decides, the worst first; a review without flags is left out."""
     query = (
         select(REVIEW_FLAG.c.review_id, *columns_of(DecidedFlag, FLAG))
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
@@ -400,7 +401,7 @@ def _judge_of(flag: FromClause) -> ColumnElement[Any]:
 
 
 def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[int]:
-    """Return the flags whose rule has a later open flag on the same response; on the same judge, if on any."""
+    """Return the flags whose rule has a later open flag on the response (of the same judge, if the rule has one)."""
     newer = FLAG.alias("newer")
     query = select(FLAG.c.id).where(
         exists().where(
@@ -429,9 +430,9 @@ def _all_stored(connection: Connection, rows: Sequence[Any]) -> list[StoredRevie
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment; ``text`` is None if the row withdraws the one it replaces, or is forgotten.
+    """A comment; ``text`` is None if the row withdraws the comment that it replaces, or is forgotten.
 
-    ``edited_at`` is the time of its last edit; `comments_on` sets it and dates ``at`` back to the first version.
+    `comments_on` sets ``edited_at`` to the time of the last edit, and ``at`` to the time of the first version.
     """
 
     id: int
@@ -445,7 +446,7 @@ class Comment:
 
 
 def comments_on(connection: Connection, response_id: int, viewer: int | None = None) -> tuple[Comment, ...]:
-    """Return the current comments on an answer, the oldest first; only the viewer's if it is blind for them."""
+    """Return the current comments on an answer, the oldest first. If it is blind for the viewer, only their own."""
     query = _COMMENTS.where(COMMENT.c.response_id == response_id).order_by(COMMENT.c.id)
     comments = {row.id: record_of(Comment, row) for row in connection.execute(query)}
     if not comments:
@@ -465,7 +466,7 @@ def comments_on(connection: Connection, response_id: int, viewer: int | None = N
 
 
 def find_comment(connection: Connection, **columns: Any) -> Comment | None:
-    """Return the comment with this ``id`` or ``request_key``, or the one that ``replaces`` another; None if none."""
+    """Return the comment with this ``id``, ``request_key`` or ``replaces`` (the replaced comment's id), or None."""
     row = connection.execute(_COMMENTS.where(*(COMMENT.c[name] == columns[name] for name in columns))).one_or_none()
     return None if row is None else record_of(Comment, row)
 

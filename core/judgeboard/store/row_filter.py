@@ -1,11 +1,11 @@
-"""While SQL is compiled, leaves out hidden rows and adds the index hints for SQLite.
+"""Changes SQL while it is compiled: leaves out hidden rows, and adds the index hints for SQLite.
 
 SQLAlchemy compiles every statement through one compiler. On a connection with a row filter, the compiler replaces each
 table in a FROM clause by a subquery of its visible rows. It does so in joins, aliases, subqueries and common table
 expressions. SQL given as text and statements that write cannot be filtered, so they are refused.
 
-SQLite has no statistics here and assumes that every equality selects few rows. A hint makes it read a page in the order
-of the page. PostgreSQL keeps statistics and takes no index hints.
+SQLite has no statistics here and assumes that every equality selects few rows. A hint makes it read the rows of a page
+in the order of an index. PostgreSQL keeps statistics and takes no index hints.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class _RowFilterCompiler(SQLCompiler):
             return None
         return row_filter(table.name)
 
-    # SQLAlchemy calls the visit_… methods with keyword arguments, which are passed on as they come.
+    # SQLAlchemy calls the visit_… methods with keyword arguments, which are passed on unchanged.
     def visit_table(self, table: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         compiler: Any = super()
         rendered = compiler.visit_table(table, **kwargs)
@@ -76,13 +76,13 @@ class _RowFilterCompiler(SQLCompiler):
 
 
 def prepare_compiler(engine: Engine) -> None:
-    """Let the statements of an engine carry index hints and its connections filter rows."""
+    """Enable index hints and row filters for an engine."""
     compiler = engine.dialect.statement_compiler
     engine.dialect.statement_compiler = type(compiler.__name__, (_RowFilterCompiler, compiler), {})
 
 
 def filter_rows(connection: Connection, row_filter: HiddenRowsFilter) -> None:
-    """Let a connection from here on read what the filter leaves of each table, and refuse all but queries."""
+    """Limit a connection to the rows that the filter leaves of each table; refuse statements other than queries."""
 
     def with_filter(_on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any) -> Any:
         if not isinstance(statement, SelectBase):
@@ -99,25 +99,25 @@ def filter_rows(connection: Connection, row_filter: HiddenRowsFilter) -> None:
 
     event.listen(connection, "before_execute", with_filter, retval=True)
     event.listen(connection, "before_cursor_execute", refuse_text)
-    # The engine's cache knows statements without the filter.
+    # The engine's cache contains statements that were compiled without the filter.
     connection.execution_options(compiled_cache=None, **{_FILTER: row_filter})
 
 
 def hides_rows(connection: Connection) -> bool:
-    """Whether a connection leaves rows out of what it reads."""
+    """Return whether a connection leaves out hidden rows."""
     return _FILTER in connection.get_execution_options()
 
 
 def with_hidden_rows(query: Query) -> Query:
-    """Return a query that reads hidden rows too: its caller leaves out what the viewer may not see."""
+    """Return a query that reads hidden rows too; its caller must leave out what the viewer may not see."""
     return query.execution_options(**{_HIDDEN_TOO: True})
 
 
 def by_index(query: Select[Any], table: FromClause, index: str) -> Select[Any]:
-    """Return ``query`` reading ``table`` by ``index`` on SQLite; it fails there if the index cannot serve it."""
+    """Return a query that reads ``table`` by ``index`` on SQLite. SQLite fails if it cannot use the index."""
     return query.with_hint(table, f"INDEXED BY {index}", "sqlite")
 
 
 def by_id(query: Select[Any], table: FromClause) -> Select[Any]:
-    """Return ``query`` looking rows of ``table`` up by their id on SQLite, by no other index."""
+    """Return a query that finds rows of ``table`` only by their id on SQLite, not by another index."""
     return query.with_hint(table, "NOT INDEXED", "sqlite")

@@ -39,7 +39,7 @@ def latest_asks(
 
 
 def count_missing(connection: Connection, version_id: int, repeats: int, where: RowFilter, up_to: int) -> int:
-    """Return the number of judgments that are missing until each of these answers has ``repeats`` of the version."""
+    """Return how many judgments by the version are missing so that each of these answers has ``repeats``."""
     conditions = _meant(connection, where, up_to)
     answers = connection.execute(select(func.count()).select_from(RESPONSE).where(*conditions)).scalar_one()
     stored = (
@@ -82,9 +82,9 @@ _LATEST = 1_000
 
 
 def call_history(connection: Connection, kind: str, model: str | None) -> list[float | None]:
-    """Return the means of prompt tokens, completion tokens and latency in ms of a kind of judge with a model.
+    """Return the mean prompt tokens, completion tokens and latency (ms) of a kind of judge with a model.
 
-    They are over the latest judgments (at most 1,000) of its newest version; None if unknown.
+    The means are over the latest judgments (at most 1,000) of the newest version; an unknown mean is None.
     """
     versions = select(VERSION.c.id).where(VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model))
     newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()

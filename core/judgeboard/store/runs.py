@@ -137,8 +137,8 @@ class StoredRun:
     """A run; ``selection`` is None for imports and for methods other than judging.
 
     ``question`` is the stored selection of any method, as JSON values. ``selected`` is the number of steps at the
-    start: selected - asked were not reached. ``shared`` is set if the run was still running when it was continued: its
-    process died, or another process continues it too.
+    start; the run did not reach ``selected`` minus the asked steps. ``shared`` is set if the run was still running when
+    it was continued: its process died, or another process continues it too.
     """
 
     id: int
@@ -168,7 +168,7 @@ class Counts(AskCounts):
 
     @property
     def total_cost_micro(self) -> int | None:
-        """Cost of all calls in millionths, 0 without a call; None if that of any call is unknown."""
+        """Cost of all calls in millionths, 0 without a call; None if the cost of any call is unknown."""
         return None if self.unpriced else self.cost_micro or 0
 
 
@@ -184,9 +184,9 @@ def start_or_continue_run(
 ) -> StoredRun:
     """Continue the unfinished run of the same judge version and selection, or start a new one.
 
-    A run over failed or all responses continues with its own responses. A plain run whose log has grown is not
-    continued: the new run judges what it did not reach, and the new responses. A limit is stored as a frontier, so that
-    a continued run judges the same responses. Raises BadInput if the judge version is retired.
+    A run over failed or all responses continues with the same responses. If the log has grown, a plain run is not
+    continued: a new run judges the new responses and those that the old run did not reach. A limit is stored as a
+    frontier, so that a continued run judges the same responses. Raises BadInput if the judge version is retired.
     """
     selection = Selection(where or RowFilter(), ask_mode(mode), limit, last_response_id(connection))
 
@@ -214,9 +214,9 @@ def start_or_continue_method_run(
 ) -> StoredRun:
     """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
-    ``question`` has the JSON values that fix the selection. Its frontier (``up_to``) is not compared: an unfinished run
-    continues up to its own frontier. ``selected`` is the number of steps, as far as it is known at the start, or a
-    function for a new run that returns the question to store and that number. Raises BadInput if the judge version is
+    ``question`` has the JSON values that define the selection. Its frontier (``up_to``) is not compared: an unfinished
+    run continues up to its own frontier. ``selected`` is the number of steps, if it is known at the start, or a
+    function that a new run calls for the question to store and this number. Raises BadInput if the judge version is
     retired.
     """
     # Two processes with the same command share one run.
@@ -319,7 +319,7 @@ def list_runs(connection: Connection, *, before_id: int | None = None, limit: in
 
 
 def run_counts(connection: Connection, run_ids: Collection[int], *, since: datetime | None = None) -> dict[int, Counts]:
-    """Return the counts of each of these runs; with ``since`` without the calls stored before."""
+    """Return the counts of each of these runs; ``since`` leaves out calls that were stored before."""
     counted: dict[int, Counter[str]] = {run_id: Counter() for run_id in run_ids}
     for steps in (JUDGMENT, *STEP_TABLES):
         sums = (

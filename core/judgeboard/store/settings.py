@@ -24,13 +24,13 @@ PRIMARY_JUDGE = "primary_judge"
 LONGEST_SEED = 200  # characters
 KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 
-# Built once: every batch that is stored asks for them.
+# Built once, because storing a batch always reads the settings.
 _LATEST = select(SETTING).where(
     SETTING.c.id.in_(select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(KEYS)).group_by(SETTING.c.key))
 )
 # Kinds of judges without groundedness, quality or label: rules about low scores could not use them.
 _NEVER_FIRST = ("rubric", "rating", AUDIT, REPEATS)
-# The first judge of the log. A judge of other answers only, as in a suite, does not count.
+# The first judge of a logged answer. A judge of other answers, such as a suite's, does not count.
 _FIRST_JUDGE = select(VERSION.c.name).where(
     VERSION.c.id
     == select(JUDGMENT.c.judge_version_id)
@@ -46,7 +46,7 @@ _FIRST_JUDGE = select(VERSION.c.name).where(
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting in force: ``origin`` is env, stored or default; ``by`` and ``at`` are of a stored one."""
+    """A setting in force: ``origin`` is env, stored or default. A stored one has ``by`` (its author) and ``at``."""
 
     key: str
     value: Any
@@ -63,12 +63,12 @@ class RulesInForce(NamedTuple):
 
 
 def thresholds(connection: Connection) -> Thresholds:
-    """Return the thresholds in force: of the environment, else stored, else the default; or raise BadInput."""
+    """Return each threshold from the environment, otherwise as stored, otherwise its default; or raise BadInput."""
     return _thresholds(_stored_values(connection))
 
 
 def primary_judge(connection: Connection) -> str | None:
-    """Return the name of the primary judge: of the environment, else stored, else the first judge of the log."""
+    """Return the primary judge: named by the environment, otherwise as stored, otherwise the first judge of the log."""
     return _primary(connection, _stored_values(connection))
 
 
@@ -79,7 +79,7 @@ def rules_in_force(connection: Connection) -> RulesInForce:
 
 
 def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:
-    """Store a setting, None for the default, or raise BadInput. `judgeboard flag` applies it to stored responses."""
+    """Store a setting (None: the default), or raise BadInput. `judgeboard flag` applies it to stored responses."""
     if key not in KEYS:
         raise BadInput(f"no setting {key!r}; known: {', '.join(KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:
@@ -114,7 +114,7 @@ def _check_judge(connection: Connection, name: str) -> None:
 
 
 def check_query_types(connection: Connection, setting: str, types: Collection[str]) -> None:
-    """Raise BadInput if no logged answer has one of these query types."""
+    """Raise BadInput if any of these query types occurs in no logged answer."""
     for each in types:
         if connection.execute(select(1).where(LOGGED, RESPONSE.c.query_type == each).limit(1)).first() is None:
             there_is = some_of(occurring_values(connection, RESPONSE.c.query_type, LOGGED))

@@ -56,7 +56,7 @@ def rows_with(
 
 
 def any_row(connection: Connection, *conditions: ColumnElement[bool]) -> bool:
-    """Whether the tables of these conditions have a row under which they hold."""
+    """Return whether any row of the tables in these conditions meets all of them."""
     return connection.execute(select(1).where(*conditions).limit(1)).first() is not None
 
 
@@ -73,7 +73,7 @@ def rows_by_key(
 
 
 def listed(connection: Connection, ids: Iterable[int]) -> Select[tuple[int]]:
-    """Return ids as one parameter: a list has the engine's limit of variables."""
+    """Return ids as one parameter, because engines limit the number of parameters."""
     if connection.dialect.name == "sqlite":
         as_json: ColumnElement[str] = bindparam(None, json.dumps(list(ids)), unique=True)
         return select(literal_column("value")).select_from(func.json_each(as_json))
@@ -93,7 +93,7 @@ def upsert(connection: Connection, table: Table, *key: str) -> "Insertion":
 def _insert(dialect: str, table: Table) -> "Insertion":
     if dialect == "sqlite":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # imports all its drivers: only where it is used
+    from sqlalchemy.dialects import postgresql  # imported only here, because it imports all its drivers
 
     return postgresql.insert(table)
 
@@ -117,7 +117,7 @@ def record_of(cls: type[T], row: Any, **values: Any) -> T:
 
 
 def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
-    """Return the column of each field of a dataclass or named tuple that one of the tables has; the first counts."""
+    """Return a column for each field of a dataclass or named tuple, from the first of the tables that has it."""
     named = {column.name: column for table in reversed(tables) for column in table.c}
     return [named[name] for name in _field_names(cls) if name in named]
 
@@ -127,21 +127,21 @@ def _field_names(cls: type) -> tuple[str, ...]:
 
 
 def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
-    """Return the highest id of each table, 0 if it is empty. Tables only grow; forgetting writes an event."""
+    """Return the highest id of each table, 0 if it is empty. These tables only grow, and forgetting adds an event."""
     highest = (func.coalesce(select(func.max(table.c.id)).scalar_subquery(), 0) for table in tables)
     return tuple(connection.execute(select(*highest)).one())
 
 
-# Written out as in the conditions of the indexes, which SQLite uses only for equal text.
+# SQLite uses a partial index only if the query contains the same text as the condition of the index.
 LOGGED: ColumnElement[bool] = literal_column("response.kind = 'log'")
 OPEN: ColumnElement[bool] = literal_column("flag.state = 'open'")
 NOT_OK: ColumnElement[bool] = literal_column("judgment.status <> 'ok'")
 CURRENT_OF_VERSION: ColumnElement[bool] = literal_column("current_judgment.response_kind = 'log'")
-"""Current verdicts of judge versions on the log."""
+"""Current verdicts of judge versions on logged answers."""
 CURRENT_OF_NAME: ColumnElement[bool] = literal_column(
     "current_judgment.is_current AND current_judgment.response_kind = 'log'"
 )
-"""Current verdicts of judges, of whichever version, on the log."""
+"""Current verdicts of judge names, by any of their versions, on logged answers."""
 
 _PART = 2_000
 
@@ -176,8 +176,8 @@ def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
     kinds = [np.float64 if isinstance(type_, Float) else np.int64 for type_ in types]
     parts: list[list[npt.NDArray[Any]]] = [[np.empty(0, dtype=kind)] for kind in kinds]
     with connection.execute(query) as result:
-        # In parts: the garbage collector would scan a hundred thousand live tuples again and again. From the driver's
-        # cursor: creating a Row for each of them takes a third of the time.
+        # Rows are read in parts, because the garbage collector would scan a hundred thousand live tuples repeatedly.
+        # They come from the driver's cursor, because creating a Row for each takes a third of the time.
         cursor = result.cursor
         if cursor is None:
             raise ValueError("this statement returns no rows")

@@ -44,7 +44,7 @@ _OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
 
 @dataclass(slots=True)
 class StoredResponses:
-    """Ids of the ``new`` responses in order; indexes of ``differing`` ones, whose id is stored with other content."""
+    """Ids of the ``new`` responses in order, and indexes of responses whose id is stored with ``differing`` content."""
 
     new: list[int] = field(default_factory=list)
     unchanged: int = 0
@@ -171,7 +171,7 @@ def _update_after_change(connection: Connection, responses: Sequence[ShortRespon
 
 @dataclass(frozen=True, slots=True)
 class ImportBatch:
-    """One import of one file; ``finished_at`` is None if it broke off, and its complete batches of rows are stored."""
+    """One import of one file; ``finished_at`` is None if it broke off, but its complete batches of rows stay stored."""
 
     id: int
     file: str
@@ -186,8 +186,8 @@ class ImportBatch:
 def start_batch(
     connection: Connection, *, file: str, sha256: str | None, importer: str, kind: str, actor: str, now: datetime
 ) -> int:
-    """Store an import that starts and return its id."""
-    # The name of a file or a person on this machine may contain bytes that no database takes.
+    """Store the start of an import and return its id."""
+    # The name of a file or a person on this machine may contain bytes that no database can store.
     by = storable(actor)[0]
     row = {"file": storable(file)[0], "sha256": sha256, "importer": importer, "kind": kind, "actor": by, "at": now}
     batch_id = int(connection.execute(insert(IMPORT_BATCH).returning(IMPORT_BATCH.c.id), row).scalar_one())

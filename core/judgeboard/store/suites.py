@@ -43,7 +43,7 @@ class StoredSuiteRun:
 
 
 def ensure_suite_run(connection: Connection, run_id: int, **columns: Any) -> StoredSuiteRun:
-    """Store a suite run (the other ``columns`` of its table) under its ``run_id``, unless it is stored; return it."""
+    """Store a suite run with these ``columns``, unless one with this ``run_id`` is stored; return the stored one."""
     connection.execute(insert_or_skip(connection, SUITE_RUN, "run_id"), {"run_id": run_id, **columns})
     return get_suite_run(connection, run_id)
 

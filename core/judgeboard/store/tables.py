@@ -1,4 +1,4 @@
-"""The database tables and their columns; `triggers` says which rows may change.
+"""The database tables and their columns; `triggers` defines which rows may change.
 
 Domain objects are validated before they are stored; the CHECK constraints repeat the ranges. A *step* is one
 request to a model with all its calls: each row of ``judgment``, ``comparison``, ``sample``, ``generation`` and
@@ -50,10 +50,10 @@ from judgeboard.domain import (
     WhyDiffers,
 )
 
-# SQLite gives only INTEGER PRIMARY KEY columns their rowid; PostgreSQL needs room for more than 2^31 judgments.
+# SQLite sets ids itself only in INTEGER PRIMARY KEY columns; PostgreSQL needs room for more than 2^31 judgments.
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
-# Python's None is SQL NULL, never the JSON text "null": absent passages are not a list.
+# Python's None is stored as SQL NULL, never as the JSON text "null".
 JsonValue = JSON(none_as_null=True)
 
 
@@ -69,20 +69,20 @@ class JsonTuple(TypeDecorator[tuple[Any, ...]]):
 
 
 class Utc(TypeDecorator[datetime]):
-    """A moment, stored in UTC; comes back aware on both engines. A naive value is taken as UTC."""
+    """A moment, stored in UTC and read as an aware value on both engines. A naive value counts as UTC."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Give the engine UTC: aware on PostgreSQL, naive on SQLite, which keeps no zone."""
+        """Return UTC for the engine: aware for PostgreSQL, naive for SQLite, which stores no time zone."""
         if value is None:
             return None
         aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         return aware.replace(tzinfo=None) if dialect.name == "sqlite" else aware
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Give Python an aware UTC value."""
+        """Return an aware UTC value."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -132,30 +132,30 @@ def optional(type_: Any, *names: str) -> list[Column[Any]]:
 
 
 def references(*names: str, nullable: bool = False, primary_key: bool = False) -> list[Column[Any]]:
-    """Columns that refer to a row of another table: ``response_id`` to one of ``response``."""
+    """Columns that refer to a row of another table; for example, ``response_id`` refers to ``response``."""
     keys = {name: ForeignKey(f"{name.removesuffix('_id')}.id") for name in names}
     return [Column(name, BigId, key, nullable=nullable, primary_key=primary_key) for name, key in keys.items()]
 
 
 def covering_index(name: str, searched: Sequence[Any], read: Sequence[str], **options: Any) -> Index:
-    """An index that is searched by some columns; its queries read the others from it too, without the table."""
+    """An index to search by the columns ``searched``; queries also read the columns ``read`` from it alone."""
     return Index(name, *searched, *read, **options)
 
 
 def _table(name: str, *parts: SchemaItem, comment: str) -> Table:
     """A table with an ``id`` as its primary key."""
-    columns_first = sorted(parts, key=lambda part: not isinstance(part, Column))  # an index names its columns
+    columns_first = sorted(parts, key=lambda part: not isinstance(part, Column))  # indexes refer to columns
     return Table(name, METADATA, Column("id", BigId, primary_key=True), *columns_first, comment=comment)
 
 
 def _link(name: str, one: str, other: str, comment: str) -> Table:
-    """A table of pairs of rows, found by either of them."""
+    """A table that links rows of two tables, with an index for each direction."""
     index = Index(f"ix_{name}_{other.removesuffix('_id')}", other, one)
     return Table(name, METADATA, *references(one, other, primary_key=True), index, comment=comment)
 
 
 def _step_table(name: str, *parts: SchemaItem, comment: str) -> Table:
-    """A table with the status, raw output, calls and cost of steps behind its own columns (exports keep the order)."""
+    """A table of steps: after its own columns come status, raw output, calls and cost (exports keep this order)."""
     return _table(
         name,
         *parts,
@@ -172,7 +172,7 @@ def _step_table(name: str, *parts: SchemaItem, comment: str) -> Table:
 
 
 def _judge_steps(name: str, subject: str, *parts: SchemaItem, comment: str) -> Table:
-    """A table of the steps of judge versions, each about a row of another table (``subject``, its column)."""
+    """A table of judge versions' steps; the column ``subject`` refers to the row that a step is about."""
     return _step_table(
         name,
         *references(subject, "judge_version_id"),
@@ -221,8 +221,8 @@ RESPONSE = _table(
     Index("ix_response_external_id", "external_id"),
     # A run reads the log by id: without this index SQLite sorts all responses of a kind for every page.
     Index("ix_response_kind", "kind", "id"),
-    # The order and the filters of the Responses page: a page is found from the index alone.
-    # Responses without a time come first here and last on the page, which reads the index backwards.
+    # For the orders and the filters of the Responses page: a page is found from the index alone.
+    # Responses without a time come first here, and last on the page, because it reads the index backwards.
     covering_index(
         "ix_response_asked",
         ("kind", text("coalesce(asked_day, -1)"), "id"),
@@ -231,7 +231,7 @@ RESPONSE = _table(
     Index("ix_response_model", "generator_model"),
     # Most responses are not derived from another.
     Index("ix_response_derived_from", "derived_from", "kind", **partial("derived_from IS NOT NULL")),
-    # The share flagged of a day divides by all its answers, which are counted from this index alone.
+    # The daily share of flagged answers needs the number of all answers, which is counted from this index alone.
     Index("ix_response_share", "kind", "query_type", "asked_day"),
     comment="A question with its passages and answer; texts are null only after `judgeboard forget`.",
 )
@@ -322,8 +322,8 @@ CURRENT = Table(
     Column("label", String),
     Column("user_quality", Float, comment="The latest user feedback on the scale 1 to 4."),
     Index("uq_current_judgment_name", "response_id", "judge_name", "judge_kind", unique=True, **partial("is_current")),
-    # Trends read this index alone. The columns of its condition are among its columns, or SQLite would look them up
-    # in the table.
+    # Trends read this index alone. It includes the columns of its condition, because SQLite would otherwise look them
+    # up in the table.
     covering_index(
         "ix_current_judgment_trend",
         ("judge_name", "query_type", "asked_day"),
@@ -352,8 +352,8 @@ CURRENT = Table(
     comment="The latest usable judgment of each judge version on each response, with columns for filters.",
 )
 
-# The columns of the queue's filters are in its indexes, so that no table row is read before the 50 rows of the page are
-# known; ``state`` too, because SQLite looks up even the columns of an index's own condition.
+# The queue's indexes contain the columns of its filters, so that table rows are read only for the 50 rows of a page.
+# They contain ``state`` too, because SQLite looks up even the columns of an index's own condition.
 _OF_OPEN_FLAG = (
     *("rule", "query_type", "source", "judge_name"),
     *("groundedness", "quality", "asked_day", "response_id", "leads", "state"),
@@ -764,7 +764,7 @@ QUEUE_ITEM = _table(
     ),
     Index("ix_queue_item_state", "queue_id", "state", "sampled"),
     Index("ix_queue_item_place", "queue_id", "position", "id"),
-    # What is hidden from a person, and what holds a flag open, is asked by the answer.
+    # Finds by answer what is hidden from a person, and which items keep a flag open.
     Index("ix_queue_item_of_response", "response_id", "state"),
     Index("ix_queue_item_of_pair", "pair_id", "state"),
     Index("ix_queue_item_bulk", "bulk", "id", **partial("bulk IS NOT NULL")),
@@ -822,7 +822,7 @@ COMMENT = _table(
     "comment",
     *references("response_id", "pair_id", nullable=True),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
-    Column("text", String),  # null only after forgetting, or where it withdraws the one it replaces
+    Column("text", String),  # null only if forgotten or if the row withdraws a comment
     Column("replaces", BigId, ForeignKey("comment.id")),
     Column("request_key", String, nullable=False),
     Column("at", Utc, nullable=False),

@@ -1,4 +1,4 @@
-"""Which rows may change, the triggers that refuse all else, and the index of the text search."""
+"""Which rows may change, the triggers that refuse all other changes, and the index for the text search."""
 
 from sqlalchemy import Connection, Table, text
 
@@ -25,7 +25,7 @@ _OF_PAIR = (
 )
 _OF_ANSWER_OR_PAIR = f"SELECT OLD.response_id UNION ALL {_OF_PAIR}"
 
-# SQL for the responses that a row (OLD) is about: forgetting one of them may blank the row.
+# SQL for the responses that a row (OLD) is about. If one of them is forgotten, the row may be blanked.
 RESPONSES: dict[str, str] = {
     "response": "OLD.id",
     "judgment": "OLD.response_id",
@@ -56,7 +56,7 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),
 }
 
-# Tables whose rows change and go.
+# Tables whose rows may change and be deleted.
 _FREE = frozenset(
     {
         *(tables.CURRENT, tables.REVIEWER, tables.WORKER, tables.QUEUE_ASSIGNMENT, tables.QUEUE_ITEM_FLAG),

@@ -133,7 +133,7 @@ def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
 
 @dataclass(frozen=True, slots=True)
 class WhyCounts:
-    """A judge version with the number of answers that have a reason (once each), and the number by reason."""
+    """A judge version, the number of answers with any reason why people differ from it, and the number by reason."""
 
     version_id: int
     title: str
@@ -208,7 +208,7 @@ def judged_texts(connection: Connection, version_id: int, response_ids: Sequence
 
 
 def person_reviews(connection: Connection, response_ids: Sequence[int]) -> dict[int, tuple[PersonReview, ...]]:
-    """Return the current reviews with a grade of these responses, the latest first."""
+    """Return the current reviews of these responses that have a grade, by response, the latest first."""
     query: Select[Any] = (
         select(*columns_of(PersonReview, REVIEW), REVIEWER.c.name.label("reviewer"))
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)

@@ -1,4 +1,4 @@
-"""Verdicts of several judges, of repeats and of rubric judges on the same answers, and graded answers."""
+"""Verdicts on the same answers by several judges, by repeats and by rubric judges; and graded answers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Judged:
 
 
 def by_version(connection: Connection, version_ids: Sequence[int], where: RowFilter | None = None) -> dict[int, Judged]:
-    """Return the logged answers that any version judged, with each one's current verdict, else its latest judgment."""
+    """Return the logged answers that any version judged, with each version's latest usable or else latest judgment."""
     query = _query(connection, version_ids, where or RowFilter()).where(JUDGMENT.c.repeat == 0)
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, version_ids):
@@ -53,7 +53,7 @@ def by_version(connection: Connection, version_ids: Sequence[int], where: RowFil
 def by_repeat(connection: Connection, version_id: int, where: RowFilter | None = None) -> dict[int, Judged]:
     """Return the answers that a version judged repeatedly, with each repeat of the first ask, by response.
 
-    Without ``where``, answers of every kind count: imported repeats are about answers outside the log.
+    Without ``where``, answers of every kind count, because imported repeats are about answers outside the log.
     """
     first_ask = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.ask == 0)
     again = select(JUDGMENT.c.response_id).where(*first_ask, JUDGMENT.c.repeat > 0)
@@ -165,7 +165,7 @@ RUBRIC = "rubric"
 class RubricVerdict:
     """A rubric judge's current verdict: (score or None, reasoning or None) by dimension.
 
-    ``rubric`` has the dimensions that the judge was asked for; ``note`` tells what it left out or added.
+    ``rubric`` has the dimensions that the judge was asked for; ``note`` tells what the judge left out or added.
     """
 
     version_title: str
@@ -184,7 +184,7 @@ class RubricScores:
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """The words of the levels 1 to 5 of judged dimensions; the first judge's where two judges have one."""
+        """The descriptions of levels 1 to 5 by judged dimension; if two judges share one, the first counts."""
         judged = [dimension for verdict in reversed(self.verdicts) for dimension in verdict.rubric.values()]
         return {each.name: each.levels for each in judged if each.ordered and each.scale == SCALE}
 
@@ -252,7 +252,7 @@ def current_verdicts(
     """Return the current verdicts of judge versions on the log, with the score on ``dimension`` if one is named.
 
     ``of_reviewed`` reads the verdicts on reviewed answers from an index instead of the whole log. It leaves out the
-    answers that the prompt of the judge version has as examples.
+    answers that are examples in the judge version's prompt.
     """
     query = select(
         CURRENT.c.judge_version_id,
@@ -276,7 +276,7 @@ def current_verdicts(
 
 
 def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
-    """Return verdicts on ``response_ids`` aligned with ``known`` (ascending), empty where there is none."""
+    """Return the verdicts on ``response_ids`` as rows for ``known`` (ascending); a row without a verdict is empty."""
     at = np.searchsorted(known, response_ids)
     n = len(known)
     columns = Grades(np.zeros(n, dtype=np.int64), np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.full(n, np.nan))
@@ -307,7 +307,7 @@ def load_graded(connection: Connection, dimension: str | None = None, *, implied
     """Return every current review of a logged answer with the current verdicts of all judge versions.
 
     An answer is left out for a judge version whose prompt has it as an example. With ``dimension`` the scores on this
-    dimension of a rubric are read instead of the three grades. ``implied_labels`` is that of `graded_reviews`.
+    dimension of a rubric are read instead of the three grades. ``implied_labels`` is as in `graded_reviews`.
     """
     reviews = graded_reviews(connection, dimension, implied_labels=implied_labels)
     current = current_verdicts(connection, dimension, of_reviewed=True)
@@ -346,6 +346,6 @@ def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray
 
 
 def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:
-    # The kind is compared here: as a condition it makes SQLite read the whole log by the index of kinds.
+    # The kind is compared in Python: in SQL it would make SQLite read the whole log by the index of kinds.
     rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids)
     return np.array(sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Alembic's entry: the connection and its transaction are the caller's."""
+"""Alembic's entry point; it uses the connection and the transaction of the caller."""
 
 from alembic import context
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, inspect, select
 from judgeboard.store.tables import METADATA
 from judgeboard.store.triggers import install_guards, install_search
 
-_UPGRADES = 5_872_341  # the number of the lock
+_UPGRADES = 5_872_341  # number of the advisory lock
 
 
 def alembic_config(connection: Connection) -> Config:
@@ -34,4 +34,4 @@ def run_upgrade(connection: Connection) -> None:
     else:
         command.upgrade(alembic_config(connection), "head")
     install_guards(connection)
-    install_search(connection)  # pg_trgm may have come with a newer server
+    install_search(connection)  # a newer server may have brought pg_trgm
