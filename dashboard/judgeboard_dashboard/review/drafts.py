@@ -191,8 +191,8 @@ class ReviewSession:
     decision, which is stored after the reviewer has answered whether decisions imply a label.
     ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``as_stored`` shows texts
     unformatted and unfolded. ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
-    review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that was shown:
-    later reviews of this pair are not blind.
+    review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
+    has seen: later reviews of the pair by this reviewer are not blind.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -261,7 +261,7 @@ class ReviewSession:
         self.message, self.refused = sentence, refused
 
     def pair_list(self, key: object, read: Callable[[], ListedPairs]) -> ListedPairs:
-        """Return the list of pairs that the reviewer reviews. It is read again if ``key`` has changed."""
+        """Return the reviewer's list of pairs. ``read`` is called again if ``key`` has changed."""
         if self._pair_list is None or self._pair_list[0] != key:
             self._pair_list = (key, read())
         return self._pair_list[1]

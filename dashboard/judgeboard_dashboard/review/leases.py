@@ -47,7 +47,7 @@ class ShownItem:
 
     @property
     def name(self) -> str:
-        """The external id of an answer. A pair has only a number, because its id may name the models."""
+        """The external id of an answer, or the number of a pair: its external id may name the models."""
         return f"pair {self.lease.pair_id}" if self.item is None else self.item.external_id
 
     @property
@@ -177,7 +177,7 @@ class QueueSession:
         return now - self.last_active < ACTIVE
 
     def renew(self, now: datetime) -> None:
-        """Renew each lease after a part of its time. For an expired item on the screen, the reviewer decides."""
+        """Renew each lease after a part of its time, except for a shown item that has expired: its reviewer decides."""
         span = timedelta(seconds=self.queue.lease_seconds)
         for leased in list(self.items):
             if (leased.shown and leased.expired(now)) or leased.until - now > span - span / RENEWALS:

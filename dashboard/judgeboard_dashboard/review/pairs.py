@@ -1,4 +1,4 @@
-"""Reviewing pairs outside queues: two answers side by side, three keys, and the reveal afterwards."""
+"""The review of pairs outside queues: two answers side by side, three keys, then the reveal."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -66,7 +66,7 @@ PAIR_FIELDS = ("pair", "of", "in", "among", "type", "seen")
 
 @dataclass(frozen=True, slots=True)
 class PairAddress:
-    """The address of a pair in a list. Without ``version_id``, it is the list of pairs that no judge has compared.
+    """The address of a pair in a list. Without ``version_id``, the list has the pairs that no judge compared.
 
     ``verdict_seen``: the pair was opened from the list, which shows the judge's verdict.
     """

@@ -1,4 +1,4 @@
-"""The fields beside an answer: those of a label schema or a rubric, with keys, and the failure modes."""
+"""The fields beside an answer: fields of a label schema or a rubric, with keys, and the failure modes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -199,7 +199,7 @@ def typed_key(draft: Draft, field: SchemaField) -> str:
 
 
 def read_schema_fields(draft: Draft) -> None:
-    """Store in a draft what was typed or selected since the last run."""
+    """Copy typed and selected values into the draft."""
     if draft.schema is None:
         return
     state = st.session_state

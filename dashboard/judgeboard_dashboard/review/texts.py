@@ -89,7 +89,7 @@ def passage_list(
         else:
             reason = "This log has no passages. Groundedness cannot be judged."
         return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", reason))
-    claims = [claim for claim in claims if not claim.sentence]  # sentences are only in the answer
+    claims = [claim for claim in claims if not claim.sentence]  # marked sentences are only in the answer
     left = sys.maxsize if whole else LONGEST
     places = None
     if folds(item) and not as_stored and not whole:
@@ -199,7 +199,7 @@ def _passage(
     as_stored: bool,
     evidence: Sequence[tuple[int, int]] | None = None,
 ) -> Html:
-    """Return a passage; a long one is folded around ``evidence``, unless that is None."""
+    """Return a passage. A long passage is folded around ``evidence``, unless ``evidence`` is None."""
     passage = (item.passages or ())[number - 1]
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
     citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
@@ -425,7 +425,7 @@ def _pane(name: str) -> st.delta_generator.DeltaGenerator:
 
 
 def _tools_line(actions: Actions, marks: MarkActions) -> None:
-    """Show the line over the panes; it always has the same height."""
+    """Show the line over the panes. It always has the same height."""
     reason = actions.draft.why
     noun = "claim" if any(statement.judgment_id is not None for statement in marks.statements) else "sentence"
     statement = None if marks.at is None else marks.statements[marks.at]
