@@ -39,7 +39,7 @@ MEANINGS = {
     "Accused": "The verdict is right according to people, but the supreme judge marked it as wrong.",
 }
 GROUPED = "An evidence group contains all answers to one question with the same passages."
-Line = tuple[AuditedAnswer, JudgedText | None]  # without a text if a newer judgment exists
+Line = tuple[AuditedAnswer, JudgedText | None]  # the text is None if a newer judgment exists
 # The labels and the id are visible at a width of 800 px; the texts follow.
 COLUMNS: Columns[Line] = {
     Column("Judge", width=105): lambda line: line[0].judge,

@@ -62,7 +62,7 @@ COLUMNS: Columns[ConflictLine] = {
 
 
 def conflicts() -> None:
-    """Show the conflict in the address. Without it, list the open conflicts for leads, and the reviewer's own."""
+    """Show the conflict in the address. Without it, list the reviewer's own conflicts, and for leads all open ones."""
     follow("conflicts", own=("conflict", "of"))
     reviewer = None if before_import("conflicts") else ask_reviewer()
     if reviewer is None:

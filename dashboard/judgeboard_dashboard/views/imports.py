@@ -228,7 +228,7 @@ def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None]) -
 
 
 def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None, ours: str | None) -> None:
-    """Map the column ``theirs`` to the field ``ours`` and remove the columns ``before``. None only removes."""
+    """Remove the columns ``before`` from the mapping. Then map ``theirs`` to ``ours``, unless one of them is None."""
     for column in before:
         answers.pop(column, None)
     if theirs is not None and ours is not None:

@@ -423,7 +423,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
         return question, decision_choices(actions.decide, flag=False, implied=implied)
     if work.reveal.changing:
         choices = decision_choices(actions.answer_reveal, flag=False)
-        return "Having seen the judge: is there a problem?", choices
+        return "You have seen the judge. Is there a problem?", choices
     return "The judge is shown now. Keep your grade?", [
         choice(
             name="keep",

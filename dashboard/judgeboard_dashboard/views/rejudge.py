@@ -107,7 +107,7 @@ def _outcome(address: RejudgeAddress) -> None:
 
 
 def _shown_job(address: RejudgeAddress) -> JobProgress | None:
-    """Return the job in the address, else the newest unfinished one."""
+    """Return the job in the address, otherwise the newest unfinished job."""
     if address.job is not None:
         return job_progress(store(), address.job)
     if address.run is not None:
@@ -126,7 +126,7 @@ def _run(run_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FirstSeen:
-    """The time when a page first showed a job (seconds of a monotonic clock), and the answers asked by then."""
+    """The time when a page first showed a job (seconds of a monotonic clock), and its number of calls by then."""
 
     at: float
     asked: int

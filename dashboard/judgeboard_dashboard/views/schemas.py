@@ -1,4 +1,4 @@
-"""The page Schemas: the stored versions, a schema as YAML with its check and preview, and its agreement."""
+"""The page Schemas: the stored versions of label schemas, with YAML editor, preview and agreement."""
 
 import shlex
 

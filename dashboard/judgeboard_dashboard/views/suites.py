@@ -224,7 +224,7 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
 
 
 def _runs(filters: Filters) -> None:
-    if filters.as_tables:  # the trend is shown as this table
+    if filters.as_tables:  # the trend already shows this table
         return
     heading("All runs")
     table(

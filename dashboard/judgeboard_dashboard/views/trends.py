@@ -83,7 +83,7 @@ def _filters(
 
 
 def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
-    """Return the judges and judge versions to choose from, by title: the primary judge first."""
+    """Return the judges and judge versions to choose from by title, the primary judge first."""
     names = [version.name for version in versions]
     choices: dict[str, str | int | None] = {CURRENT: None}
     choices |= {f"{name}, current": name for name in sorted(set(names) - {primary})}

@@ -110,7 +110,7 @@ def grades_and_changes(page: Page, name: str) -> None:
     expect(page.locator(".jb-against").first).to_contain_text("You: 1.00")
     expect(page.locator(JUDGE)).to_contain_text("Mara")
     press(page, "e")
-    expect(page.locator(".st-key-bar")).to_contain_text("Having seen the judge")
+    expect(page.locator(".st-key-bar")).to_contain_text("You have seen the judge")
     page.keyboard.press("s")
     press(page, "y")
     expect(page.locator(".jb-head")).to_contain_text("Changed")
