@@ -1,7 +1,7 @@
-"""Actions on many answers, and their undo: in parts, each one transaction with a fixed number of statements.
+"""Actions on many answers, and their undo.
 
-Interrupted, the action is stored up to a whole part. The same action with the same id then completes it: an answer that
-it has decided already is not decided again.
+An action runs in parts; each part is one transaction with a fixed number of statements. If an action is interrupted,
+its complete parts stay stored. The same action with the same id then does the rest and decides no answer twice.
 """
 
 from collections import Counter
@@ -52,20 +52,19 @@ from judgeboard.store.statements import batches
 from judgeboard.text import counted
 
 MOST_ANSWERS = 10_000
-PART = 1_000  # answers of a transaction
+PART = 1_000  # answers per transaction
 
 Progress = Callable[[int], None]
-"""Is called after each part with the number of answers done so far."""
+"""A function that is called after each part with the number of answers done so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkDecided:
-    """What one decision did to many answers: it ``decided`` some, ``held`` of them stay open for a queue.
+    """The result of one decision on many answers. The numbers count answers.
 
-    Without a decision, it tagged them.
-
-    The others are unchanged: the reviewer must review them ``blind``, has reviewed them in a queue that needs more
-    reviews (``in_queue``), or they have no open flag (``closed``).
+    ``decided`` answers were decided (only tagged, if ``decision`` is None). Of these, ``held`` stay open because a
+    queue needs more reviews. The other answers are unchanged: the reviewer must review them ``blind``, has reviewed
+    them in a queue that needs more reviews (``in_queue``), or they have no open flag (``closed``).
     """
 
     decision: Decision | None
@@ -121,7 +120,7 @@ def decide_many(
 
 @dataclass(frozen=True, slots=True)
 class BulkAdded:
-    """How many answers were added to a queue; the others (``left``) are in it already, or are forgotten."""
+    """How many answers were added to a queue. The others (``left``) were in the queue already or are forgotten."""
 
     queue: str
     added: int
@@ -145,11 +144,11 @@ def add_many(
     progress: Progress | None = None,
     now: datetime | None = None,
 ) -> BulkAdded:
-    """Add many answers to an open queue, whose filter they need not match, or assign them to a ``person``.
+    """Add many answers to an open ``queue``, or assign them to a ``person``. The queue's filter is not applied.
 
-    Their answers are in a queue of their own, "For NAME", which is created the first time. Raises BadInput if
-    there are more than 10,000 answers, or the queue is closed, of pairs, or for training; NotFound if nobody has the
-    name.
+    Answers for a person go to that person's queue "For NAME", which is created the first time. Raises BadInput if
+    there are more than 10,000 answers, or if the queue is closed, has pairs, or is for training. Raises NotFound if
+    nobody has the name.
     """
     at, added = now or datetime.now(UTC), 0
     name = queue or ""
@@ -176,11 +175,11 @@ def add_many(
 
 
 def undo_many(store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime | None = None) -> int:
-    """Undo a bulk action; return on how many answers.
+    """Undo a bulk action; return the number of answers that changed.
 
-    Its current reviews are withdrawn, and their flags are open again. Answers that it added leave their queue, unless
-    somebody leases or has reviewed them there. Raises NotFound if there is no such action, DecisionRefused if it is
-    somebody else's.
+    The action's current reviews are withdrawn, and their flags are open again. Answers that the action added leave
+    their queue, unless somebody leases or has reviewed them there. Raises NotFound if there is no such action, and
+    DecisionRefused if the action is somebody else's.
     """
     at, undone = now or datetime.now(UTC), 0
     with store.reading() as connection:

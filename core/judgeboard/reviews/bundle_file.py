@@ -1,4 +1,4 @@
-"""The file of an offline bundle: lines of JSON, written, and read with every value checked."""
+"""The JSON lines file of an offline bundle: writes it, and reads it with a check of every value."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -126,7 +126,7 @@ def write_bundle(
 def read_bundle(
     file: str | Path, schema_of: Callable[[BundleHead], LabelSchema | None]
 ) -> tuple[BundleHead, list[BundleLine]]:
-    """Return a bundle that was filled in, every line checked; errors name file, line and field.
+    """Read a filled-in bundle and check every line. Errors name the file, the line and the field.
 
     ``schema_of`` returns the label schema of the queue that the first line names.
     """
@@ -155,7 +155,7 @@ def read_bundle(
 
 
 def text_values(text: ItemText) -> dict[str, Any]:
-    """Return the texts of an item as a bundle has them."""
+    """Return the texts of an item by their names in a bundle."""
     passages = None if text.passages is None else list(text.passages)
     shared = {"query_type": text.query_type, "question": text.question, "passages": passages}
     if isinstance(text, PairText):
@@ -212,7 +212,7 @@ def _head(line: int, values: dict[str, Any]) -> BundleHead:
 def _read_lines(
     rows: Iterable[Row | Rejected], head: BundleHead, schema: LabelSchema | None
 ) -> tuple[list[BundleLine], list[UnusableLine]]:
-    """Return the lines, one per item, and why others cannot be used."""
+    """Return the usable lines, one per item, and an error for each unusable line."""
     lines: dict[int, BundleLine] = {}
     unusable: list[UnusableLine] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Offline bundles: items of a queue exported to a file, and the reviews in it stored."""
+"""Offline bundles: export items of a queue to a file, and store the reviews that were filled in there."""
 
 import secrets
 from dataclasses import dataclass
@@ -85,14 +85,14 @@ def export_bundle(
 ) -> Bundle:
     """Write the next items of a queue to a file for a reviewer without access to the database.
 
-    Up to ``items`` items (1 to 1,000) are leased to the reviewer for up to 60 days; after that others may take those
-    that were not merged (`merge_bundle`). The file has the guidelines, the texts and empty fields, but no judgments and
-    no reviews, even if the queue is not blind. An existing file is not overwritten.
+    Up to ``items`` items (1 to 1,000) are leased to the reviewer for the time ``lease`` (up to 60 days). After that,
+    others may take items that were not merged (`merge_bundle`). The file has the guidelines, the texts and empty
+    fields. It has no judgments and no reviews, even if the queue is not blind. An existing file is not overwritten.
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
         BadInput: The queue is closed, assigned to others or has nothing left for the reviewer, another session of
-            theirs takes items, or the file cannot be written.
+            the reviewer takes items at this moment, or the file cannot be written.
     """
     at, path = now or datetime.now(UTC), Path(file)
     if not 1 <= items <= MOST_ITEMS:
@@ -116,7 +116,7 @@ def export_bundle(
             details = {"bundle": bundle, "queue": stored.name, "reviewer": reviewer.id, "items": len(leased)}
             record_event(connection, "export_bundle", actor_name(by), details=details, now=at)
             head = BundleHead(bundle, stored.name, stored.subject, reviewer.origin, reviewer.name, len(leased))
-            # Last, within the transaction: if the file cannot be written, nothing is leased.
+            # The file is written at the end of the transaction: if this fails, nothing is leased.
             schema = schema_of_queue(connection, stored)
             write_bundle(path, head, iso_z(until), stored, schema, zip(leased, texts, strict=True))
         return Bundle(bundle, stored.name, reviewer.name, len(leased), until, str(path))
@@ -125,21 +125,20 @@ def export_bundle(
 
 
 def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | None = None) -> MergedBundle:
-    """Store the reviews that were filled in in a bundle.
+    """Store the reviews that were filled in in a bundle; ``-`` as ``file`` is standard input.
 
-    The whole file is checked before anything is stored. Each line is stored or refused by itself. Lines that were
+    The whole file is checked before anything is stored. Then each line is stored or refused by itself. Lines that were
     stored before stay as they are, so the same file may be merged again with more lines filled in.
 
-    A line is refused if it lacks a grade or a field that the queue requires, if a span is outside its text, if somebody
-    else has reviewed or leased its item since, if the item was decided or left its queue, if its texts differ from the
-    stored ones, or if the line was stored before and either was changed since.
-    If only the decision is refused, its grade and note are stored as a review without a decision. ``-`` as ``file`` is
-    standard input.
+    A line is refused if it lacks a grade or a field that the queue requires, or if a span is outside its text. It is
+    refused if its item left the queue, was decided, or was reviewed or leased by somebody else since the export. It is
+    also refused if its texts differ from the stored texts, or if it was stored before and the line or its review has
+    changed since. If only the decision is refused, the grade and the note are stored as a review without a decision.
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
         NotFound: The queue or the reviewer is not in this database.
-        BadInput: It is no bundle, or a line cannot be used; the message names file, line and field.
+        BadInput: The file is not a bundle, or a line cannot be used. The message names file, line and field.
     """
     at = now or datetime.now(UTC)
 

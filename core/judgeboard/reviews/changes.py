@@ -1,4 +1,4 @@
-"""Changes of one's own reviews and comments: undo, edit, withdraw, and the reason to differ from the judge."""
+"""Changes of a person's own reviews and comments: undo, edit, withdraw, and explain a difference from the judge."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -45,19 +45,19 @@ from judgeboard.store.reviews import (
 )
 from judgeboard.text import shortened
 
-UNDO_LEASE = timedelta(minutes=10)  # the author of a withdrawn review has the item leased for so long
+UNDO_LEASE = timedelta(minutes=10)  # the lease that the author of a withdrawn review gets on its item
 LONGEST_COMMENT = 5_000  # characters
 FROM_GROUNDEDNESS = 0.2
-"""Two groundedness values that are this far apart differ: people grade in steps of 0.2 to 0.3."""
+"""Groundedness values differ if they are at least this far apart. People grade in steps of 0.2 to 0.3."""
 
 
 def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> str:
-    """Withdraw a current review and return what happened, as a sentence; the flags that it decided are open again.
+    """Withdraw a current review, reopen the flags that it decided, and return a sentence that says what happened.
 
-    If a newer flag of the same rule is open on the answer, an old flag is superseded instead. Earlier reviews that
-    this one replaced stay in the history and do not become current again. In a named queue the reviewer leases the item
-    again, and their grade after the reveal is withdrawn too; that they have seen the judge stays recorded. Raises
-    DecisionRefused if it is somebody else's review or not current.
+    If a newer flag of the same rule is open on the answer, the old flag is superseded instead. Earlier reviews that
+    this review replaced stay in the history and do not become current again. In a queue the reviewer leases the item
+    again, and their grade after the reveal is withdrawn too. The record that they have seen the judge is kept. Raises
+    DecisionRefused if the review is somebody else's or not current.
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -93,14 +93,14 @@ def edit(
     request_key: str,
     now: datetime | None = None,
 ) -> int:
-    """Replace one's own current review of an answer and return the new one's id; its flags and its queue item follow.
+    """Replace a person's own current review of an answer, update its flags and item, and return the new review's id.
 
     A decision stays a decision (confirm, dismiss or unsure), and a grade stays a grade. A blind review in a queue
-    cannot be edited: it can be undone until the judge is revealed, and its author can add a review after that.
+    cannot be edited. Its author can undo it, or add a review after the reveal.
 
     Raises:
-        DecisionRefused: It is somebody else's review, it is not current, it was given blind (to the judge, or to
-            others who have reviewed since), it is an adjudication, or it is of a pair.
+        DecisionRefused: The review is somebody else's, not current, an adjudication, or of a pair. Or it was given
+            blind to the judge, or blind to other people who have reviewed the item since.
         BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
     request = checked_request(reviewer, request_key, seconds, now)
@@ -150,8 +150,8 @@ def explain_difference(
     """Store why a person's latest grade of an answer differs from a judgment; None removes the reason.
 
     Raises:
-        DecisionRefused: The grade was given blind: the reason is given in its queue.
-        BadInput: The person has graded nothing here, or the judgment is not one of this answer.
+        DecisionRefused: The grade was given blind. The reason must be given in its queue.
+        BadInput: The person has not graded the answer, or the judgment belongs to another answer.
     """
     with store.reading() as connection:
         own = latest_graded_review(connection, response_id, reviewer.id)
@@ -172,8 +172,8 @@ def explain_difference(
 def differs(grade: Grade, judged: ItemJudgment, low: float) -> bool:
     """Whether a grade and a judgment differ on anything that both give.
 
-    Labels and qualities differ if they are not equal, groundedness from 0.2 on. If one side has only a label and the
-    other only a groundedness, the groundedness counts as *hallucinated* below ``low``.
+    Labels and qualities differ if they are not equal, groundedness if the difference is at least 0.2. If one side has
+    only a label and the other only a groundedness, the groundedness counts as *hallucinated* below ``low``.
     """
     if grade.quality is not None and judged.quality is not None and grade.quality != judged.quality:
         return True
@@ -213,10 +213,10 @@ def comment(
 def edit_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, text: str, request_key: str, now: datetime | None = None
 ) -> int:
-    """Replace one's own comment by a new row and return that row's id.
+    """Replace a person's own comment by a new row and return that row's id.
 
     Raises:
-        DecisionRefused: It is somebody else's, or was edited or withdrawn already.
+        DecisionRefused: The comment is somebody else's, or was edited or withdrawn already.
         BadInput: As for `comment`.
     """
     return _replace_comment(store, "edit_comment", comment_id, reviewer, _checked_text(text), request_key, now)
@@ -225,7 +225,7 @@ def edit_comment(
 def withdraw_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Withdraw one's own comment by a row without a text, and return that row's id; raises as `edit_comment`."""
+    """Withdraw a person's own comment: add a row without a text and return its id. Raises as `edit_comment`."""
     return _replace_comment(store, "withdraw_comment", comment_id, reviewer, None, request_key, now)
 
 
@@ -264,11 +264,11 @@ def _check_editable(connection: Connection, review: StoredReview, decision: Deci
         raise BadInput("a decision cannot become a grade, and a grade cannot become a decision")
     if review.queue_item_id is None:
         return
-    # If people review blind to each other, one who has read the others could edit a conflict away.
+    # In a queue that is blind to other people, a person who has read their reviews since could edit a conflict away.
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
     if queue.blind_people and reviewed_by_others(connection, [review.response_id or 0], review.reviewer_id):
         raise DecisionRefused("Others have reviewed this item since: your blind review cannot be edited any more.")
-    if review.stage is None:  # one after the reveal has the blind review beside it
+    if review.stage is None:  # after a reveal, the blind review has the required grades
         check_required(queue, decision, grade)
 
 

@@ -1,4 +1,4 @@
-"""Checks of what a review carries, before anything of it is written."""
+"""Checks of the content of a review before it is stored."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -29,7 +29,7 @@ def checked_key(request_key: str) -> str:
 
 
 class Request(NamedTuple):
-    """The columns of a review that its request gives, checked."""
+    """The checked columns of a review that come from its request."""
 
     request_key: str
     seconds: float | None
@@ -38,14 +38,14 @@ class Request(NamedTuple):
 
 
 def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> Request:
-    """Return the columns of a review that ``reviewer`` makes now, or at ``now``; it took 0 seconds to 30 days."""
+    """Return the columns of a review made at ``now`` (None: the current time). ``seconds`` is 0 to 30 days."""
     if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
         raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
     return Request(checked_key(request_key), seconds, now or datetime.now(UTC), reviewer.id)
 
 
 def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
-    """Return the judgment that was on the screen; raise `BadInput` if it is not one of this answer."""
+    """Return the judgment that was on the screen; raise `BadInput` if it belongs to another answer."""
     if judgment_id is not None and not claims_by_judgment(connection, [judgment_id], response.id):
         raise BadInput(f"judgment {judgment_id} does not belong to {response.external_id}")
     return judgment_id
@@ -59,10 +59,10 @@ def checked_grade(
     *,
     schema: bool = False,
 ) -> Grade:
-    """Return a grade as it is stored: blank texts and empty lists of spans count as not given.
+    """Return a grade as it is stored: blank texts and empty lists of spans become None.
 
-    A pair (no ``response``) takes a note alone. With a label ``schema``, `checked_fields` checks the scores. Marks get
-    their texts from the answer and the judgments that they name.
+    A pair (no ``response``) can only have a note. With a label ``schema``, `checked_fields` checks the scores later.
+    Marks get their texts from the answer and from the judgments that they name.
 
     Raises:
         BadInput: A part of the grade does not belong to this answer, or cannot be stored.
@@ -80,7 +80,7 @@ def checked_grade(
     note = checked_text("the note", grade.note)
     corrected = grade.corrected_answer if checked_text("the corrected answer", grade.corrected_answer) else None
     if note or corrected or grade.texts:
-        check_not_forgotten(response)  # what was blanked would be written down again
+        check_not_forgotten(response)  # a new text could repeat the deleted ones
     marks = _checked_marks(connection, grade.claim_marks, response)
     implied = grade.label_implied and grade.label is not None
     return replace(
@@ -95,7 +95,7 @@ def checked_grade(
 
 
 def check_modes(connection: Connection, names: Collection[str]) -> None:
-    """Refuse names that are not among the failure modes; retired ones are accepted, because drafts may have them."""
+    """Raise `BadInput` for an unknown failure mode. Retired modes are accepted, because drafts may have them."""
     if not names:
         return
     modes = list_modes(connection)
@@ -105,7 +105,7 @@ def check_modes(connection: Connection, names: Collection[str]) -> None:
 
 
 def checked_text(what: str, text: str | None) -> str | None:
-    """Return a text without blanks around it, None for a blank one; raise `BadInput` if it cannot be stored."""
+    """Return the stripped text, None if it is blank; raise `BadInput` if it cannot be stored."""
     stripped = (text or "").strip() or None
     if stripped is not None and (reason := unstorable(stripped)):
         raise BadInput(f"{what} cannot be stored: {reason}")
@@ -113,19 +113,19 @@ def checked_text(what: str, text: str | None) -> str | None:
 
 
 def check_not_forgotten(response: LockedResponse) -> None:
-    """Refuse a text about an answer whose texts were blanked."""
+    """Raise `DecisionRefused` if the texts of the answer were deleted: no new text about it is stored."""
     if response.answer is None:
         raise DecisionRefused(f"The texts of {response.external_id} were deleted: no more can be stored about it.")
 
 
 def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
-    """Refuse a request key that stored another review before."""
+    """Raise `BadInput` if the request key has stored another review before."""
     if not same or stored.reviewer_id != reviewer.id:
         raise BadInput("this request key belongs to another review: every request needs its own")
 
 
 def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, what: str) -> None:
-    """Refuse to change a review that is not the reviewer's own or not current; ``what`` is the action: "undo it"."""
+    """Raise `DecisionRefused` if a review is not the reviewer's own or not current. ``what`` is, say, "undo it"."""
     if review.reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
     later = find_review(connection, replaces=review.id)
@@ -138,7 +138,7 @@ def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, 
 def _checked_marks(
     connection: Connection, marks: Collection[ClaimMark], response: LockedResponse
 ) -> tuple[ClaimMark, ...]:
-    """Return marks as they are stored, in order of the answer: each with the text of its statement."""
+    """Return marks as they are stored: each with the text of its statement, in the order of the answer."""
     if len(marks) > MOST_MARKS:
         raise BadInput(f"at most {MOST_MARKS:,} statements of one answer can be marked")
     named = {mark.judgment_id for mark in marks if mark.judgment_id is not None}

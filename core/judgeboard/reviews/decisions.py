@@ -1,4 +1,4 @@
-"""Reviews outside queues: a decision on a flag, a grade of an answer, a preference on a pair; and how any is stored."""
+"""Reviews outside queues: decisions on flags, grades of answers, preferences on pairs. Also how reviews are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,16 +42,16 @@ from judgeboard.store.reviews import (
 from judgeboard.store.settings import thresholds
 from judgeboard.text import shortened
 
-LONGEST_NAME, LONGEST_ID = 24, 40  # characters of a name and an id that fit into a sentence of one line
+LONGEST_NAME, LONGEST_ID = 24, 40  # characters; longer names and ids are shortened to keep sentences on one line
 IMPLIED = {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}
 """The label that a decision implies."""
 VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
 
 
 def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str, ...], bool]:
-    """Return the rules on which a person's decisions imply a label, and whether the person is to be asked first.
+    """Return the rules on which a person's decisions imply a label, and whether to ask the person first.
 
-    The setting ``implied_labels`` decides. Without it the rule is low groundedness, unless the person said no.
+    The setting ``implied_labels`` names the rules. Its default is low groundedness, unless the person has said no.
     """
     chosen = thresholds(connection).implied_labels
     if chosen is not None:
@@ -75,7 +75,7 @@ def with_implied(grade: Grade, decision: Decision | Preference | None) -> Grade:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A stored decision; ``held`` says why its flags stay open (`held_words`)."""
+    """A stored decision. ``held`` is the reason why its flags stay open, None if they do not (`held_words`)."""
 
     review_id: int
     held: str | None
@@ -97,13 +97,13 @@ def decide(
     """Store a reviewer's decision on an open flag and all other open flags of its answer, with an optional grade.
 
     ``alone`` decides this flag only. Confirm and dismiss close the flags, unless a queue still needs reviews of the
-    answer: then they stay open. Unsure leaves them open for others. A later decision of the same reviewer replaces an
-    earlier one on any of the flags. A judgment newer than ``judgment_seen_id`` does not refuse the decision.
+    answer. Unsure leaves them open for others. The decision replaces earlier decisions of the same reviewer on any of
+    the flags. It is also stored if the answer has a judgment newer than ``judgment_seen_id``.
 
     Raises:
-        DecisionRefused: The flag is not open any more; the message says why, and a grade or a note that came with the
-            decision is stored as a review without a decision. Or the reviewer must review the answer blind in a queue,
-            or has reviewed it in a queue that needs more reviews: that review counts.
+        DecisionRefused: The flag is closed, or the reviewer has reviewed the answer in a queue that needs more reviews.
+            In these cases a grade or a note is stored as a review without a decision. Or the reviewer must review the
+            answer blind in a queue: nothing is stored. The message gives the reason.
     """
     if decision is Decision.WITHDRAWN:
         raise BadInput("a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it")
@@ -138,7 +138,7 @@ def decide(
         else:
             refusal = _why_closed(connection, flag, review)
         refusal += keep_draft(connection, _replacing_grade(connection, review), reviewer, flag=flag.id)
-    raise DecisionRefused(refusal)  # after the commit: the draft stays
+    raise DecisionRefused(refusal)  # raised after the commit, so that the draft is kept
 
 
 def grade(
@@ -154,7 +154,7 @@ def grade(
 ) -> int:
     """Store a grade of an answer, flagged or not, without a decision; return the review's id.
 
-    It replaces the grade that the same reviewer stored in this way before.
+    The grade replaces the same reviewer's earlier grade without a decision.
 
     Raises:
         DecisionRefused: The reviewer must review the answer blind in a queue.
@@ -196,17 +196,18 @@ def prefer(
 ) -> int:
     """Store which answer of a pair a person prefers; return the review's id.
 
-    The first review of a pair by a person is blind, unless something hidden was in view. It reveals gold, models,
-    other people and the judge, so later reviews of the pair are not blind, whatever their aspect. A blind preference
-    is never replaced; another one replaces the one before it on its aspect. Agreement counts a person's blind
-    preference on an aspect, or the latest other one (`votes_by_pair`).
+    A person's first review of a pair is blind, unless something hidden was in view. After it the person is shown the
+    gold label, the models, other people's reviews and the judge. Later reviews of the pair are therefore not blind,
+    on any aspect. A blind preference is never replaced. A preference that is not blind replaces the person's earlier
+    one of this kind on the same aspect. On each aspect, agreement counts a person's blind preference, or else their
+    latest preference (`votes_by_pair`).
 
-    The ``preference`` is in terms of the stored answers, whatever the order ``shown``. ``revealed`` tells whether
+    The ``preference`` refers to the stored answers A and B, whatever the order ``shown``. ``revealed`` is true if
     anything else that is hidden from a blind reviewer was in view. The same ``request_key`` again stores nothing.
 
     Raises:
         DecisionRefused: The person must review the pair blind in a queue.
-        BadInput: The comparison is of another pair, the key of another request, or a value cannot be stored.
+        BadInput: The comparison belongs to another pair, the key to another request, or a value cannot be stored.
     """
     request = checked_request(reviewer, request_key, seconds, now)
     (aspect,) = checked_aspects((aspect,))
@@ -250,9 +251,9 @@ def new_review(
     shown: Shown | None = None,
     **columns: Any,
 ) -> NewReview:
-    """Return a review of an answer (``response``) or of a pair (None), its content checked.
+    """Return a review of an answer (``response``) or of a pair (None) after checking its content.
 
-    ``columns`` are further fields of `NewReview`. Without ``seen`` the review is one outside queues (`in_view`).
+    ``columns`` are further fields of `NewReview`. Without ``seen``, `in_view` sets it as for a review outside queues.
     """
     judgment = None if response is None else checked_judgment(connection, judgment_seen_id, response)
     schema_id = columns.get("label_schema_id")
@@ -282,9 +283,9 @@ def store_review(connection: Connection, kind: str, review: NewReview, reviewer:
 
 
 def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:
-    """Store the grade or note of a refused decision as a review without one; return the sentence about it, if any.
+    """Store the grade or note of a refused decision as a review without a decision; return a sentence about it.
 
-    A label that the decision implies is not kept.
+    An implied label is not kept. The sentence is empty if nothing is stored.
     """
     if refused.grade.label_implied:
         refused = replace(refused, grade=replace(refused.grade, label=None, label_implied=False))
@@ -312,9 +313,9 @@ def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> 
 
 
 def replacing_earlier(connection: Connection, review: NewReview, *, alone: bool = False) -> NewReview:
-    """Let a decision replace the reviewer's earlier ones outside queues on any of its flags: one of them counts.
+    """Let a decision replace the reviewer's earlier decisions outside queues on any of its flags, so that one counts.
 
-    It then decides all their flags. A decision on a flag ``alone`` leaves one that covers other flags too.
+    It also decides all flags of these decisions. A decision on a flag ``alone`` replaces no decision on several flags.
     """
     if not review.flag_ids:
         return review
@@ -329,7 +330,7 @@ def replacing_earlier(connection: Connection, review: NewReview, *, alone: bool 
 def own_decisions(
     connection: Connection, reviewer_id: int, flag_ids: Mapping[int, Collection[int]]
 ) -> list[StoredReview]:
-    """Return a reviewer's current decisions outside queues on flags, given by answer; the latest first."""
+    """Return a reviewer's current decisions outside queues on flags (ids by answer), the latest first."""
     return current_reviews(
         connection,
         flag_ids,
@@ -340,7 +341,7 @@ def own_decisions(
 
 
 def replaced_by(review: NewReview, earlier: Sequence[StoredReview]) -> tuple[NewReview, list[NewReview]]:
-    """Return a decision that replaces the first of ``earlier`` ones and decides all their flags; and withdrawals."""
+    """Let a decision replace the first of ``earlier`` and decide all their flags; return it and the withdrawals."""
     if not earlier:
         return review, []
     withdrawals = [
@@ -368,7 +369,7 @@ def withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ..
 
 
 def _replacing_grade(connection: Connection, review: NewReview) -> NewReview:
-    """Let a grade without a decision replace the one that the reviewer stored in this way before; bulk tags stay."""
+    """Let a grade without a decision replace the reviewer's earlier one without a decision, except for bulk tags."""
     own = current_reviews(
         connection, [review.response_id or 0], flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
     )

@@ -1,4 +1,4 @@
-"""Failure modes: the list that leads keep, how often people tag answers with each, and suggestions from notes."""
+"""Failure modes: the list that leads edit, how often people use each mode, and suggestions from notes."""
 
 import re
 from collections import Counter
@@ -30,7 +30,7 @@ from judgeboard.store.judge_versions import list_versions
 
 GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge version", "week": "Week"}
 KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
-"""Streamlit keeps C and R for itself."""
+"""The letters that can be keys of modes. Streamlit itself uses C and R."""
 LONGEST_MODE = 60  # characters
 LEAST_NOTES, LONGEST_PHRASE = 2, 5  # notes per phrase, words per phrase
 
@@ -44,7 +44,7 @@ def save_mode(
     retired: bool = False,
     by: Actor,
 ) -> FailureMode:
-    """Add a failure mode, or change the one with this name; a ``retired`` one is not offered, its tags are kept.
+    """Add a failure mode, or change the one with this name. A ``retired`` mode is not offered; its tags are kept.
 
     Raises BadInput if the name, the description or the key cannot be used, or another mode has the key.
     """
@@ -76,9 +76,9 @@ def retire_mode(store: Store, name: str, *, by: Actor) -> FailureMode:
 
 @dataclass(frozen=True, slots=True)
 class FailureModeCount:
-    """How often people tagged the answers of a group with a failure mode; ``where`` filters these answers.
+    """How many ``answers`` of a group people tagged with a failure mode; ``where`` filters these answers.
 
-    ``share`` is that among the answers of the group that people reviewed.
+    ``share`` is their share of the answers of the group that people reviewed.
     """
 
     group: str
@@ -89,9 +89,10 @@ class FailureModeCount:
 
 
 def failure_mode_counts(connection: Connection, by: Group = "query_type") -> tuple[FailureModeCount, ...]:
-    """Return the counts by group, each mode in every group that has any: weeks in time, others the most first.
+    """Return the counts of every mode in every group that has tags.
 
-    Only current reviews of logged answers count, an answer once. A week is that in which the answer was given.
+    Weeks are in order of time, other groups by their number of tags. Only current reviews of logged answers count. An
+    answer counts once, in the week in which it was given.
     """
     if by not in GROUPS:
         raise BadInput(f"failure modes are counted by {', '.join(GROUPS)}, not {by!r}")

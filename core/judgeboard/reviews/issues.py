@@ -22,15 +22,15 @@ from judgeboard.text import utc_day
 from judgeboard.trends import Point, by_period, start_of
 
 LONGEST_TITLE = 100  # characters
-# The fields that choose among which answers a problem is counted. The others are signs of the problem.
+# These fields choose the answers in which a problem is counted. The other fields are signs of the problem.
 _AMONG = ("query_types", "sources", "models", "kinds", "metadata", "day_from", "day_to", "no_time", "graded")
 
 
 def issue_filter(where: RowFilter) -> RowFilter:
     """Return the filter of a new issue.
 
-    It selects open and confirmed flags if it names rules, or nothing that shows a problem. Raises BadInput for an empty
-    filter.
+    A filter without states selects open and confirmed flags, if it names rules or has no sign of a problem. Raises
+    BadInput for an empty filter.
     """
     if where == RowFilter():
         raise BadInput("an issue needs a filter: choose a failure mode, a rule or other values first")
@@ -66,10 +66,11 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
 
 @dataclass(frozen=True, slots=True)
 class IssueFigures:
-    """The answers of an issue and their flags by state, the last UTC day with such an answer, and their shares.
+    """The number of answers of an issue, their flags by state, the last UTC day with such an answer, and shares.
 
-    ``before`` and ``after`` the fix are shares by the time of the answers; without a fix all are before. ``where`` of
-    each week filters the answers with the problem. Answers ``without_time`` are in no share.
+    ``before`` and ``after`` are the shares of the problem in answers given before and after the fix. Without a fix,
+    all answers count as before. ``where`` of each week filters the answers with the problem. Answers ``without_time``
+    are left out of the shares.
     """
 
     answers: int
@@ -84,8 +85,8 @@ class IssueFigures:
 def measure_issue(connection: Connection, issue: Issue) -> IssueFigures:
     """Return the figures of an issue.
 
-    A share is among the answers of the same query types, sources, models, metadata and days: those that people reviewed
-    if the filter names failure modes, and those with a score if it limits the score.
+    The shares are of the answers with the same query types, sources, models, metadata and days. If the filter names
+    failure modes, only reviewed answers count. If the filter limits the score, only answers with a score count.
     """
     where, fixed_day = issue.where, issue.fixed_day
     hits = answers_by_day(connection, where)
@@ -114,7 +115,7 @@ def measure_issue(connection: Connection, issue: Issue) -> IssueFigures:
 
 
 def _among(where: RowFilter) -> RowFilter:
-    """The answers among which those of the filter are counted."""
+    """Return the filter of all answers that the shares of an issue refer to."""
     kept = {name: getattr(where, name) for name in _AMONG}
     if needs_verdict(where):
         kept |= {"judge": where.judge, "judge_version": where.judge_version}

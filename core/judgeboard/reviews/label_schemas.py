@@ -28,13 +28,13 @@ def add_schema(store: Store, schema: LabelSchema, *, by: Actor) -> StoredSchema:
 
 
 def schema_of_item(store: Store, item_id: int) -> LabelSchema | None:
-    """Return the label schema of the queue that an item is in, None without one."""
+    """Return the label schema of an item's queue, None if the queue has no schema."""
     with store.reading() as connection:
         return schema_of_queue(connection, queue_by_id(connection, item_by_id(connection, item_id).queue_id))
 
 
 def schema_of_queue(connection: Connection, queue: Queue) -> LabelSchema | None:
-    """Return the label schema of a queue, None without one."""
+    """Return the label schema of a queue, None if it has no schema."""
     return None if queue.label_schema_id is None else schema_by_id(connection, queue.label_schema_id).schema
 
 
@@ -45,7 +45,7 @@ def checked_fields(
     response: LockedResponse | None,
     decision: Decision | Preference | None,
 ) -> Grade:
-    """Return a grade with its fields as the schema has them; raise BadInput if one is wrong, missing or unknown.
+    """Return a grade with checked fields; raise BadInput if a field is wrong, missing or not in the schema.
 
     A confirmed or dismissed answer needs the required fields; a grade alone and the decision "unsure" do not.
     """

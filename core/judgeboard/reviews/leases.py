@@ -1,4 +1,4 @@
-"""Items of a queue: leased to a reviewer, renewed, released and skipped."""
+"""Leases of queue items: taken, renewed, released; and items that reviewers skip."""
 
 import secrets
 from collections.abc import Callable, Collection
@@ -60,9 +60,9 @@ def next_item(
 ) -> LeasedItem | None:
     """Lease the next item of a queue to a reviewer; None if none is left for them.
 
-    ``holding`` are the tokens of the leased items that their page shows or preloads. Another item that they have leased
-    comes first, so that work goes on after a reload. Raises BadInput if the queue is closed or assigned to others, or
-    other sessions of the reviewer take items from it.
+    ``holding`` are the tokens of the leased items that the reviewer's page shows or preloads. Other items that they
+    have leased come first, so that work goes on after a reload. Raises BadInput if the queue is closed or assigned to
+    others, or other sessions of the reviewer take items from it at this moment.
     """
     at = now or datetime.now(UTC)
 
@@ -76,9 +76,9 @@ def next_item(
 def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None) -> LeasedItem | None:
     """Lease one item by its id, whether or not the reviewer skipped it.
 
-    None if others have leased or given all its reviews, the reviewer reviewed it already, it is a repeat for somebody
-    else, or its answer left the queue. Raises BadInput if its queue is closed or assigned to others, or other sessions
-    of the reviewer take the item.
+    Returns None if others have given or leased all its reviews, the reviewer has reviewed it already, it is a repeat
+    for somebody else, or it left the queue. Raises BadInput if its queue is closed or assigned to others, or other
+    sessions of the reviewer take the item at this moment.
     """
     at = now or datetime.now(UTC)
 
@@ -144,7 +144,7 @@ def skip(
 
 
 def split_token(token: str) -> tuple[int, str]:
-    """Return the item and the secret of a token; raise `BadInput` if it is none."""
+    """Return the item id and the secret of a token; raise `BadInput` if the text is not a token."""
     item, dot, secret = token.partition(".")
     known = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
     if not dot or not known or not secret or unstorable(secret):
@@ -153,7 +153,7 @@ def split_token(token: str) -> tuple[int, str]:
 
 
 def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
-    """Return the result of ``take``, a transaction that leases items; tried again if another session was first."""
+    """Run ``take``, a transaction that leases items, again if another session was first; return its result."""
     for _ in range(TRIES):
         try:
             return take()
@@ -195,7 +195,7 @@ def _next(
     if queue.repeat_rate or queue.test_rate:
         add_own_item(connection, queue, reviewer.id, now)
     lease = take_lease(connection, queue.id, reviewer.id, secrets.token_urlsafe(16), now=now, until=until)
-    if lease is None:  # another session of theirs may have taken the last one between these statements
+    if lease is None:  # another session of the reviewer may have taken the last item between these statements
         return _leased_before(connection, queue, reviewer, holding, now, until)
     return leased_item(lease, item_by_id(connection, lease.queue_item_id), queue)
 
@@ -203,9 +203,9 @@ def _next(
 def _leased_before(
     connection: Connection, queue: Queue, reviewer: Reviewer, holding: Collection[str], now: datetime, until: datetime
 ) -> LeasedItem | None:
-    """Return an item that a reviewer has leased and that is not in ``holding``, its lease renewed."""
+    """Renew the lease of an item that a reviewer has leased and that is not in ``holding``; return it."""
     for lease in active_leases(connection, reviewer.id, now, queue.id):
-        # An item in somebody's bundle is not shown on a page as well.
+        # An item in an offline bundle is not also shown on a page.
         if lease.token is None or lease.token.startswith(OFFLINE) or _token_of(lease) in holding:
             continue
         renew_lease(connection, lease.token, reviewer.id, until)
@@ -220,13 +220,13 @@ def _release(connection: Connection, token: str, reviewer: Reviewer, now: dateti
         return None
     item = item_by_id(connection, unlocked.queue_item_id)
     if item.response_id is not None:
-        lock_response(connection, item.response_id)  # before the lease, as where an item is decided
+        lock_response(connection, item.response_id)  # locked before the lease, in the same order as in `decide_item`
     lease = find_lease(connection, token=secret, lock=True)
     if lease is None or lease.done or lease.reviewer_id != reviewer.id:
         return None
     release_lease(connection, lease.id)
     if item.response_id is not None:
-        follow_queues(connection, [item.response_id], now)  # it may have stopped matching during the lease
+        follow_queues(connection, [item.response_id], now)  # the answer may have stopped matching during the lease
     return item
 
 

@@ -1,4 +1,4 @@
-"""What the reviews of an item decide: its state and that of its flags; and the items on which they are in conflict."""
+"""The outcome of the reviews of an item: its state, the states of its flags, and conflicts between reviews."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import LockedFlag, flags_with_newer, lock_flag, set_flag_states
 from judgeboard.text import counted
 
-QUALITY_CONFLICT = 2  # difference in quality, or in a rubric's dimension, from which two reviews are in conflict
+QUALITY_CONFLICT = 2  # reviews are in conflict if quality, or a rubric's dimension, differs by at least this
 GROUNDEDNESS_CONFLICT = 0.4
 ALL_UNSURE = "all unsure"
 
@@ -70,7 +70,7 @@ def outcome(reviews: Sequence[QueueReview], needed: int) -> Outcome:
 
 
 def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
-    """Return on what the reviews that count differ too much: decision, label, scores, categories of a schema."""
+    """Return the parts on which counted reviews differ too much: decision, label, scores, fields of a schema."""
     counted = [review for review in reviews if _counts(review)]
     names = [name for name in ("decision", "label") if len({getattr(review, name) for review in counted} - {None}) > 1]
     dimensions = sorted({name for review in counted for name in review.scores})
@@ -90,12 +90,12 @@ def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
 
 
 def _is_category(value: Any) -> bool:
-    """Whether a value of a label schema is a category, several of them, or yes or no: no number and no ranking."""
+    """Whether a value of a label schema is one or more categories, or yes or no, and not a number or a ranking."""
     return isinstance(value, str | bool) or (isinstance(value, list) and isinstance(value[0], str))
 
 
 def _counts(review: QueueReview) -> bool:
-    """Whether a review counts towards those that its item needs: not if unsure, nor after the judge was revealed."""
+    """Whether a review counts as one that its item needs: it is not unsure, after a reveal, or an adjudication."""
     return review.decision != Decision.UNSURE and review.stage not in {Stage.REVEALED, Stage.ADJUDICATION}
 
 
@@ -112,7 +112,7 @@ def update_states(
 
 
 def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str | None:
-    """Return why decided flags, given with their states, stay open: the queues that hold them; None if none does."""
+    """Return a sentence that names the queues that keep decided flags (states by id) open; None if none does."""
     flag_ids = [flag_id for flag_id, state in states.items() if state is FlagState.OPEN]
     reasons = []
     for name, item_id, needed in holding_items(connection, flag_ids):
@@ -125,9 +125,9 @@ def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str |
 
 
 def update_flag_states(connection: Connection, flags: Sequence[LockedFlag]) -> dict[int, FlagState]:
-    """Bring flags to the states that their reviews decide, and return them; without a decision a flag is open again.
+    """Set flags to the states that their reviews decide, and return the states. Without a decision a flag is open.
 
-    A superseded flag stays superseded. A flag that would be open beside a newer one of its rule becomes superseded.
+    A superseded flag stays superseded. Instead of open, a flag becomes superseded if a newer flag of its rule is open.
     """
     before = {flag.id: flag.state for flag in flags}
     movable = [flag_id for flag_id, state in before.items() if state is not FlagState.SUPERSEDED]
@@ -139,7 +139,7 @@ def update_flag_states(connection: Connection, flags: Sequence[LockedFlag]) -> d
 
 
 def update_item_state(connection: Connection, item_id: int, now: datetime) -> ItemState:
-    """Bring a locked item, its unused leases and its flags to what its reviews decide; return its state."""
+    """Update a locked item, its unused leases and its flags from its reviews; return the item's state."""
     item = item_by_id(connection, item_id)
     reviews = reviews_on(connection, item_id)
     result = outcome(reviews, item.reviews_needed)
@@ -202,9 +202,9 @@ class Conflict:
 def open_conflicts(
     connection: Connection, queue: str | None = None, *, after: int | None = None, limit: int = 50
 ) -> ConflictPage:
-    """Return up to 1,000 items that need an adjudication, the oldest first, of a queue or of every open queue.
+    """Return up to 1,000 items of one queue or of all open queues that need an adjudication, the oldest first.
 
-    ``after`` is the ``next`` of the page before.
+    ``after`` is the ``next`` of the previous page.
     """
     queue_id = None if queue is None else queue_named(connection, queue).id
     return _page(connection, conflict_rows(connection, queue_id, after=after or 0, limit=limit + 1), limit)
@@ -216,11 +216,10 @@ def own_conflicts(connection: Connection, reviewer_id: int, *, limit: int = 50) 
 
 
 def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None = None) -> Conflict:
-    """Return an item, in whatever state, with all its reviews.
+    """Return an item in any state with all its reviews.
 
-    A viewer must be a lead, or have reviewed the item, which then must be adjudicated. Nobody sees it who must still
-    review it blind. None is a program that has the database. Raises NotAllowed if the viewer may not see the reviews of
-    others.
+    Leads may see it, and its reviewers once it is adjudicated, but nobody who must still review it blind. ``viewer`` is
+    None for a program with access to the database. Raises NotAllowed if the viewer may not see the reviews.
     """
     item = item_by_id(connection, item_id)
     reviews = reviews_on(connection, item_id)

@@ -41,9 +41,9 @@ from judgeboard.store.queues import (
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 
 DAYS = 14  # days of the progress
-RECENT = timedelta(days=30)  # what drift compares with everything before
-STREAK_REVIEWS = 10  # equal decisions in a row that make a streak …
-STREAK_SECONDS = 5  # … if each took less than this on average
+RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
+STREAK_REVIEWS = 10  # minimum number of equal decisions in a row in a streak
+STREAK_SECONDS = 5  # a streak takes less than this per review on average
 LONGEST_STREAKS = 5
 
 
@@ -59,13 +59,13 @@ class Streak:
 
 @dataclass(frozen=True, slots=True)
 class PersonWork:
-    """The work of a person; all figures but ``days`` and ``queues`` are of their latest 1,000 reviews.
+    """The work of a person. All figures except ``days`` and ``queues`` are of their latest 1,000 reviews.
 
-    Two reviews agree unless they would be in conflict in a queue. ``gold`` compares with adjudications by others,
-    ``own`` with their first review of repeated items, ``others`` with other people on the same items, ``tests`` with
-    the gold labels of unannounced test items, ``training`` with those of training queues. ``drift`` is agreement with
-    others in the last 30 days, less that before. ``seconds`` is the median per item. ``leased`` counts items that they
-    have leased now.
+    Two reviews agree unless they would be in conflict in a queue. Each share is the agreement of the person's reviews
+    with others: adjudications by other people (``gold``), the person's first review of a repeated item (``own``), other
+    people's reviews of the same item (``others``), gold labels of unannounced test items (``tests``) and of training
+    queues (``training``). ``drift`` is the agreement with other people in the last 30 days minus the agreement before.
+    ``seconds`` is the median per item. ``leased`` is the number of items leased to the person now.
     """
 
     person: Reviewer
@@ -98,9 +98,9 @@ def person_work(connection: Connection, person: Reviewer, *, now: datetime | Non
 
 
 def everybodys_work(connection: Connection, *, now: datetime | None = None) -> list[PersonWork]:
-    """Return the work of everybody who reviewed in a queue or to whom an open one is assigned, by name.
+    """Return the work of everybody who reviewed in a queue or has an open queue assigned, sorted by name.
 
-    ``queues`` are the open ones that are assigned to them.
+    ``queues`` are the open queues assigned to the person.
     """
     at = now or datetime.now(UTC)
     assigned = queues_by_person(connection)
@@ -112,7 +112,7 @@ def everybodys_work(connection: Connection, *, now: datetime | None = None) -> l
 def reassign(
     store: Store, *, by: Actor, person: Reviewer, to: Reviewer, queues: Sequence[str] = (), now: datetime | None = None
 ) -> list[str]:
-    """Assign a person's open queues, or those of these names, to another person; return the names of the queues.
+    """Assign a person's open queues (or only the named ``queues``) to another person; return the queues' names.
 
     The person's leases in them end, so that the other person gets these items too. Reviews keep their author.
     """
@@ -147,7 +147,7 @@ def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
 def agrees(review: QueueReview, other: QueueReview) -> bool | None:
     """Return whether two reviews of an item agree: they would not be in conflict.
 
-    None if one is unsure, or they have nothing in common.
+    None if a review is unsure, or the two have no graded part in common.
     """
     if Decision.UNSURE in {review.decision, other.decision} or not _parts(review) & _parts(other):
         return None
@@ -161,7 +161,7 @@ def _parts(review: QueueReview) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """A gold label, and whether a person's review of a training item agrees with it (None: unsure), or on what not."""
+    """A gold label, whether a review of a training item agrees with it (None: unsure), and on what they differ."""
 
     gold: QueueReview
     agrees: bool | None
@@ -169,7 +169,7 @@ class Feedback:
 
 
 def training_feedback(connection: Connection, item_id: int, review_id: int) -> Feedback | None:
-    """Return the feedback on a review of a training item; None if it is no such item, or its gold label is gone."""
+    """Return the feedback on a review of a training item; None for other items, or if gold label or review is gone."""
     item = item_by_id(connection, item_id)
     if not item.test or not queue_by_id(connection, item.queue_id).training:
         return None

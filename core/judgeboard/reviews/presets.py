@@ -1,4 +1,4 @@
-"""Presets of a new queue: rules that leads often need, with their words."""
+"""Presets of a new queue: rules that leads often need."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from judgeboard.domain import QueueOrder
 
 
 class Preset(NamedTuple):
-    """Rules that leads often need, with their words."""
+    """Rules of a queue, and the words that describe them to leads."""
 
     words: str
     rules: Mapping[str, Any]

@@ -56,7 +56,7 @@ DECIDED = "You decided this item already."
 class DecidedItem:
     """A stored review of an item, and the item's state; ``repeated`` if the same request had stored it before.
 
-    ``reveal``: something was hidden from the reviewer and may be shown now (`reveal`).
+    ``reveal`` is true if something was hidden from the reviewer and may be shown now (`reveal`).
     """
 
     review_id: int
@@ -80,14 +80,15 @@ def decide_item(
 ) -> DecidedItem:
     """Store a review of the answer or the pair that a reviewer has leased.
 
-    The item's flags follow once it has all its reviews and these agree. In a queue that hides the judge the review is
-    *blind*, unless its author had seen the judge before or could: they leased the answer in a queue that shows the
-    judge, or the item had all its reviews before and is open again. If the queue says so, the decision implies a label.
+    The item's flags are updated once it has all its reviews and they agree. In a queue that hides the judge, the review
+    is *blind*, unless its author has seen the judge or could see it: they leased the answer in a queue that shows the
+    judge, or the item once had all its reviews and was reopened. If the queue has implied labels, the decision implies
+    a label.
 
-    ``token`` is that of the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone;
-    on a pair it is the preference between the stored answers (`preference_at` translates a side). ``grade`` of a pair
-    is the note alone. ``judgment_seen_id`` is the judgment on the screen, if the queue shows it. The same
-    ``request_key`` again stores nothing.
+    ``token`` identifies the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone.
+    On a pair it is the preference between the stored answers (`preference_at` translates a side), and ``grade`` has
+    only a note. ``judgment_seen_id`` is the judgment on the screen, if the queue shows it. The same ``request_key``
+    again stores nothing.
 
     Raises:
         MissingGrades: The queue requires a grade that is missing, and the decision is not unsure.
@@ -107,7 +108,7 @@ def decide_item(
         queue = queue_by_id(connection, item.queue_id)
         if queue.implied_labels:
             grade = with_implied(grade, decision)
-        # Behind the locks: the same request may be on its way.
+        # Read after locking: the same request may be running at the same time.
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
@@ -140,13 +141,13 @@ def decide_item(
             return DecidedItem(review_id, item.id, state, reveals, repeated=False)
         draft = replace(review, queue_item_id=None, flag_ids=())
         refusal = f"{refusal}{keep_draft(connection, draft, reviewer, **details | {'decision': None})}"
-    raise DecisionRefused(refusal)  # after the commit: the draft stays
+    raise DecisionRefused(refusal)  # raised after the commit, so that the draft is kept
 
 
 def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Preference:
-    """Return which stored answer is at a side (left, tie, right) of the pair that a token is for.
+    """Return the preference that a side (left, tie, right) means for the pair of a token.
 
-    Raises BadInput if it is no token, or its item is an answer.
+    Raises BadInput if the text is not a token, or its item is an answer.
     """
     with store.reading() as connection:
         item = item_by_id(connection, split_token(token)[0])
@@ -155,15 +156,15 @@ def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Pr
 
 
 def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:
-    """Whether the author of a blind review may see the judge now: not while another queue hides it from them too."""
+    """Whether the author of a blind review may see the judge now: their queue reveals it, and no other one hides it."""
     hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
     return queue.reveal and not hidden.judge
 
 
 def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None) -> None:
-    """Record that the author of a blind review is shown what was hidden; the first time counts.
+    """Record the first time that the author of a blind review is shown the hidden parts.
 
-    Raises DecisionRefused if it is not the reviewer's own current blind review, or its queue hides the judge for good
+    Raises DecisionRefused if it is not the reviewer's own current blind review, or the judge must stay hidden
     (`may_reveal`).
     """
     at = now or datetime.now(UTC)
@@ -200,11 +201,11 @@ def answer_reveal(
 ) -> int:
     """Store a reviewer's grade of an answer after the reveal; return the review's id.
 
-    The blind review (``review_id``) stays the one that counts. A second grade after the reveal replaces the first. The
-    ``grade`` includes what did not change; arguments otherwise as of `decide_item`.
+    The blind review (``review_id``) is still the one that counts. A second grade after the reveal replaces the first.
+    The ``grade`` also has the unchanged values. The other arguments are as in `decide_item`.
 
     Raises:
-        DecisionRefused: The judge was not shown yet, or the review is not their current blind one.
+        DecisionRefused: The judge was not shown yet, or the review is not the reviewer's own current blind review.
         BadInput: Nothing is given, the review is of a pair, or a value cannot be used.
     """
     request = checked_request(reviewer, request_key, seconds, now)
@@ -249,10 +250,10 @@ def adjudicate(
     seconds: float | None = None,
     now: datetime | None = None,
 ) -> int:
-    """Store a lead's final decision on an item in conflict: its gold label; return the review's id. Its flags follow.
+    """Store a lead's final decision on an item in conflict (its gold label), update its flags, return the review's id.
 
-    An answer is confirmed or dismissed; a preference on a pair is in terms of the stored answers. The note of the
-    ``grade`` is the reason and is required. Arguments otherwise as of `decide_item`.
+    An answer is confirmed or dismissed. A preference on a pair refers to the stored answers A and B. The note of the
+    ``grade`` is the reason and is required. The other arguments are as in `decide_item`.
 
     Raises:
         DecisionRefused: The item is not in conflict (any more).
@@ -348,7 +349,7 @@ def _seen(
 def _refusal(
     connection: Connection, lease: Lease | None, item: QueueItem, queue: Queue, reviewer: Reviewer, now: datetime
 ) -> str | None:
-    """Return why a review cannot be stored under a lease (None: no lease has the token), None if it can."""
+    """Return why a review cannot be stored under ``lease`` (None: no lease has the token); None if it can."""
     if queue.state is QueueState.CLOSED:
         return f"The queue {queue.name} has been closed since then."
     if item.state is ItemState.LEFT:

@@ -60,8 +60,8 @@ ORDER_LABELS: dict[QueueOrder, str] = {
 ASKED = ("label", "groundedness", "quality")
 FROM_SCORES = (QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
 MOST_REVIEWS = 20
-MOST_ITEMS = 100_000  # of a queue with a number of items
-MOST_COUNTED = 1_000  # items left in one of a person's queues
+MOST_ITEMS = 100_000  # largest ``max_items``
+MOST_COUNTED = 1_000  # items left for a person in a queue are counted up to this number
 LONGEST_NAME = 60  # characters
 LONGEST_GUIDELINES = 20_000  # characters
 
@@ -73,16 +73,16 @@ class QueueRules:
     ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to 1) is the share of
     items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0 to below 1) is the share of randomly
     sampled answers. ``repeat_rate`` (0 to below 1) is the probability that reviewers get one of their own items again
-    after a week, ``test_rate`` that of a test item: an answer with a gold label, unannounced. A ``training`` queue has
-    answers with gold labels, all of them for each person in random order, and tells them the gold label after each
-    review; ``max_items`` limits them. A review must give the ``grades``, unless it is unsure, and may give the
-    ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension.
-    With ``implied_labels`` confirm stores the label hallucinated, and dismiss stores grounded, whatever the rule, if
-    a review gives none; None: as the settings say (`implying_rules`).
-    ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. ``max_items`` (1 to 100,000)
-    takes the first of the order when the queue is created, and nothing later. Without ``flagged_only`` the answers are
-    flagged or not; in random order they are then a simple random sample. Raises BadInput if a value is outside its
-    range, or the queue hides the judge and its order is made from scores.
+    after a week. ``test_rate`` is the probability of a test item: an unannounced answer with a gold label. In a
+    ``training`` queue each person gets all answers with gold labels (up to ``max_items``) in random order, and sees the
+    gold label after each review. A review that is not unsure must have the ``grades``, and may have the
+    ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension. With ``implied_labels``, a
+    review without a label gets one, whatever the rule: hallucinated if it confirms, grounded if it dismisses. None
+    means that the settings decide (`implying_rules`). ``reveal`` shows the judge after a blind review. A queue of pairs
+    is always blind. A queue with ``max_items`` (1 to 100,000) gets the first items of its order when it is created, and
+    no items later. Without ``flagged_only``, answers without a flag are included. In random order the items are then a
+    simple random sample. Raises BadInput if a value is outside its range, or the order of a queue that hides the judge
+    uses scores.
     """
 
     name: str
@@ -171,7 +171,7 @@ class QueueRules:
                 raise BadInput(f"{what} cannot be stored: {reason}")
 
     def as_row(self) -> dict[str, Any]:
-        """Return the columns of the table of queues that they fill."""
+        """Return the rules as columns of the table of queues."""
         row = {name: value for name, value in asdict(self).items() if name not in {"where", "order", "needed"}}
         return row | {
             "filter": self.where.as_dict(),
@@ -184,9 +184,9 @@ class QueueRules:
 
 @dataclass(frozen=True, slots=True)
 class PersonProgress:
-    """The work of one person in a queue; ``median_seconds`` per item without absences, None if none was measured.
+    """The work of one person in a queue. ``leases`` is the number of items leased to them now.
 
-    ``leases`` are the items that they have leased now.
+    ``median_seconds`` is the time per item without absences, None if no time was measured.
     """
 
     reviewer: Reviewer
@@ -202,10 +202,10 @@ class PersonProgress:
 class QueueProgress:
     """The progress of a queue.
 
-    An item that needs reviews is ``leased`` or ``waiting``; the other states are those of `ItemState`. ``several``
-    items need more than one review, ``several_finished`` of them agree or are adjudicated. ``sampled`` answers are
-    randomly sampled, ``short`` more were requested but are not available. Repeats count for people, not as items.
-    A queue that is ``assigned_to`` nobody is open to everybody.
+    An item that needs reviews is ``leased`` or ``waiting``; the other states are those of `ItemState`. ``several`` is
+    the number of items that need more than one review; ``several_finished`` of them agree or are adjudicated.
+    ``sampled`` is the number of randomly sampled answers; ``short`` more were requested but are not available. Repeats
+    count in the work of people, but not as items. A queue that is ``assigned_to`` nobody is open to everybody.
     """
 
     queue: Queue
@@ -296,7 +296,7 @@ def own_queues(connection: Connection, reviewer_id: int, now: datetime | None = 
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:
-    """Close a queue for good. Flags that only this queue kept open follow their decisions; its reviews are kept."""
+    """Close a queue for good. Flags that only this queue kept open get the state of their decisions."""
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         queue = queue_named(connection, name)
@@ -319,7 +319,7 @@ def assign_queue(
     remove: Sequence[Reviewer] = (),
     now: datetime | None = None,
 ) -> Queue:
-    """Assign a queue to people, remove others from it; raises BadInput if it is closed."""
+    """Assign a queue to people and remove other people from it; raises BadInput if it is closed."""
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.ASSIGN) as connection:
         queue = queue_named(connection, name)
@@ -345,7 +345,7 @@ class MissingGrades(BadInput):
 
 
 def missing_grades(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
-    """Return the required grades that a review lacks; an unsure review and one of a pair need none."""
+    """Return the required grades that a review lacks. Unsure reviews and reviews of pairs need no grades."""
     if queue.subject == PAIRS or decision is Decision.UNSURE:
         return ()
     graded = {name for name in ASKED if getattr(grade, name) is not None}
@@ -370,8 +370,8 @@ def queue_progress(
 ) -> QueueProgress:
     """Return the progress of a queue, in about ten statements whatever its size.
 
-    ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``. Not
-    ``for_lead``: the rules do not tell of repeats and test items.
+    ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``. The
+    rules about repeats and test items are included only ``for_lead``.
     """
     at = now or datetime.now(UTC)
     if isinstance(queue, str):
@@ -405,7 +405,7 @@ def queue_progress(
 
 
 def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
-    """Return the rules of a queue, a phrase each; those about repeats and test items only ``for_lead``."""
+    """Return a phrase for each rule of a queue; rules about repeats and test items only ``for_lead``."""
     noun, subject = ("pair", "pairs") if queue.subject == PAIRS else ("answer", "flagged answers")
     subject = subject if queue.flagged_only else "answers, flagged or not"
     subject = "answers with a gold label" if queue.training else subject
@@ -417,7 +417,7 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         needed = f"{queue.reviews_needed} reviews of {percent(queue.overlap)} of the {noun}s, 1 of the others"
     hidden = [what for what, away in (("other people", queue.blind_people), ("the judge", queue.blind_judge)) if away]
     blind = f"blind to {' and '.join(hidden)}" if hidden else "not blind"
-    if queue.blind_judge and queue.reveal and queue.subject != PAIRS:  # after a pair the next one is shown
+    if queue.blind_judge and queue.reveal and queue.subject != PAIRS:  # after a pair, the next pair is shown at once
         blind += "; the judge is shown after the review"
     which = f"{subject}: {describe(queue.filter)}" if queue.filter != RowFilter() else f"all {subject}"
     phrases = [
@@ -451,7 +451,7 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
 
 
 def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ...]:
-    """Return the orders that a queue can have, the default first; ``blind`` to the judge: none made from scores."""
+    """Return the orders that a queue can have, the default first. A queue ``blind`` to the judge uses no scores."""
     if not blind and not flagged_only:
         return (QueueOrder.RANDOM, QueueOrder.OLDEST, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
     if not blind:

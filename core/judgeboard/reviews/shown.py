@@ -1,4 +1,4 @@
-"""What a reviewer is shown of an answer or a pair, and what stays hidden from them."""
+"""The parts of an answer or a pair that a reviewer is shown, and the parts that stay hidden."""
 
 import hashlib
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ from judgeboard.store.reviews import reviewed_by_others
 def check_not_blind(
     connection: Connection, reviewer: Reviewer, response_id: int | None, pair_id: int | None, name: str = "this pair"
 ) -> None:
-    """Refuse a review outside the queue in which the reviewer must still review the answer or the pair blind."""
+    """Raise `DecisionRefused` if the reviewer must still review the answer or the pair blind in a queue."""
     if hidden_of(connection, reviewer.id, response_id=response_id, pair_id=pair_id):
         raise DecisionRefused(f"You review {name} blind, before you see other reviews: open it in its queue.")
 
 
 def in_view(connection: Connection, response_id: int, reviewer_id: int, judgment_id: int | None) -> tuple[str, ...]:
-    """Return what a reviewer saw of an answer outside queues: a judgment on the screen, reviews of other people."""
+    """Return the hidden parts that a reviewer saw outside queues: a judgment on the screen, other people's reviews."""
     judge = () if judgment_id is None else (JUDGE,)
     return (*judge, PEOPLE) if reviewed_by_others(connection, [response_id], reviewer_id) else judge
 
 
 def order_for(pair_id: int, reviewer_id: int) -> Shown:
-    """Return in which order a person is shown a pair: as good as random over pairs and people, and always the same."""
+    """Return the order in which a person is shown a pair: pseudo-random by pair and person, and always the same."""
     digest = hashlib.sha256(f"shown:{pair_id}:{reviewer_id}".encode()).digest()
     return Shown.BA if digest[0] % 2 else Shown.AB
 
@@ -54,7 +54,7 @@ def shown_side(preference: Preference, shown: Shown) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PairText:
-    """Two answers as one person reads them, in the order ``shown``; which model wrote which is not told."""
+    """The texts of a pair as one person reads them: in the order ``shown``, without the names of the models."""
 
     pair_id: int
     query_type: str
@@ -70,7 +70,7 @@ ItemText = AnswerText | PairText
 
 
 def item_texts(connection: Connection, items: Sequence[LeasedItem | QueueItem], reviewer_id: int) -> list[ItemText]:
-    """Return the texts of items in their order, pairs with the sides as this person is shown them."""
+    """Return the texts of items in the order of ``items``; pairs are ordered as this person is shown them."""
     answers = answer_texts(connection, [item.response_id for item in items if item.response_id is not None])
     pairs = pair_texts(connection, [item.pair_id for item in items if item.pair_id is not None], reviewer_id)
     return [answers[item.response_id] if item.response_id is not None else pairs[item.pair_id or 0] for item in items]
@@ -91,7 +91,7 @@ def pair_texts(connection: Connection, pair_ids: Sequence[int], reviewer_id: int
 def judges_on(
     connection: Connection, response_id: int, reviewer_id: int
 ) -> tuple[tuple[ItemFlag, ...], tuple[ItemJudgment, ...]]:
-    """Return the open flags of an answer and the current judgments, the primary judge's first; none if it is blind."""
+    """Return the open flags and current judgments of an answer, the primary judge's first; none if hidden."""
     if hidden_of(connection, reviewer_id, response_id=response_id).judge:
         return (), ()
     item = load_item(connection, response_id)
