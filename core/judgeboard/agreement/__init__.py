@@ -1,1 +1,1 @@
-"""How far people, judges, and people and judges agree: read from the store, measured, explained in words."""
+"""Agreement of people, of judges, and of judges with people: loaded, measured, and explained in sentences."""

@@ -20,11 +20,11 @@ _GROUNDED, _HALLUCINATED = LABELS.index("grounded"), LABELS.index("hallucinated"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerPairs:
-    """One row per answer that judge and people both graded, by id; stacked people: one per person and answer.
+    """One row per answer that the judge and people graded (if people are stacked: per person and answer), by id.
 
-    ``judge`` and ``people`` hold labels as texts, quality 1 to 4, groundedness 0 to 1 or a rubric's score. ``scores``
-    is the judge's groundedness, NaN if there is none; ``cut`` marks the labels derived from it. ``groups`` are
-    evidence groups, ``query_types`` positions in the names that were loaded, ``days`` UTC days (below 0: no time).
+    ``judge`` and ``people`` are labels (texts), quality (1 to 4), groundedness (0 to 1) or a rubric's scores.
+    ``scores`` is the judge's groundedness, NaN if there is none; ``cut`` marks labels derived from it. ``groups`` are
+    evidence groups, ``query_types`` are positions in the loaded names, ``days`` are UTC days (below 0: no time).
     """
 
     scale: Scale
@@ -64,8 +64,8 @@ class PersonGrades:
 def person_grades(reviews: GradedReviews, scale: Scale, reviewer_id: int | None = None) -> PersonGrades:
     """Return the grade of each person, or of one of them, on each answer.
 
-    Each reviewer's latest review counts, a blind one before any other. Adjudications (``gold``) and reviews after the
-    reveal or of a repeated item do not count.
+    Each reviewer's latest blind review counts, or else their latest review. Adjudications (``gold``) and reviews after
+    the reveal or of a repeated item do not count.
     """
     rows = (reviews.stages != ADJUDICATION) & (reviews.stages != AGAIN)
     if reviewer_id is not None:
@@ -81,9 +81,9 @@ def gold(reviews: GradedReviews, scale: Scale) -> PersonGrades:
 def people_values(
     reviews: GradedReviews, scale: Scale, reviewer_id: int | None = None, human: Human = "gold"
 ) -> PeopleValues:
-    """Return what a judge is compared with (``human_values``), in the order of the answers' ids.
+    """Return the grades that a judge is compared with (``human_values``), in the order of the answers' ids.
 
-    With ``reviewer_id`` these are the grades of this person; adjudications do not count then.
+    With ``reviewer_id`` only this person's grades count, and no adjudications.
     """
     grades = person_grades(reviews, scale, reviewer_id)
     parts = [grades] if reviewer_id is not None else [grades, gold(reviews, scale)]
@@ -95,7 +95,7 @@ def people_values(
 
 
 def combined_as(scale: Scale) -> Kind:
-    """Return how grades of several people become one: majority, lower median of ordered categories, or mean."""
+    """Return how the grades of several people are combined: majority, lower median of ordered categories, or mean."""
     if scale.categories is None:
         return "groundedness"
     return "label" if scale.weights is None else "quality"
@@ -104,7 +104,7 @@ def combined_as(scale: Scale) -> Kind:
 def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale: Scale, cut: float) -> AnswerPairs:
     """Return the pairs of a judge version's current verdicts with the grades of people (``people_values``).
 
-    If the judge gave no label, its groundedness is cut: below ``cut`` the answer counts as hallucinated.
+    If the judge gave no label, the answer counts as hallucinated if its groundedness is below ``cut``.
     """
     n = len(graded.response_ids)
     verdicts = graded.verdicts.get(version_id)
@@ -130,7 +130,7 @@ def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale
 
 
 def judge_values(verdicts: Grades, grade: str, cut: float) -> tuple[AnyArray, BoolArray]:
-    """Return a judge's values of a grade (labels as positions), and which labels were cut from its groundedness."""
+    """Return a judge's values of a grade (labels as positions), and which labels were derived from groundedness."""
     values = column_of(verdicts, grade)
     if grade != "label":
         return values, np.zeros(len(values), dtype=np.bool_)
@@ -156,7 +156,7 @@ def column_of(grades: Grades, grade: str) -> AnyArray:
 
 
 def _latest(reviews: GradedReviews, scale: Scale, counted: BoolArray, *, by_reviewer: bool) -> PersonGrades:
-    """Return one counted grade per response, and person: the latest blind one, else the latest."""
+    """Return one grade per response (and person, if ``by_reviewer``): the latest blind one, or else the latest."""
     values = column_of(reviews.grades, scale.grade)
     rows = np.flatnonzero(is_given(values) & counted)  # the oldest first
     reviewer_ids = reviews.reviewer_ids[rows] if by_reviewer else np.zeros(len(rows), dtype=np.int64)

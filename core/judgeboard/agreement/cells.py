@@ -30,18 +30,18 @@ _TENTHS = tuple(f"{tenth / TENTHS:.1f}" for tenth in range(TENTHS))
 class Cell:
     """Answers that a figure counts.
 
-    ``first`` and ``second`` are ids of raters:
+    ``raters`` tells what the ids ``first`` and ``second`` mean:
 
     - ``judge``: judge version ``first`` and people. ``people`` and ``judge`` are `cell_names` of the grade, None for
-      any; ``score`` is a tenth of the judge's groundedness. With ``reviewer_id`` people are this person, else
-      ``human`` selects whose grades count.
+      any; ``score`` is a tenth of the judge's groundedness. With ``reviewer_id`` only this person's grades count;
+      otherwise ``human`` selects whose grades count.
     - ``people``, ``judges``: two persons or judge versions, or `ALL` for answers with two ratings or more.
     - ``gold``: person ``first`` and gold labels. ``twice``: person ``first``, who rated the answers twice.
     - ``standin``: judge version ``first``, tested as a replacement of person ``second``.
     - ``shown``: answers on which people differed from judge version ``first`` before they saw its judgment.
 
-    ``by`` and ``slice`` narrow the cell to one slice of a field. Without ``implied_labels``, labels that a decision
-    implies count as not given. Raises BadInput if a value is unknown.
+    ``by`` and ``slice`` narrow the cell to one slice of a field. Without ``implied_labels``, implied labels do not
+    count. Raises BadInput if a value is unknown.
     """
 
     grade: GradeName
@@ -175,7 +175,7 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
 
 
 def _rated_by(rated: ItemRatings, names: Sequence[str] | None) -> IntArray:
-    """Return the items that all of the named raters rated, or any two or more."""
+    """Return the items that all named raters rated; without ``names``, the items with two ratings or more."""
     if names is None:
         return rated.ids[rated.ratings.per_item >= 2]
     return rated.ids[np.logical_and.reduce([_is_rated(rated, name) for name in names])]

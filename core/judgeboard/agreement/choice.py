@@ -1,4 +1,4 @@
-"""What is measured: whose agreement, on what, in which slices; and which items are in which slice."""
+"""The choice of a measurement (whose agreement, on what, in which slices), and the items of each slice."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -39,18 +39,18 @@ SLICES: dict[By, str] = {
     "length": "lengths",
     "rule": "rules",
 }
-"""The slices by field, as a plural noun."""
+"""The fields of slices, each with a plural noun for its slices."""
 
 _SLICES_OF_PAIRS: tuple[By, ...] = ("judge_version", "query_type", "source")
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementChoice:
-    """Whose agreement is measured, on what: the arguments of `measure_agreement`.
+    """The arguments of `measure_agreement`: whose agreement is measured, and on what.
 
     For repeats a judge's name means all its versions. ``grade`` None means the label of answers, the preference of
     pairs, and the most frequent measure of repeats. With ``reviewer_id`` a judge is compared with this person alone.
-    Raises BadInput if a value is unknown or fields do not go together.
+    Raises BadInput if a value is unknown or the values cannot be combined.
     """
 
     of: Of = "judge"
@@ -103,7 +103,7 @@ class AgreementChoice:
 
 
 def check_known(name: str, value: str | None, known: Collection[str]) -> None:
-    """Raise BadInput if a value is given that is not one of the known ones."""
+    """Raise BadInput if a value is neither None nor one of the known values."""
     if value is not None and value not in known:
         raise BadInput(f"{name} must be one of {', '.join(known)}, not {value!r}")
 
@@ -121,7 +121,7 @@ LENGTH_BANDS = (200, 500, 1_000, 2_000)
 """Upper ends of the bands of length, in characters of the answer."""
 
 NO_TIME, NO_RULE, FORGOTTEN, OTHER_VALUES = "no time", "no rule", "forgotten", "other values"
-_MOST_VALUES = 50  # values of a metadata field that are slices of their own
+_MOST_VALUES = 50  # the most frequent values of a metadata field have their own slices
 
 _BANDS = (
     f"under {LENGTH_BANDS[0]:,}",
@@ -132,9 +132,9 @@ _BANDS = (
 
 
 def slices_of(connection: Connection, unit: Unit, by: By, ids: IntArray) -> Iterator[tuple[str, BoolArray]]:
-    """Yield the slices of items by name, each with a mask of its items; an answer is in the slice of each of its rules.
+    """Yield the name of each slice with a mask of its items. An answer is in the slices of all its rules.
 
-    ``by`` is not ``judge_version``, of which each has its own items. ``ids`` repeat if people are stacked.
+    ``by`` cannot be ``judge_version``: each version has its own items. ``ids`` repeat if people are stacked.
     """
     known = np.unique(ids)
     if by == "rule":
@@ -154,7 +154,6 @@ def slices_of(connection: Connection, unit: Unit, by: By, ids: IntArray) -> Iter
 
 
 def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) -> AnyArray:
-    """Return the slice of each known id."""
     if unit == "pairs":
         pairs = pair_facts(connection)
         return _texts(pairs.query_types if by == "query_type" else pairs.sources)[np.searchsorted(pairs.ids, known)]

@@ -1,4 +1,4 @@
-"""Answers on which a judge version and people differ: worst first, counted by cell, in a sentence."""
+"""Answers on which a judge version and people differ: listed with the worst first, and counted by cell."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_text
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Pairs by people's row and the judge's column: tenths, or the categories of the grade.
+    """Counts of pairs in a table: rows are people's values, columns are the judge's, in tenths or categories.
 
-    ``apart`` counts the pairs of a cell that differ by the gap or more. It is counted per answer: cells four tenths
-    apart contain 0.19 and 0.50, which differ by only 0.31.
+    ``apart`` counts the pairs of a cell that differ by the gap or more. The distance between cells does not tell this:
+    0.19 and 0.50 are in cells four tenths apart, but differ by only 0.31.
     """
 
     axis: tuple[str, ...]
@@ -48,7 +48,7 @@ class Disagreement:
     """One answer with the grades of judge and people.
 
     ``difference`` is judge - people in units of the grade (labels: +1 if the judge was too kind, -1 too harsh).
-    ``person_reviews`` are the reviews behind it, the latest first.
+    ``person_reviews`` are people's reviews of the answer, the latest first.
     """
 
     judged: JudgedText
@@ -71,8 +71,8 @@ class Scattered:
 class DisagreementPage:
     """The filtered answers, and one page of their rows.
 
-    ``pairs`` answers have both grades. ``total`` rows are listed: those that differ by ``gap`` or more (labels: at
-    all), or all of the chosen cell.
+    ``pairs`` is the number of answers with both grades, ``total`` the number of listed answers: those that differ by
+    ``gap`` or more (labels: at all), or all answers of the chosen cell.
     """
 
     sentence: str
@@ -118,9 +118,9 @@ def disagreement_page(
     """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
 
     With ``reviewer_id`` only this person's grades count. ``metadata`` is a field and its value as `value_text` writes
-    it. ``direction`` selects answers that the judge grades higher
-    (``too_kind``) or lower than people, ``cell`` those in a (row, column) of the picture, even if they do not differ.
-    ``source`` is the `PairSource` for this reviewer and ``implied_labels``, if loaded already.
+    it. ``direction`` selects answers that the judge grades higher (``too_kind``) or lower than people. ``cell`` selects
+    the answers in a (row, column) of the picture, even if they do not differ. ``source`` is the `PairSource` for this
+    reviewer and ``implied_labels``, if it is loaded already.
     """
     source = source or PairSource(connection, reviewer_id, implied_labels=implied_labels)
     limits = thresholds(connection)
@@ -169,7 +169,7 @@ def _differences(pairs: AnswerPairs) -> FloatArray:
 def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> IntArray:
     """Return rows by difference (rounded: float noise must not order a page), then by id."""
     apart = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
-    # Labels have one distance only: their surest scores come first.
+    # All differing labels are equally far apart: the scores that are furthest from 0.5 come first.
     sure = np.abs(np.nan_to_num(pairs.scores[rows], nan=0.5) - 0.5) if pairs.grade == "label" else np.zeros(len(rows))
     return rows[np.lexsort((pairs.response_ids[rows], -sure, -apart))]
 

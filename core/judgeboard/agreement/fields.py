@@ -1,4 +1,4 @@
-"""Agreement on each field of a label schema, with the statistic of its scale: people, and judges with people."""
+"""Agreement of people, and of judges with people, on each field of a label schema."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -53,16 +53,15 @@ def field_agreement(
     small: Small = "skip",
     implied_labels: bool = True,
 ) -> list[FieldAgreement]:
-    """Return the agreement on each field of a label schema, over the reviews of all versions of its name.
+    """Return the agreement on each field of a label schema, in the reviews with any version of the schema.
 
     The fields are those of ``schema`` ("support v2", or a name for its newest version). Each person's latest review
-    of an answer counts, without adjudications and without reviews after the reveal. The statistic of categories is
-    alpha with the MASI distance of sets if several may be chosen. Spans have F1 by character and alpha by word,
+    of an answer counts, without adjudications and without reviews after the reveal. If several categories may be
+    chosen, the statistic is alpha with the MASI distance of sets. Spans have F1 by character and alpha by word,
     rankings have Kendall's tau-b, texts have none, and all other fields have the statistics of grades. A judge made
     from the schema (`rubric_of`) is compared with people on the fields that it scored, without the answers that are
     examples in its prompt. With ``epsilon``, the alternative annotator test decides whether it may replace a person.
-    The options are those of `measure_agreement`.
-    Raises NotFound if there is no such schema.
+    The options are as in `measure_agreement`. Raises NotFound if there is no such schema.
     """
     stored = schema_named(connection, schema)
     reviews = field_reviews(connection, stored.schema, implied_labels=implied_labels)
@@ -147,7 +146,7 @@ def _with_people(verdicts: Mapping[int, Any], scale: Scale, values: Values, grou
 
 
 def _scale(field: SchemaField, values: Values) -> Scale:
-    """Return the scale of a field; values of other versions count as categories too."""
+    """Return the scale of a field. Values from other schema versions are categories too."""
     if field.type is FieldType.NUMBER:
         return Scale(field.name)
     occurring = {value for of_people in values.values() for value in of_people.values()}
@@ -171,7 +170,7 @@ def _rated(scale: Scale, values: Values, groups: Mapping[int, int], names: dict[
 def _of_spans(
     connection: Connection, ids: list[int], items: list[list[list[dict[str, Any]]]], groups: AnyArray
 ) -> Statistics:
-    """Return F1 by character, and alpha by word: each word has the set of the types that cover any of it."""
+    """Return F1 by character, and alpha by word. A word's value is the set of span types that cover any part of it."""
     texts = answer_texts(connection, ids)
     characters, words, of_words = [], [], []
     for response_id, people, group in zip(ids, items, groups.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The worth of flags: how often people confirm each rule's, how long that takes, and what the rules miss."""
+"""The worth of flags: how often people confirm the flags of a rule, how long this takes, what the rules miss."""
 
 from dataclasses import dataclass
 
@@ -55,7 +55,7 @@ def _worth(rule: str, confirmed: int, decided: int, reviews: FlagReviews) -> Fla
     names = reviews.rules.names
     of_rule = reviews.rules.codes == (names.index(rule) if rule in names else -1)
     seconds = reviews.seconds[of_rule & reviews.decides & ~np.isnan(reviews.seconds)]
-    # The median: a lunch break in front of an open item is not the cost of a decision.
+    # The median, because a break with an item left open must not count as review time.
     minutes = round(float(np.median(seconds)) / 60, 6) if seconds.size else None
     return FlagWorth(rule, _share_confirmed(confirmed, decided), minutes)
 

@@ -1,4 +1,4 @@
-"""Agreement of people, judges and repeats: the one way from the store to every figure."""
+"""Agreement of people, judges and repeats: all its figures are computed here from the store."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -95,7 +95,7 @@ def measure_agreement(
         implied_labels: Counts labels that a decision on a flag implies.
 
     Raises:
-        BadInput: Arguments that do not go together.
+        BadInput: Arguments that cannot be combined.
         NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
     """
     versions = tuple(judge_versions)
@@ -115,7 +115,7 @@ def agreement_of(
 ) -> AgreementResult:
     """Return the same as `measure_agreement`, in an open transaction.
 
-    ``source`` is what was loaded for this choice already; ``of_slices`` limits the statistics of a judge's slices.
+    ``source`` has the ratings, if they are loaded already. ``of_slices`` limits the statistics of a judge's slices.
     """
     if choice.of == "repeats":
         return of_repeats(connection, choice)
@@ -260,7 +260,7 @@ def _judge_figures(
     of_pairs = measured(compared.pairs, choice.unit, choice.human, only=only)
     statistics, confusion = with_accuracy(of_pairs), of_pairs.confusion
     if compared.wrong is not None:
-        # Only how often the judge is right changes: the other statistics need the judge's own categories.
+        # Verdicts that count as wrong affect accuracy and table only: the rest needs the judge's own categories.
         counted = measured(compared.wrong, choice.unit, choice.human)
         statistics |= {"agreement": counted.agreement, "accuracy": counted.agreement}
         confusion = counted.confusion
@@ -298,7 +298,7 @@ def _judge_figures(
 def _stand_in_tests(
     connection: Connection, choice: AgreementChoice, source: Source, version: StoredVersion
 ) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
-    """Return the alternative annotator test and that of each slice, if epsilon requests them."""
+    """Return the alternative annotator tests of all items and of each slice, if ``epsilon`` is given."""
     if choice.epsilon is None:
         return None, {}
     rated = source.people()
@@ -323,7 +323,6 @@ def _pairs_by_slice(
 
 
 def _judge_version(connection: Connection, choice: AgreementChoice, source: Source) -> StoredVersion:
-    """Return the chosen or default judge version."""
     known = list(source.versions)
     if choice.judge_versions:
         named = choice.judge_versions[0]
@@ -331,7 +330,7 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
             version = choose_version(connection, named, known, "judged what people graded too")
         except NotFound:
             version = get_version(connection, named)
-            source.compared(version)  # a known version without rating pairs: n is 0
+            source.compared(version)  # raises NotFound without verdicts on pairs; without rating pairs n is 0
     elif known:
         version = known[0]
     else:
@@ -357,7 +356,6 @@ def _judge_sentence(choice: AgreementChoice, statistics: PairStatistics) -> str:
 
 
 def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
-    """Return the calibration of labels with 100 scores or more."""
     scored = ~np.isnan(pairs.scores)
     if pairs.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
         return None
@@ -367,7 +365,7 @@ def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
 def _anchoring_by_grade(connection: Connection, version: StoredVersion) -> dict[str, Estimate]:
     """Return how far people moved to a judge version's verdicts after they saw them, by grade.
 
-    Rows are a person and an answer; the interval resamples answers.
+    Each row is one person on one answer; the interval resamples answers.
     """
     shares: dict[str, Estimate] = {}
     for grade in GRADES:
@@ -379,7 +377,7 @@ def _anchoring_by_grade(connection: Connection, version: StoredVersion) -> dict[
 
 
 def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:
-    """Return the statistics of preferences with those of the grades behind them: correlations, interval alpha."""
+    """Add the correlations and the interval alpha of graded preferences to the statistics of preferences."""
     return categories | {name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories}
 
 

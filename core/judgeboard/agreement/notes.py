@@ -42,7 +42,7 @@ COMBINED: dict[Kind, str] = {
 }
 """How the grades of several people become one."""
 
-_WIDE = 0.1  # half an interval
+_WIDE = 0.1  # half the width of an interval
 _PICKED = 1 / 3
 _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
@@ -180,8 +180,8 @@ def notes(
 ) -> tuple[Note, ...]:
     """Return the caveats of a judge version (``title``) compared with people, the most serious first.
 
-    Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked`` are ids, ascending,
-    of answers that were graded on a flag of a selective rule.
+    Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked`` are the ascending ids
+    of answers that people graded because of a flag of a selective rule.
     """
     if statistics.n < MIN_PAIRS:
         return ()
@@ -215,9 +215,9 @@ def notes_on_people(
 
 
 def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = None) -> Iterator[Note]:
-    """Yield how many reviews, of one person or of all, lack this grade, and which grades they have.
+    """Yield a note on how many reviews (of one person or of all) lack this grade, and which grades they have.
 
-    Rubric dimensions are skipped: nobody knows who was asked for them.
+    There is no note on rubric dimensions, because it is not known which reviewers were asked for them.
     """
     if grade not in GRADES:
         return
@@ -274,7 +274,7 @@ def _selection(ids: IntArray, picked: IntArray, things: str) -> Iterator[Note]:
 def _skewed(
     grades: AnyArray, scale: Scale, estimates: Mapping[str, Estimate], corrected: str, things: str
 ) -> Iterator[Note]:
-    """Yield that one unordered category prevails: agreement is high by chance alone."""
+    """Yield a note if one category is so frequent that agreement is high by chance alone."""
     name = corrected.removesuffix("_nominal")
     if scale.categories is not None and scale.weights is None:
         categories, counts = np.unique(grades, return_counts=True)
@@ -301,7 +301,7 @@ def _skewed(
 
 
 def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]:
-    """Yield that fewer than 15 items are in the rarest of the unordered categories that occur."""
+    """Yield a note if the rarest of the unordered categories that occur has fewer than 15 items."""
     if scale.categories is None or scale.weights is not None:
         return
     counts = [(n, category) for category in scale.categories if (n := int((grades == category).sum()))]
@@ -313,7 +313,7 @@ def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]
 
 
 def luck(slices: int, sliced_by: str) -> Iterator[Note]:
-    """Yield how likely it is that one of many independent 95 % intervals misses by chance."""
+    """Yield a note on the probability that at least one of many independent 95 % intervals misses by chance."""
     if slices >= _MANY_SLICES:
         chance = percent(1 - 0.95**slices)
         yield Note("slices", f"With {slices} {sliced_by}, the probability that one differs by chance is {chance}.")
@@ -322,13 +322,13 @@ def luck(slices: int, sliced_by: str) -> Iterator[Note]:
 def correlated_judges(
     judges: Iterable[tuple[tuple[str, AnswerPairs], tuple[str, AnswerPairs]]], unit: Unit, human: Human, things: str
 ) -> Iterator[Note]:
-    """Yield the two ``judges`` (titles with rating pairs) that agree with each other most beyond people, if surely.
+    """Of ``judges`` that surely agree more with each other than with people, yield a note on the most extreme two.
 
-    All figures are those of the answers that both judges and people graded.
+    Each judge is a title with its rating pairs. All figures are about the answers that both judges and people graded.
     """
     excesses: list[tuple[float, str]] = []
     for (first, of_first), (second, of_second) in judges:
-        # Both have their rows in one order, also where people are stacked.
+        # Both have their rows in the same order, even if people are stacked.
         one = of_first.at(np.isin(of_first.response_ids, of_second.response_ids))
         other = of_second.at(np.isin(of_second.response_ids, of_first.response_ids))
         groups = grouping_of(one, unit, human)
@@ -356,7 +356,7 @@ def _judged_again(pairs: AnswerPairs, judged_again: Collection[int]) -> Iterator
 
 
 def _cut(title: str, pairs: AnswerPairs, cut_at: float | None) -> Iterator[Note]:
-    """Yield that labels were derived from groundedness."""
+    """Yield a note if labels were derived from groundedness."""
     cut = int(pairs.cut.sum())
     if cut and cut_at is not None:
         some = "" if cut == pairs.n else f" on {cut:,} of {pairs.n:,} answers"

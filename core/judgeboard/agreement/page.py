@@ -48,7 +48,7 @@ COMPARED_BY = (
 class SameAnswers:
     """All judge versions on the ``n`` answers that each of them and people graded, with ``COMPARED_BY`` statistics.
 
-    ``weakest`` is each version's query type with the lowest headline statistic, if two or more have ten pairs.
+    ``weakest`` is each version's query type with the lowest headline statistic, if two or more types have ten pairs.
     ``left_out`` are titles of versions with too few verdicts on the others' answers.
     """
 
@@ -83,8 +83,8 @@ class TimePoint:
 class AgreementPage:
     """One judge version on one grade; ``version`` and ``result`` are None without rating pairs.
 
-    The slices of ``result`` have the headline statistic only; ``choice`` measures all. ``differing`` counts the reasons
-    of people for differing from the judge.
+    The slices of ``result`` have only the headline statistic; measuring ``choice`` gives all statistics. ``differing``
+    counts people's reasons for differing from the judge.
     """
 
     grade: GradeName
@@ -140,10 +140,11 @@ def agreement_page(
 def same_answers(
     ratings: AnswerRatings, versions: Sequence[StoredVersion], known: AgreementResult | None = None
 ) -> SameAnswers:
-    """Return judge versions on the answers that all of them judged: the first one, then those that share most with it.
+    """Return the agreement of judge versions on the answers that all of them judged.
 
-    A version with few verdicts must not take the answers of all others away: it is left out if the others have more
-    verdicts in total without it, or if it would leave fewer than ten answers. ``known`` is a result measured already.
+    The first version is included, then versions in the order of how many answers they share with it. A version with few
+    verdicts must not remove most answers: it is left out if the others have more verdicts in total without it, or if
+    fewer than ten answers would be left. ``known`` is a result that was measured already.
     """
     pairs = {version.id: ratings.compared(version).pairs for version in versions}
     by_name = attrgetter("name", "number")
@@ -195,10 +196,10 @@ def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
     if pairs.n >= MIN_PAIRS:
         name = "mean_absolute_difference" if score else "agreement"
         return measured(pairs, human=human, only=(name,)).estimates[name]
-    # A point of a series is drawn even for few answers; these have a plain interval instead of a bootstrap.
+    # A series has a point even for few answers. Its interval is computed by a formula, without a bootstrap.
     rows = np.abs(pairs.judge - pairs.people) if score else (pairs.judge == pairs.people).astype(np.float64)
     _, of_answer = np.unique(pairs.response_ids, return_inverse=True)
-    values = np.bincount(of_answer, rows) / np.bincount(of_answer)  # stacked people: an answer is the mean over them
+    values = np.bincount(of_answer, rows) / np.bincount(of_answer)  # the mean of the people who graded an answer
     if score or len(values) < pairs.n:
         return mean_interval([len(values)], [values.sum()], [(values**2).sum()], bounds=(0.0, 1.0))[0]
     return share_intervals([round(values.sum())], [pairs.n])[0]
@@ -207,7 +208,7 @@ def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
 def _weakest(pairs: AnswerPairs, query_types: Sequence[str]) -> str | None:
     name, values = headline_name(pairs.scale), []
     for code, query_type in enumerate(query_types):
-        # The value does not depend on the resamples: two are the fewest.
+        # The value does not depend on the resamples, so the minimum of two is enough.
         figures = measured(pairs.at(pairs.query_types == code), only=(name,), resamples=2)
         if (value := figures.estimates[name].value) is not None:
             values.append((value, query_type))

@@ -41,16 +41,16 @@ PREFERENCE_OR_NONE = Scale("preference", (*SIDES, UNUSABLE))
 """The scale if unusable verdicts count as wrong."""
 
 DIFFERENCE = Scale("difference")
-"""How much better B is than A: people's grades of a pair, or a judge's score of B minus that of A."""
+"""How much better B is than A: people's grades of a pair, or a judge's score of B minus its score of A."""
 
 _NO_GRADE = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairVerdicts:
-    """A judge version's verdicts on pairs, by their id: positions in ``SIDES``, `INCONSISTENT` or `NONE`.
+    """A judge version's verdicts on pairs: ``sides`` are positions in ``SIDES``, `INCONSISTENT` or `NONE`.
 
-    ``differences`` are NaN if the judge compared the answers instead of scoring both.
+    ``differences`` are NaN if the judge compared the answers and did not score each of them.
     """
 
     ids: IntArray
@@ -61,7 +61,7 @@ class PairVerdicts:
 class PairRatings:
     """Preferences of people and judges on one aspect, loaded once.
 
-    ``revealed`` counts the reviews that do not count, since their author had seen other verdicts before.
+    ``revealed`` is the number of reviews left out because their author had seen other verdicts before.
     """
 
     unit: Unit = "pairs"
@@ -75,7 +75,7 @@ class PairRatings:
         unusable: UnusableAs = "drop",
         human: Human = "gold",
     ) -> None:
-        """Load them; raise `BadInput` if an aspect must be named, `NotFound` for one without preferences."""
+        """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if it has no preferences."""
         self._connection = connection
         self.unusable = unusable
         self.human = human
@@ -103,7 +103,7 @@ class PairRatings:
         return self._ratings(self._pair_ids, self._reviewer_ids, _words(self._sides), PREFERENCE, self.names)
 
     def people_numbers(self) -> ItemRatings | None:
-        """Return the grade of each person on a scale; None without any."""
+        """Return each person's grades of pairs on a scale; None if there are none."""
         rows = ~np.isnan(self._numbers)
         if not rows.any():
             return None
@@ -112,7 +112,7 @@ class PairRatings:
         )
 
     def rated_twice(self) -> RatedTwice:
-        """Return people's first and last preference on pairs that they reviewed more than once, as in both orders."""
+        """Return people's first and last preference on pairs that they reviewed repeatedly (such as in both orders)."""
         reviews: dict[tuple[int, int], list[CurrentPreference]] = {}
         for each in self._blind:
             reviews.setdefault((each.pair_id, each.reviewer_id), []).append(each)
@@ -129,7 +129,7 @@ class PairRatings:
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
-        """The judges that compared pairs of people's reviews, else those that scored both answers; most pairs first."""
+        """The versions with rating pairs that compared answers, or else that scored them, by falling number of pairs."""
         versions = versions_that_compared(self._connection) or list_versions(self._connection)
         counts = {each.id: self.compared(each).pairs.n for each in versions if self._found(each)}
         return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
@@ -169,7 +169,7 @@ class PairRatings:
         return RatingPairs(pairs, {why: n for why, n in left_out.items() if n}, counted if wrong.any() else None)
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
-        """Return people's grades on a scale with the differences of a judge's scores; empty for one that compared."""
+        """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""
         verdicts, people = self.verdicts(version), self._people_values(self._numbers, "groundedness")
         judge = values_at(people.response_ids, verdicts.ids, verdicts.differences)
         rows: BoolArray = ~np.isnan(judge)
@@ -200,7 +200,7 @@ class PairRatings:
         return self._ratings(ids, raters, _words(sides), PREFERENCE, {each.id: each.title for each in versions})
 
     def verdicts(self, version: StoredVersion) -> PairVerdicts:
-        """Return a version's comparisons on this aspect, else the differences of its scores; `NotFound` without any."""
+        """Return a version's comparisons on this aspect, or else its score differences; `NotFound` if it has neither."""
         verdicts = self._found(version)
         if verdicts is None:
             raise NotFound(f"{version.title} has no verdict on pairs for {self.aspect}")
@@ -212,7 +212,7 @@ class PairRatings:
         return self._verdicts[version.id]
 
     def _people_values(self, values: AnyArray, kind: Literal["label", "groundedness"]) -> PeopleValues:
-        """Return what a judge is compared with; ``values`` has one value per person and pair, NaN if there is none."""
+        """Return the values that a judge is compared with; ``values`` has one per person and pair (NaN: no value)."""
         rows = ~np.isnan(values.astype(np.float64))
         ids, reviewer_ids, values = self._pair_ids[rows], self._reviewer_ids[rows], values[rows]
         if kind != "label":
@@ -236,7 +236,7 @@ class PairRatings:
 
     @property
     def _gold(self) -> tuple[IntArray, IntArray]:
-        """The pairs with a gold label that counts, and its side; gold labels are overall preferences."""
+        """The pairs with a gold label and its side. On other aspects than overall, gold labels may not count."""
         known = (self.facts.gold != _NO_GRADE) & self._gold_counts
         return self.facts.ids[known], self.facts.gold[known] - 1
 

@@ -1,4 +1,4 @@
-"""Ratings of logged answers by people and judge versions, read from the store, and rating pairs of both."""
+"""Ratings of logged answers by people and by judge versions, read from the store, and their rating pairs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,9 +35,9 @@ from judgeboard.store.statements import Columns
 from judgeboard.store.verdicts import current_verdicts, load_graded
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "pair")}
-"""What rows and groups are, for intervals."""
+"""The names of rows and of the groups that an interval resamples."""
 
-_MOST_LEVELS = 20  # a scale with more of them is a score
+_MOST_LEVELS = 20  # a scale with more levels is a score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class RatedTwice:
 class RatingPairs:
     """The ``pairs`` that a judge version and people rated, and the number of items left out by reason.
 
-    ``wrong`` also has the unusable verdicts that count as wrong; None if there are none.
+    ``wrong`` has these pairs and the unusable verdicts that count as wrong; None if there are no such verdicts.
     """
 
     pairs: AnswerPairs
@@ -86,7 +86,7 @@ def item_ratings(
     *,
     unit: Unit = "responses",
 ) -> ItemRatings:
-    """Return single ratings as a matrix; raters of equal ``names`` (by id) get their id as a suffix."""
+    """Return single ratings as a matrix. Raters with the same name (``names`` by id) get their id as a suffix."""
     items, ratings = ratings_of(ids, rater_ids, values, scale, groups)
     rater_list = np.unique(rater_ids).tolist()
     known = [names.get(each, str(each)) for each in rater_list]
@@ -112,7 +112,7 @@ def values_at(ids: IntArray, known: IntArray, known_values: FloatArray) -> Float
 
 
 def are_related(one: StoredVersion, other: StoredVersion) -> bool:
-    """Return whether two versions have one name, or one is combined from the other."""
+    """Return whether two versions have the same name, or one is a jury with the other as a member."""
     combined = {*one.params.get("members", ()), *other.params.get("members", ())}
     return one.name == other.name or one.fingerprint in combined or other.fingerprint in combined
 
@@ -129,7 +129,7 @@ class PairSource:
         *,
         implied_labels: bool = True,
     ) -> None:
-        """Load all three grades, or the rubric dimension that ``grade`` names: `BadInput` if it has several scales."""
+        """Load all three grades, or a rubric dimension (``grade``); raise `BadInput` if it has several scales."""
         scale = None if grade is None or grade in GRADES else _scale_of(connection, grade)
         self.connection = connection
         self.scales = SCALES if scale is None else {scale.grade: scale}
@@ -156,7 +156,7 @@ class PairSource:
         return self._pairs[version_id, grade]
 
     def versions(self, grade: str) -> tuple[StoredVersion, ...]:
-        """Return the versions with pairs of a grade: the primary judge's newest (else that with most pairs) first."""
+        """Return the versions with pairs of a grade; first the primary judge's newest, or else that with most pairs."""
         versions = list_versions(self.connection)
         counts = {each.id: self.pairs(each.id, grade).n for each in versions}
         paired = [version for version in versions if counts[version.id]]
@@ -198,9 +198,9 @@ class AnswerRatings:
         return item_ratings(grades.response_ids, grades.reviewer_ids, values, self.scale, groups, self._names)
 
     def rated_twice(self) -> RatedTwice:
-        """Return each person's first grade of an answer, and the latest one after a queue repeated it.
+        """Return each person's first grade of an answer, and their latest grade after a queue repeated the answer.
 
-        Any other second review is no repeat: the person may have seen the judge in between.
+        Other second reviews do not count as repeats: the person may have seen the judge in between.
         """
         reviews = self.source.graded.reviews
         values = column_of(reviews.grades, self.grade)
@@ -228,14 +228,14 @@ class AnswerRatings:
         return self.source.versions(self.grade)
 
     def compared(self, version: StoredVersion) -> RatingPairs:
-        """Return the rating pairs of a judge version's current verdicts, and the answers in none by reason."""
+        """Return the rating pairs of a judge version's current verdicts, and how many answers are left out."""
         pairs, people = self.source.pairs(version.id, self.grade), self.source.people(self.grade)
         without_verdict = len(people.response_ids) - pairs.n
         counts = {"ties": people.ties, "only_gold": people.only_gold, "without_verdict": without_verdict}
         return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
 
     def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
-        """Yield the slices of pairs as `slices_of` does, but every query type, even an empty one."""
+        """Yield the slices of pairs as `slices_of` does, and also query types without pairs."""
         if by != "query_type":
             yield from slices_of(self._connection, self.unit, by, pairs.response_ids)
             return
@@ -272,7 +272,7 @@ class AnswerRatings:
         return reviewer_names(self._connection)
 
     def _groups(self, response_ids: IntArray) -> IntArray:
-        """Return the evidence group of each answer: loaded with verdicts, read for answers without one."""
+        """Return the evidence group of each answer. Those of answers without a verdict are not loaded yet."""
         graded = self.source.graded
         known = among(response_ids, graded.response_ids)
         groups = np.zeros(len(response_ids), dtype=np.int64)

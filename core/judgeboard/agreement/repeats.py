@@ -50,7 +50,7 @@ def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementRes
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
     more = {"self_consistency": measure.self_consistency, "spread": measure.spread}
     notes = (temperature_note(versions),)
-    values = measure.values - 1 if scale is QUALITY else measure.values  # positions among 1 to 4; a label is 0 or 1
+    values = measure.values - 1 if scale is QUALITY else measure.values  # positions among 1 to 4; labels are 0 or 1
     raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
     ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))
     return _result(choice, ratings, title, versions, more, measure.incomplete, notes)
@@ -107,7 +107,7 @@ def _result(
 
 
 def _versions(connection: Connection, choice: AgreementChoice) -> tuple[str, list[StoredVersion]]:
-    """Return the judge's title, and its versions: all of a judge name, else the one that is named."""
+    """Return the judge's title and its versions: all versions of a judge name, or the one version that is named."""
     repeated = versions_asked_again(connection)
     if choice.judge_versions:
         which = choice.judge_versions[0]

@@ -56,7 +56,7 @@ class MeasuredVersion:
 
 @dataclass(frozen=True, slots=True)
 class AgreementSlice:
-    """Agreement on the ``n`` items of one slice; ``alt_test`` is corrected for all slices."""
+    """Agreement on the ``n`` items of one slice; ``alt_test`` is corrected for the tests in all slices."""
 
     name: str
     n: int
@@ -66,13 +66,13 @@ class AgreementSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementResult:
-    """Agreement of people, of a judge with people, of judges, or of a judge with itself; its fields are its JSON.
+    """Agreement of people, of a judge with people, of judges, or of a judge with itself. JSON has the same fields.
 
-    ``title`` names who was measured. ``n`` items (stacked people: grades) carry the statistics that the grade has;
-    ``left_out`` counts the others by reason. ``human`` and ``compared_with`` name the grades that a judge is compared
-    with. ``rater_pairs`` are two raters each, ``self_agreement`` people who rated items twice, ``against_gold`` people
-    compared with gold labels. ``anchoring`` is how far people moved to the judge's verdicts after they saw them, by
-    grade.
+    ``title`` names who was measured. ``n`` is the number of items (of grades, if people are stacked) behind the
+    statistics; ``left_out`` counts other items by reason. ``human`` and ``compared_with`` name the grades that a judge
+    is compared with. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
+    ``against_gold`` people with gold labels. ``anchoring`` is how far people moved to the judge's verdicts after they
+    saw them, by grade.
     """
 
     of: Of
@@ -137,8 +137,8 @@ def measured(
 ) -> PairStatistics:
     """Return every statistic of a judge version compared with people, or ``only`` the named ones.
 
-    Every figure of a judge and people on every page, in every file and in every command comes from here. A statistic
-    is the same, to the last bit, whichever others are computed with it.
+    Every page, file and command gets its figures of a judge and people from this function. A statistic is the same to
+    the last bit, whichever other statistics are computed with it.
     """
     return pair_statistics(
         pairs.judge,
@@ -172,7 +172,7 @@ def headline_words(scale: Scale) -> str:
 
 
 def of_raters(choice: AgreementChoice, ratings: Ratings) -> AgreementResult:
-    """Return the figures of several raters, those of two raters with their pair's; without a sentence and notes."""
+    """Return the figures of several raters (of exactly two: also their pair's statistics), without any sentences."""
     agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
     of_pair = pairs[0].statistics if len(pairs) == 1 and agreed.raters == 2 else {}
     return AgreementResult(
@@ -193,5 +193,5 @@ def with_alpha(agreed: OverallAgreement, scale: Scale) -> Statistics:
 
 
 def measured_versions(versions: Iterable[StoredVersion]) -> tuple[MeasuredVersion, ...]:
-    """Return judge versions as a result names them."""
+    """Return the titles and fingerprints of judge versions."""
     return tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions)

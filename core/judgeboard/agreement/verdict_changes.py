@@ -1,4 +1,4 @@
-"""Old and new verdicts of the same answers: which changed, and with which people agree."""
+"""Old and new verdicts on the same answers: which of them changed, and which of them people agree with."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
 
 
 class Side(StrEnum):
-    """The label of a verdict or a person, else the groundedness cut at the threshold of the flag rule."""
+    """The label of a verdict or a person; without a label, the groundedness cut at the threshold of the flag rule."""
 
     GOOD = "good"
     BAD = "bad"
@@ -45,8 +45,8 @@ class Compared:
 class Comparison:
     """All pairs in order of interest, and their counts.
 
-    ``compared`` pairs have both sides; people graded ``graded`` of them. ``p`` is McNemar's exact two-sided p-value of
-    old and new verdicts being right equally often on these.
+    ``compared`` pairs have both sides; people graded ``graded`` of them. ``p`` is the exact two-sided p-value of
+    McNemar's test that old and new verdicts are right equally often on the graded pairs.
     """
 
     rows: tuple[Compared, ...]
@@ -71,7 +71,7 @@ def side_of(label: str | None, groundedness: float | None, cut: float) -> Side |
 def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cut: float) -> Comparison:
     """Return every pair: changed sides first, then the largest change of groundedness, then by response.
 
-    ``people`` holds the sides of people by response; below ``cut`` a verdict without a label is bad.
+    ``people`` are people's sides by response. A verdict without a label is bad if its groundedness is below ``cut``.
     """
     rows = [_compared(pair, people.get(pair.response_id), cut) for pair in pairs]
     both = [row for row in rows if row.old_side is not None and row.new_side is not None]
@@ -132,7 +132,7 @@ class ComparisonPage:
 def comparison_page(
     connection: Connection, pairs: Sequence[VerdictPair], *, offset: int = 0, limit: int = 50
 ) -> ComparisonPage:
-    """Return the comparison of ``pairs``: those of a run, or of two versions."""
+    """Return the comparison of ``pairs``, which are from a run or from two versions."""
     source = PairSource(connection)
     comparison = compare(pairs, _people(source), source.cut)
     shown = comparison.rows[offset : offset + limit]
