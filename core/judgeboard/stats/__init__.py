@@ -1,4 +1,4 @@
-"""Pure statistics: NumPy arrays in, estimates with n and 95 % interval out, undefined ones with their reason.
+"""Pure statistics: functions of NumPy arrays that return estimates with n and a 95 % interval, or with a reason.
 
-A statistic is one function here and one row in the report that shows it (``pair_statistics``).
+Each statistic of agreement is one function, and one row of ``STATISTICS`` in ``pair_statistics``.
 """

@@ -18,8 +18,8 @@ from judgeboard.stats.ratings import Ratings
 class Comparison:
     """The comparison of a judge with each person, on part of the items.
 
-    ``compared``, ``judge_wins`` and ``person_wins`` are by item and person. The judge or the person wins if they are at
-    least as near to the other people; both win if they are equally near.
+    ``compared``, ``judge_wins`` and ``person_wins`` have shape (items, people). Of the judge and the person, the one
+    who is nearer to the other people wins; both win if they are equally near.
     """
 
     people: Ratings
@@ -31,7 +31,7 @@ class Comparison:
 
 
 def compare(judge: FloatArray, people: Ratings) -> Comparison:
-    """Compare the judge with each person on items with a usable verdict and two people; arguments as for the test."""
+    """Compare the judge with each person on items with a usable verdict and two people."""
     same_length(judge, people.values)
     usable, several = ~np.isnan(judge), people.per_item >= 2
     compared = people.rated & (usable & several)[:, None]
@@ -48,9 +48,9 @@ def compare(judge: FloatArray, people: Ratings) -> Comparison:
 
 
 def _distance(people: Ratings, values: FloatArray, compared: BoolArray) -> FloatArray:
-    """Return the distance of each compared value from the others', infinite for values that are not compared.
+    """Return the distance of each compared value from the other people's values; infinite if it is not compared.
 
-    It is the share of unequal categories, or the mean squared distance of scores, which orders as its root does.
+    The distance of categories is the share of unequal ones. The distance of scores is the mean squared difference.
     """
     item, rater = np.nonzero(compared)
     value, own, others = values[item, rater], people.values[item, rater], people.per_item[item] - 1
@@ -66,20 +66,20 @@ def _distance(people: Ratings, values: FloatArray, compared: BoolArray) -> Float
 
 
 EPSILONS: Mapping[str, float] = {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}
-"""How much worse than a person a judge may be, by who the people are."""
+"""How much worse than a person a judge may be, by the kind of people."""
 
 MIN_ITEMS = 30
-"""Below this many usable items of a person the t-test is not trusted."""
+"""A person with fewer usable items is not tested with the t-test."""
 
 Small = Literal["skip", "wilcoxon"]
 
 
 @dataclass(frozen=True, slots=True)
 class PersonTest:
-    """The judge compared with one person on their ``n`` usable items; None if the person was not tested.
+    """The judge compared with one person on their ``n`` usable items; fields are None if the person was not tested.
 
-    ``advantage`` is how often the judge is as near to the others as the person is. ``p`` belongs to the one-sided
-    ``test`` that the judge is worse by epsilon or more.
+    ``advantage`` is how often the judge is at least as near to the others as the person is. ``p`` is the p-value of the
+    one-sided ``test`` of the hypothesis that the judge is worse by epsilon or more.
     """
 
     name: str
@@ -94,8 +94,8 @@ class PersonTest:
 class AlternativeAnnotatorTest:
     """The winning rate ``omega``, the advantage probability ``rho``, and the test of each person.
 
-    ``n`` items had a usable verdict and two people. The correction allows for ``tests`` tests. ``passed`` is whether
-    the judge may replace a person (``omega`` is 0.5 or more), None if nobody could be tested.
+    ``n`` items had a usable verdict and two people. The results are corrected for ``tests`` tests. ``passed`` is
+    whether the judge may replace a person (``omega`` is 0.5 or more), None if nobody could be tested.
     """
 
     epsilon: float
@@ -113,9 +113,9 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge may replace a person, on all items.
 
-    ``judge`` has a verdict on each item, coded as ``people.values``, NaN without a usable one. ``epsilon`` (0 to 1) is
-    how much worse than a person it may be. ``small`` is for people with fewer than 30 usable items. Unordered
-    categories are near if they are equal, scores by their distance.
+    ``judge`` has a verdict on each item, coded as ``people.values``, NaN if it is not usable. ``epsilon`` (0 to 1) is
+    how much worse than a person it may be. ``small`` is the treatment of people with fewer than 30 usable items.
+    Unordered categories are near if they are equal; other values are near if their difference is small.
     """
     (test,) = _tested([(judge, people)], epsilon, small)
     return test
@@ -155,7 +155,7 @@ def _test(part: Comparison, person: int, epsilon: float, small: Small) -> Person
     n = len(judge_wins)
     if n == 0 or (n < MIN_ITEMS and small == "skip"):
         return PersonTest(name, n, None, None, None, rejected=False)
-    differences = person_wins.astype(np.float64) - judge_wins  # 1 where only the person is nearer, -1 only the judge
+    differences = person_wins.astype(np.float64) - judge_wins  # 1 if only the person wins, -1 if only the judge wins
     advantage = float(judge_wins.mean())
     if n < MIN_ITEMS:
         return PersonTest(name, n, advantage, wilcoxon_below(differences - epsilon), "Wilcoxon", rejected=False)
@@ -163,7 +163,7 @@ def _test(part: Comparison, person: int, epsilon: float, small: Small) -> Person
 
 
 def _t_test(differences: FloatArray, epsilon: float) -> float:
-    """Return the p-value of a mean below ``epsilon``; if all differences are equal, there is nothing to test."""
+    """Return the p-value for a mean below ``epsilon``. If all differences are equal, it is 0 or 1."""
     from scipy.special import stdtr
 
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
@@ -192,7 +192,7 @@ def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, t
 
 
 def _advantage(part: Comparison, tested: list[int]) -> Estimate:
-    """Return the mean over people of how often the judge is as near as they; an item affects all who rated it."""
+    """Return the mean over people of how often the judge wins. An item affects all people who rated it."""
     compared, wins = part.compared[:, tested], part.judge_wins[:, tested]
     rows = np.asarray(compared.any(axis=1))
     compared, wins = compared[rows], wins[rows]

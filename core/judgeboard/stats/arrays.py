@@ -12,7 +12,7 @@ BoolArray = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]
 
 TIE = 1e-9
-"""Scores nearer than this are the same score: float noise makes or breaks ties otherwise."""
+"""Scores nearer than this are the same score. Otherwise float noise would make or break ties."""
 
 
 def finite_floats(values: npt.ArrayLike) -> FloatArray:
@@ -77,10 +77,10 @@ def column_sums(tables: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Rows by evidence group: ``codes`` (one per row, 0 to ``count`` - 1) and the number of groups.
+    """The evidence group of each row (``codes``, 0 to ``count`` - 1) and the number of groups.
 
     Group numbers follow the order of the ids, so that results do not depend on the order of the rows. ``row`` and
-    ``group`` name what a row and a group are.
+    ``group`` are the nouns for a row and a group.
     """
 
     codes: IntArray
@@ -95,7 +95,7 @@ class Grouping:
 
     @property
     def unit(self) -> str:
-        """What an interval resamples, in words."""
+        """The noun for what an interval resamples."""
         return self.row if self.all_distinct else self.group
 
     def sums(self, values: FloatArray) -> FloatArray:
@@ -124,18 +124,18 @@ def grouping(ids: AnyArray | None, n: int, *, row: str = "response", group: str 
 
 @dataclass(frozen=True, slots=True)
 class MidRanks:
-    """Values as distinct levels, ascending: ``levels`` numbers them (one per row), ``counts`` counts their rows."""
+    """Values as ascending distinct levels: ``levels`` is each row's level, ``counts`` the number of rows per level."""
 
     levels: IntArray
     counts: IntArray
 
     @property
     def shares(self) -> FloatArray:
-        """The share of rows below each row's value, plus half of those equal to it: (average rank - 1/2) / n."""
+        """The share of rows below each row, plus half the share of equal rows: (average rank - 1/2) / n."""
         return ((np.cumsum(self.counts) - self.counts / 2) / len(self.levels))[self.levels]
 
     def mean_above(self, values: FloatArray) -> FloatArray:
-        """Return for each row the sum of ``values`` over rows above it, plus half of its equals, divided by n."""
+        """Return for each row the sum of ``values`` over rows above and half the sum over equal rows, divided by n."""
         by_level = np.bincount(self.levels, weights=values, minlength=self.counts.size)
         above = np.cumsum(by_level[::-1])[::-1] - by_level / 2
         return (above / len(self.levels))[self.levels]

@@ -69,7 +69,7 @@ def few_ratings(ratings: Ratings) -> tuple[tuple[str, int], ...]:
 
 
 def fleiss(ratings: Ratings) -> Estimate:
-    """Return Fleiss' kappa on the items with the most common number of ratings (of equals, the larger number)."""
+    """Return Fleiss' kappa on the items with the most common number of ratings (if tied, the larger number)."""
     counted = np.bincount(ratings.per_item, minlength=3)[2:]
     if not counted.any():
         return unmeasured(0, NO_ITEM)
@@ -80,9 +80,9 @@ def fleiss(ratings: Ratings) -> Estimate:
 
 
 def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
-    """Return Fleiss' kappa from ``votes`` (items, k), the raters per category; ValueError if rows differ in their sum.
+    """Return Fleiss' kappa from ``votes`` (items, k), the raters per category, and each item's evidence group.
 
-    Each row has two raters or more; ``groups`` holds the evidence group of each item.
+    Raises ValueError if the items do not have the same number of raters, or fewer than two.
     """
     n = len(votes)
     if n == 0:
@@ -106,7 +106,7 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
 def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     """Return AC1 (nominal weights) or AC2 of any number of raters; cells may be missing.
 
-    As Gwet defines it, items with one rating count only for how often each category is used.
+    By Gwet's definition, items with one rating count only towards how often each category is used.
     """
     rated = ratings.per_item > 0
     votes, m = ratings.votes[rated].astype(np.float64), ratings.per_item[rated]
@@ -132,7 +132,7 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
 
 
 def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
-    """Return AC1 or AC2 of two raters per confusion table: counts of shape (..., k, k) in, (...) out, NaN if empty."""
+    """Return AC1 or AC2 of two raters, shape (...), from confusion tables of shape (..., k, k); NaN if empty."""
     apart = agreement_weights(tables.shape[-1], weights)
     n = row_sums(row_sums(tables))
     used = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
@@ -160,7 +160,7 @@ _NEVER_DIFFER = "no two values of an item differ"
 
 
 def alpha(ratings: Ratings, metric: Metric) -> Estimate:
-    """Return alpha of items with two ratings or more; the interval metric takes categories as equally far apart."""
+    """Return alpha of items with two ratings or more. The interval metric treats categories as equally far apart."""
     if ratings.k:
         estimate = _of_votes(ratings, metric)
     elif metric == "nominal":
@@ -172,7 +172,7 @@ def alpha(ratings: Ratings, metric: Metric) -> Estimate:
 
 
 def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
-    """Return alpha of two raters per table: counts of shape (..., k, k) in, (...) out, NaN if all values are equal."""
+    """Return alpha of two raters, shape (...), from tables of shape (..., k, k); NaN if all values are equal."""
     totals = row_sums(tables) + column_sums(tables)
     apart = _apart(totals, metric)
     within = 2 * row_sums(row_sums(tables * apart))
@@ -192,7 +192,7 @@ def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
         return unmeasured(0, _NO_VALUES)
     has_value, m = has_value[usable], has_value[usable].sum(axis=1)
     x = np.where(has_value, values[usable], 0.0)
-    # Differences are what counts: in units of their spread, centred sums lose no digits.
+    # Only differences count. Values are centred and scaled so that their sums lose no digits.
     x = np.where(has_value, x - x.sum() / m.sum(), 0.0)
     spread = float(np.sqrt(np.square(x).sum() / m.sum()))
     if np.isclose(spread, 0):
@@ -216,7 +216,7 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
     if np.count_nonzero(votes.any(axis=0)) == 1:
         return unmeasured(n, EVERY_VALUE_THE_SAME)
     pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)
-    # Half of each: a table of two raters has every pair of values once, coincidences have it twice.
+    # Halved: a table of two raters has every pair of values once, coincidences have it twice.
     coincidences = pairs.reshape(n, -1) / (2 * (ratings.per_item[usable] - 1)[:, None])
 
     def of_sums(summed: FloatArray) -> FloatArray:
@@ -226,7 +226,7 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
 
 
 def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
-    """Return ordinal alpha of scores without declared levels: an item moves N, W, B and every rank above its own."""
+    """Return ordinal alpha of scores without declared levels. An item affects all of `_alpha` and the ranks above."""
     has_value = ~np.isnan(values)
     m = has_value.sum(axis=1)
     usable = m >= 2
@@ -250,7 +250,7 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     value = 1 - all_within * scale
     if np.isclose(all_within, 0):
         return measured(value, n, reason=f"no interval: {_NEVER_DIFFER}")
-    # A value moves the rank of every value above it, and half the rank of its equals; the scale of ranks cancels out.
+    # A value changes the rank of every value above it, and half as much that of its equals. The ranks' scale cancels.
     of_within, of_between = 4 * (m[item] * x - total[item]) / (m - 1)[item], 4 * (n_values * x - all_total)
     moved_within = within + by_item(ranks.mean_above(of_within))
     moved_between = 2 * (all_squares * m + n_values * squares - 2 * all_total * total)
@@ -260,7 +260,7 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
 
 
 def _alpha(n_values: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
-    """Return 1 - (N - 1) W / B, NaN where B is 0."""
+    """Return 1 - (N - 1) W / B for N values that differ by W within items and by B in all; NaN if B is 0."""
     return 1 - ratio((n_values - 1) * within, between, above=1e-9)
 
 
@@ -288,8 +288,8 @@ def masi_distance(a: frozenset[Any], b: frozenset[Any]) -> float:
 def set_alpha(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Estimate:
     """Return Krippendorff's alpha of sets with the MASI distance.
 
-    ``items`` has the sets that raters gave each item, ``groups`` the evidence group of each. Items with one set are
-    left out. The estimate is not available under ten items.
+    ``items`` has the sets that raters gave each item, ``groups`` the evidence group of each item. Items with one set
+    are left out. The estimate is not available for fewer than ten items.
     """
     rows = [row for row, sets in enumerate(items) if len(sets) >= 2]
     if len(rows) < MIN_PAIRS:
@@ -338,8 +338,8 @@ def span_f1(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Esti
 def ranking_agreement(items: Sequence[Sequence[Sequence[int]]], lengths: Sequence[int], groups: AnyArray) -> Estimate:
     """Return the mean Kendall's tau-b of two raters' rankings of an item's things.
 
-    A ranking names things 1 to ``length``, the best first; those that it leaves out share the last place. Pairs of
-    rankings of which one has all things in one place are left out.
+    A ranking has numbers of things (1 to ``length``), the best first. Things that it leaves out share the last place.
+    A pair of rankings is left out if one of them has all things in the same place.
     """
     taus: list[float] = []
     rows: list[int] = []

@@ -32,7 +32,7 @@ from judgeboard.stats.intervals import (
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """``counts[i][j]`` answers that people put in category i and the judge in category j, and shares of the row."""
+    """``counts[i][j]``: answers that people put in category i and the judge in j; and these as shares of the row."""
 
     categories: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -55,7 +55,7 @@ def category_codes(values: AnyArray, categories: Sequence[Any]) -> IntArray:
 
 
 def confusion_of_cells(cells: IntArray, categories: Sequence[Any]) -> Confusion:
-    """Return the table of pairs in the flattened ``cells``, with the categories that never occur."""
+    """Return the table of pairs from their flattened ``cells``. It includes categories that never occur."""
     k = len(categories)
     counts = np.bincount(cells, minlength=k * k).reshape(k, k).tolist()
     return Confusion(tuple(map(str, categories)), tuple(map(tuple, counts)))
@@ -83,7 +83,7 @@ def agreement_weights(k: int, weights: Weights) -> FloatArray:
 
 
 def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
-    """Return kappa per table: counts of shape (..., k, k) in, (...) out, NaN if expected agreement is 1."""
+    """Return kappa, shape (...), from tables of shape (..., k, k); NaN if expected agreement is 1."""
     apart = disagreement_weights(tables.shape[-1], weights)
     rows, columns = row_sums(tables), column_sums(tables)
     observed = row_sums(row_sums(tables * apart)) * row_sums(rows)
@@ -95,7 +95,7 @@ def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
 class TableShare:
     """A share of a k x k confusion table: its ``hits`` cells as a share of its ``of`` cells (masks of shape (k, k)).
 
-    ``undefined`` is the reason if no row lies in ``of``.
+    ``undefined`` is the reason if all ``of`` cells are empty.
     """
 
     hits: BoolArray
@@ -103,7 +103,7 @@ class TableShare:
     undefined: str
 
     def counts(self, tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return hits and size per table: shape (..., k, k) in, two of (...) out."""
+        """Return the counts in ``hits`` and in ``of``, each of shape (...), from tables of shape (..., k, k)."""
         return tables[..., self.hits].sum(axis=-1), tables[..., self.of].sum(axis=-1)
 
     def value(self, tables: FloatArray) -> FloatArray:
@@ -118,7 +118,7 @@ def at_most_apart(k: int, steps: int) -> TableShare:
 
 
 def detection_shares(k: int, bad: int) -> dict[str, TableShare]:
-    """Return the shares of correct verdicts by name, with one of ``k`` categories called bad."""
+    """Return sensitivity, specificity and precision for the category at position ``bad`` of ``k``."""
     people, judge = np.zeros((k, k), dtype=np.bool_), np.zeros((k, k), dtype=np.bool_)
     people[bad, :] = judge[:, bad] = True
     return {
@@ -139,7 +139,7 @@ def macro_recall(tables: FloatArray) -> FloatArray:
 
 
 def macro_f1(tables: FloatArray) -> FloatArray:
-    """Return the mean F1 over the categories that occur; undefined if only one does."""
+    """Return the mean F1 over the categories that occur; undefined if only one occurs."""
     return _macro(2 * _right(tables), row_sums(tables) + column_sums(tables), tables)
 
 
@@ -159,7 +159,7 @@ def _right(tables: FloatArray) -> FloatArray:
 def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
     """Return the mean of hits / of over the categories that occur, NaN if one of them has an empty ``of``.
 
-    Over a single category it would be 1 whatever the judge can tell apart: NaN too.
+    With a single category it would always be 1, so it is NaN.
     """
     occurs = row_sums(tables) + column_sums(tables) > 0
     categories = row_sums(occurs.astype(np.float64))
@@ -173,7 +173,7 @@ class TableEstimates:
     """A k x k confusion table with its bootstrap over evidence groups, drawn once for all statistics."""
 
     def __init__(self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES) -> None:
-        """Count and resample pairs given by their cell in the flattened table, people in the rows."""
+        """Count and resample pairs. ``cells`` are their cells in the flattened table, with people in the rows."""
         self._cells = cells
         self._groups = groups
         self._patterns = patterns(cells, k * k, groups)
@@ -193,7 +193,7 @@ class TableEstimates:
         *,
         scale: Scale | None = None,
     ) -> Estimate:
-        """Return a statistic of tables of shape (..., k, k), NaN if it is undefined, for the given reason."""
+        """Return a statistic of tables of shape (..., k, k); ``undefined`` is the reason if it is NaN."""
         n = len(self._cells)
         if n == 0:
             return unmeasured(0, "no pairs")

@@ -28,7 +28,7 @@ def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimat
 def rank_correlation(judge: FloatArray, people: FloatArray) -> tuple[float, FloatArray]:
     """Return Spearman's rank correlation of two sides that are not constant, and the influence of each row on it."""
     x, y = mid_ranks(judge), mid_ranks(people)
-    u, v = x.shares, y.shares  # a row moves their correlation by its own u v, and by moving every rank above it
+    u, v = x.shares, y.shares  # a row affects the correlation by its own u v, and by every rank above it
     covariance, spread_u, spread_v = (float(np.mean(product)) - 0.25 for product in (u * v, u * u, v * v))
     value = covariance / np.sqrt(spread_u * spread_v)
     moves_covariance = u * v + x.mean_above(v) + y.mean_above(u)
@@ -53,7 +53,7 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
     x, y, n = mid_ranks(judge), mid_ranks(people), len(judge)
     order = _order_with_all(x, y) / n
     tied = [each.counts[each.levels] / n for each in (x, y)]
-    # Of two rows drawn with replacement: how often one is above the other on each side, and on both alike.
+    # For two rows drawn with replacement: how often they differ on each side, and how far both sides order them alike.
     apart = [1 - float(share.mean()) for share in tied]
     alike, root = float(order.mean()), float(np.sqrt(apart[0] * apart[1]))
     value = alike / root
@@ -71,7 +71,7 @@ def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
 
 def _both_below(x: IntArray, y: IntArray) -> IntArray:
     """Return for each row the number of rows that are below it on both sides."""
-    # Sorted by x, equals of x from the highest y down: of those before a row none that is its equal in x is below it.
+    # Sorted by x. Rows with equal x are in descending order of y, so that none of them counts as below another.
     order = np.lexsort((-y, x))
     both_below = np.empty(len(x), dtype=np.int64)
     both_below[order] = _before_and_below(y[order])
@@ -81,7 +81,7 @@ def _both_below(x: IntArray, y: IntArray) -> IntArray:
 def _before_and_below(levels: IntArray) -> IntArray:
     """Return for each row how many rows before it have a lower level.
 
-    Blocks of 2, 4, 8, … rows: each row of a right half is looked up in the sorted left half, in all blocks at once.
+    In blocks of 2, 4, 8, … rows, each row of the right half is looked up in the sorted left half (all blocks at once).
     """
     n, top = len(levels), int(levels.max()) + 1
     size = 1 << (n - 1).bit_length()
@@ -126,8 +126,8 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
 def correlation_within(score: FloatArray, length: FloatArray, strata: AnyArray, groups: AnyArray | None) -> Estimate:
     """Return the correlation of score and length within strata (equal human grades), over all strata together.
 
-    Both are ranked within their stratum: differences between strata (better answers are longer) and the shape of either
-    distribution do not count. Strata of one row are left out.
+    Both are ranked within their stratum. Therefore differences between strata (such as longer good answers) and the
+    shapes of the distributions do not count. Strata of one row are left out.
     """
     _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
     kept = counts[codes] > 1

@@ -14,7 +14,7 @@ SEPARATED = "no interval: the scores separate the classes completely"
 
 
 def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the AUROC of ``score`` (lower is worse) for telling ``bad`` rows from others; undefined without both."""
+    """Return the AUROC of ``score`` (lower is worse) for ``bad`` rows; undefined if all rows are bad or none is."""
     n = len(score)
     if (reason := missing_class(bad)) is not None:
         return unmeasured(n, reason)
@@ -31,7 +31,7 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
 
 
 def missing_class(bad: BoolArray) -> str | None:
-    """Return why nothing can be detected if people found no ``bad`` answer, or no good one; else None."""
+    """Return the reason why nothing can be detected: no ``bad`` answers, or no good answers; otherwise None."""
     if not len(bad):
         return "no pairs"
     if bad.any() and not bad.all():
@@ -40,7 +40,7 @@ def missing_class(bad: BoolArray) -> str | None:
 
 
 def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
-    """Return for each row the share of the other class that it is ranked against correctly; ties count half."""
+    """Return for each row the share of rows of the other class on the correct side of it; ties count half."""
     ranks = mid_ranks(score)
     good_above, bad_above = (ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad))
     beaten: FloatArray = np.where(bad, good_above, 1 - bad_above)
@@ -60,7 +60,7 @@ def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | 
 
 
 def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the average precision of ``score`` (lower is worse) for finding ``bad`` rows, equal scores together."""
+    """Return the average precision of ``score`` (lower is worse) for ``bad`` rows; equal scores are found together."""
     if (reason := missing_class(bad)) is not None:
         return unmeasured(len(score), reason)
     n = len(score)
@@ -71,7 +71,7 @@ def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     value = float((bad_at * precision).sum()) / share_bad
     if math.isclose(value, 1):
         return measured(value, n, reason=SEPARATED)
-    # A row moves the precision at its own score and at every higher one; a bad one counts there itself too.
+    # A row affects the precision at its own score and at every higher score. A bad row is also one of the rows found.
     found_later, found_bad_later = (
         np.cumsum(each[::-1])[::-1] for each in (bad_at / rows_found, bad_at * precision / rows_found)
     )
@@ -110,10 +110,10 @@ def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
 
 
 def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
-    """Return the mean distance of a tenth's mean ``score`` and the share that people call ``grounded``, over answers.
+    """Return the mean over answers of the distance between their tenth's mean ``score`` and share of ``grounded``.
 
     Source: M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning"
-    (AAAI 2015), with equally wide bins. A calibrated judge gets more than 0 too, the more the fewer answers.
+    (AAAI 2015), with equally wide bins. Even a calibrated judge gets more than 0, especially with few answers.
     """
     if not same_length(score, grounded):
         return unmeasured(0, "no pairs")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # commands write estimates without loading NumPy
     from judgeboard.stats.arrays import FloatArray
 
 MIN_PAIRS = 10
-"""The fewest pairs of which a statistic of agreement is shown."""
+"""The minimum number of pairs for a statistic of agreement."""
 
 _DECIMALS = 12
 
@@ -29,7 +29,7 @@ def measured(
 ) -> Estimate:
     """Return a defined, finite statistic; without ``interval``, ``reason`` tells why there is none.
 
-    Everything is rounded to 1e-12, far below its error, so that the order of the rows does not show in the result.
+    All numbers are rounded to 1e-12, far below their error, so that the order of the rows does not change the result.
     """
     if interval is None:
         return Estimate(_rounded(value), n=n, reason=reason)
@@ -98,7 +98,7 @@ def surely_below(estimate: Estimate, harmless: float) -> bool:
 
 
 def two_decimals(number: float, *, sign: bool = False) -> str:
-    """Return "4.13" for 4.125: browsers round half up, Python to even. ``sign`` also writes a plus."""
+    """Return "4.13" for 4.125, rounded half up as in browsers (Python rounds to even). ``sign`` also writes a plus."""
     rounded = round(number + math.copysign(1e-9, number), 2) + 0.0
     return f"{rounded:+.2f}" if sign else f"{rounded:.2f}"
 
@@ -115,7 +115,7 @@ def one_in(share: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return "79 %"; "under 1 %" and "over 99 %" for what is not quite nothing or all."""
+    """Return "79 %"; "under 1 %" or "over 99 %" for shares that would round to 0 or 100 %."""
     if 0 < share < 0.005:
         return "under 1 %"
     if 0.995 < share < 1:

@@ -17,21 +17,21 @@ RESAMPLES = 2_000
 SEED = 20_260_101
 
 _SHARED_BY = 16  # drawing a pattern's count costs about as much as drawing this many groups one by one
-_SETUP = 1_500  # and beginning to draw one by one, about as much as drawing this many groups
-_CHUNK = 1 << 18  # numbers held at once
+_SETUP = 1_500  # starting to draw one by one costs about as much as drawing this many groups
+_CHUNK = 1 << 18  # numbers in memory at once
 _UNTHREADED = 1 << 17  # multiplications below which OpenBLAS stays in one thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """The distinct groups as counts by cell, shape (patterns, n_cells), and how many groups share each."""
+    """The distinct patterns of groups (counts by cell, shape (patterns, n_cells)), and how many groups have each."""
 
     counts: FloatArray
     shared_by: IntArray
 
 
 def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
-    """Return the patterns of rows in ``cells`` (0 to ``n_cells`` - 1), the most shared first."""
+    """Return the patterns of rows in ``cells`` (0 to ``n_cells`` - 1), the most frequent pattern first."""
     filled = np.flatnonzero(np.bincount(cells, minlength=n_cells))
     position = np.zeros(n_cells, dtype=np.int64)
     position[filled] = np.arange(filled.size)
@@ -49,7 +49,7 @@ def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
 def resampled_tables(
     cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> FloatArray:
-    """Return counts by cell of bootstrap samples of whole groups, shape (resamples, n_cells); any row order."""
+    """Return counts by cell of bootstrap samples of whole groups, shape (resamples, n_cells), for rows in any order."""
     return resampled(patterns(cells, n_cells, groups), resamples=resamples, seed=seed)
 
 
@@ -64,7 +64,7 @@ def resampled(of: Patterns, *, resamples: int = RESAMPLES, seed: int = SEED) -> 
 
 
 def _draw(patterns: FloatArray, shared_by: IntArray, resamples: int, rng: np.random.Generator) -> FloatArray:
-    """Return the summed patterns of ``resamples`` samples of as many groups as there are."""
+    """Return the summed patterns of ``resamples`` samples, each with as many groups as the data."""
     groups = int(shared_by.sum())
     often = max(int((shared_by >= _SHARED_BY).sum()), 1)
     if (len(shared_by) - often) * _SHARED_BY <= shared_by[often:].sum() + _SETUP:
@@ -128,7 +128,7 @@ def correlation_estimate(value: float, influence: FloatArray, groups: Grouping) 
 
 
 def share_estimate(value: float, influence: FloatArray, groups: Grouping) -> Estimate:
-    """Return a number from 0 to 1 with its interval on the logit scale, so that it stays within them."""
+    """Return a number from 0 to 1 with its interval on the logit scale, so that the interval stays within 0 and 1."""
     return influence_estimate(value, influence, groups, scale="the logit")
 
 
@@ -138,9 +138,9 @@ Scale = Literal["Fisher's z", "the logit"]
 def influence_estimate(
     value: float, influence: FloatArray, groups: Grouping, *, scale: Scale | None = None
 ) -> Estimate:
-    """Return a statistic with the interval that the influence of each row gives, on ``scale`` or its own.
+    """Return a statistic with an interval from the influence of each row, computed on ``scale`` (None: unchanged).
 
-    ``influence`` is how much each row moves it, in its units times the number of rows.
+    ``influence`` is how much each row changes the statistic, times the number of rows.
     """
     n = len(influence)
     if groups.count == 1:
@@ -153,10 +153,10 @@ def estimate_with_error(
 ) -> Estimate:
     """Return a statistic with the Student's t interval of its standard ``error`` on ``scale``.
 
-    If few groups carry a statistic, their influence is skewed to the right (``skew``, that of its sum, is above 0), and
-    samples without them have a low value and a small error at once. The upper end then moves out by the correction of
-    N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978). The lower end
-    stays, since the scale has corrected for the other side.
+    If a statistic depends on few groups, their influence is skewed to the right (``skew``, the skewness of its sum, is
+    above 0): a sample without them has both a low value and a small error. The upper end is then moved outwards by the
+    correction of N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978).
+    The lower end is not moved, because the scale has corrected that side.
     """
     slope, to, back = _SCALES[scale](value) if scale else (1.0, float, float)
     if error < _NO_ERROR or slope < _NO_ERROR:
@@ -180,12 +180,12 @@ _SCALES: dict[Scale, Callable[[float], tuple[float, Callable[[float], float], Ca
         lambda x: (1 + math.tanh(x / 2)) / 2,
     ),
 }
-"""The slope's inverse at a value, the way to the scale, and the way back."""
+"""For each scale: the inverse of its slope at a value, the function to the scale, and the function back."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithoutOne:
-    """A statistic without one group: its distinct ``values``, and the number of ``groups`` that give each."""
+    """A statistic without one group, for each group: its distinct ``values``, and how many ``groups`` give each."""
 
     values: FloatArray
     groups: IntArray
@@ -199,7 +199,7 @@ class WithoutOne:
     def skew(self) -> float:
         """The skewness of the sum of the groups' influence, 0 if a value is undefined or all are equal."""
         spread = self.spread
-        if not spread > 0:  # NaN is not
+        if not spread > 0:  # 0 or NaN
             return 0.0
         return float((self.groups * self._apart**3).sum()) / math.sqrt(spread) ** 3
 
@@ -209,8 +209,8 @@ class WithoutOne:
         return apart
 
 
-_JACKKNIFE_CHUNK = 1 << 20  # numbers held at once
-_DECIMALS = 9  # what is left of a sum where everything was taken away is rounding
+_JACKKNIFE_CHUNK = 1 << 20  # numbers in memory at once
+_DECIMALS = 9  # removes the rounding noise that is left if everything was subtracted from a sum
 
 
 def jackknifed(
@@ -218,8 +218,8 @@ def jackknifed(
 ) -> Estimate:
     """Return the ``statistic`` of the summed rows, with its interval by evidence group on Fisher's z scale.
 
-    ``sums`` is what each row adds, shape (rows, d). The statistic takes sums of shape (..., d) and returns values of
-    shape (...), NaN if undefined. ``alike`` is the reason for no interval if it is 1.
+    ``sums`` has the terms of each row, shape (rows, d). The statistic takes sums of shape (..., d) and returns values
+    of shape (...), NaN if undefined. ``alike`` is the reason why there is no interval if the value is 1.
     """
     total = sums.sum(axis=0)
     value = float(statistic(total))
@@ -245,9 +245,9 @@ def jackknifed(
 
 
 def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the distinct rows in a fixed order, and how often each occurs: most groups are like others.
+    """Return the distinct rows in a fixed order, and how often each row occurs.
 
-    A random projection tells rows apart: sorting numbers is many times faster than sorting rows.
+    Rows are compared by a random projection, because sorting numbers is many times faster than sorting rows.
     """
     weights = np.random.default_rng(SEED).random(rows.shape[1])
     _, first, times = np.unique((rows * weights).sum(axis=1), return_index=True, return_counts=True)
@@ -260,7 +260,7 @@ def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArr
     p, size = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
     spread = Z * np.sqrt(p * (1 - p) / size + (Z / (2 * size)) ** 2)
     centre, scale = p + Z**2 / (2 * size), 1 + Z**2 / size
-    # At 0 and at 1 the formula gives that very number; floats would miss it by one bit.
+    # For a share of 0 or 1, one bound is exactly that number; the formula in floats would miss it by one bit.
     low = np.where(p == 0, 0.0, np.maximum((centre - spread) / scale, 0))
     high = np.where(p == 1, 1.0, np.minimum((centre + spread) / scale, 1))
     return low, high
@@ -297,10 +297,10 @@ def bootstrapped(
     without: WithoutOne | None = None,
     scale: Scale | None = None,
 ) -> Estimate:
-    """Return ``value`` of ``n`` rows with the interval of its ``draws``: t on a ``scale``, else BCa, else percentile.
+    """Return ``value`` of ``n`` rows with an interval from its bootstrap ``draws``.
 
-    ``draws`` are NaN if undefined: up to 5 % are left out, beyond that there is no interval. ``named`` is a prefix of
-    the method. BCa needs ``without``.
+    With ``scale`` it is a t interval, else with ``without`` a BCa interval, else a percentile interval. Undefined draws
+    (NaN) are left out; if they are more than 5 %, there is no interval. ``named`` is a prefix of the method.
     """
     if groups.count == 1:
         return measured(value, n, reason="no interval: one evidence group only")
@@ -332,7 +332,7 @@ def _bca_tails(value: float, draws: FloatArray, reach: float, without: WithoutOn
     acceleration = without.skew / 6
 
     def share(at: float) -> float:
-        # Beyond its pole the correction would turn round: as far out as the draws go then.
+        # Beyond its pole the correction would change its sign. The end is then as far out as the draws go.
         slope = max(1 - acceleration * (bias + at), _LEAST)
         return _NORMAL.cdf(bias + (bias + at) / slope)
 
@@ -340,7 +340,7 @@ def _bca_tails(value: float, draws: FloatArray, reach: float, without: WithoutOn
 
 
 def wilson_on_groups(value: float, n: int, groups: int, unit: str) -> Estimate:
-    """Return a share of 0 or 1 of ``n`` rows with Wilson's interval on their groups: all resamples would be equal."""
+    """Return a share of 0 or 1 with Wilson's interval on the groups of its rows: all resamples would be equal."""
     low, high = wilson(value, groups)
     method = "Wilson" if groups == n else f"Wilson on {groups:,} {unit}s"
     return measured(value, n, (float(low), float(high)), method=method, unit=unit)

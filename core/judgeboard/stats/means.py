@@ -37,13 +37,13 @@ class Sums:
     def variance(self) -> FloatArray:
         """The variance (n - 1) of each point, 0 if all values are equal or n is under 2."""
         spread = self.total_of_squares - self.total * self.mean
-        # What the subtraction leaves of equal values is rounding, not spread.
+        # If all values are equal, the subtraction leaves only rounding noise.
         real = (spread > 1e-12 * np.maximum(self.total_of_squares, 1e-300)) & (self.n > 1)
         return np.where(real, spread, 0.0) / np.maximum(self.n - 1, 1)
 
     @property
     def reach(self) -> FloatArray:
-        """Half the width of each point's t interval, 0 if the variance is."""
+        """Half the width of each point's t interval, 0 if the variance is 0."""
         return t_quantile(np.maximum(self.n - 1, 1)) * np.sqrt(self.variance / np.maximum(self.n, 1))
 
 
@@ -86,7 +86,7 @@ _CHANGE_DECIMALS = 9
 
 
 def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
-    """Return the mean of after - before with its interval; if every change is the same, that is the interval."""
+    """Return the mean of after - before with its interval. If all changes are equal, both ends are this change."""
     n = same_length(before, after)
     if n == 0:
         return unmeasured(0, "no pairs")
@@ -98,7 +98,7 @@ def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Esti
 
 
 def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping) -> Estimate:
-    """Return the mean of the rows ``inside`` minus that of the others; undefined if a side is empty.
+    """Return the mean of the rows ``inside`` minus the mean of the other rows; undefined if a side is empty.
 
     Student's t has the degrees of freedom of the smaller side.
     """
@@ -165,7 +165,7 @@ def moved(
 
     Each period with answers is tried as the first one after the change. A change counts if the intervals before and
     after do not overlap and the difference is significant with Bonferroni's correction for the tries. Each side needs
-    ten answers. The largest difference in standard errors wins. Periods come oldest first.
+    ten answers. The change with the largest difference in standard errors is returned. Periods are oldest first.
     """
     periods = sums(n, total, total_of_squares)
     before, after = _both_sides(periods)
@@ -180,7 +180,7 @@ def moved(
 
 
 def share_moved(hits: npt.ArrayLike, n: npt.ArrayLike) -> Move | None:
-    """Return the clearest change of a share by Wilson's intervals, as ``moved``."""
+    """Return the clearest change of a share, as ``moved`` does, but with Wilson's intervals."""
     periods = sums(n, hits, hits)
     before, after = _both_sides(periods)
     pooled = (before.total + after.total) / np.maximum(before.n + after.n, 1)

@@ -40,8 +40,8 @@ from judgeboard.stats.ratings import Ratings, Scale, positions
 class Pairs:
     """Rating pairs with the resampled table that several statistics share.
 
-    ``judge`` and ``people`` hold positions among the declared categories, or continuous scores (`positions`);
-    ``scores`` the judge's groundedness beside its labels, NaN without one.
+    ``judge`` and ``people`` are positions among the declared categories, or continuous scores (`positions`).
+    ``scores`` is the judge's groundedness in addition to its labels, NaN if there is none.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Statistic:
     """A statistic of agreement: its ``name`` on pages, whether a scale has it, and how it is computed.
 
     If it is ``symmetric``, neither side counts as the truth, so it applies to two people or two judges too. A ``share``
-    is shown in percent. Short tables show those that lead.
+    is shown in percent. Short tables show only the statistics with ``leads``.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Statistic:
 
 
 class NamedEstimates:
-    """Estimates by name that are attributes too."""
+    """Estimates by name. Each estimate is also an attribute."""
 
     __slots__ = ()
     estimates: Mapping[str, Estimate]
@@ -133,8 +133,8 @@ def pair_statistics(
 ) -> PairStatistics:
     """Return the statistics of rating pairs, one pair per response, or ``only`` the named ones.
 
-    ``judge`` and ``people`` hold grades on ``scale``. ``groups`` are evidence groups: required if people are stacked,
-    with several rows of a response. ``scores`` are the judge's groundedness for the AUROC of labels, NaN without one.
+    ``judge`` and ``people`` are grades on ``scale``. ``groups`` are evidence groups; they are required if people are
+    stacked (several rows of a response). ``scores`` is the judge's groundedness for the AUROC of labels, or NaN.
     Raises ValueError if arrays differ in length, a value is outside the scale, or a value is missing.
     """
     judge, people = positions(judge, scale), positions(people, scale)
@@ -149,7 +149,7 @@ def pair_statistics(
 
 
 def estimates(pairs: Pairs, names: Collection[str] | None = None) -> dict[str, Estimate]:
-    """Return the statistics of two sides that the scale has, or those of them in ``names``."""
+    """Return the statistics of two sides that apply to the scale, or only those in ``names``."""
     return {
         name: row.of_pairs(pairs) if pairs.n >= MIN_PAIRS else unmeasured(pairs.n, too_few(pairs.n))
         for name, row in STATISTICS.items()
@@ -319,4 +319,4 @@ Rows without a function are computed elsewhere (complements, repeats, pairs in b
 """
 
 SYMMETRIC = tuple(name for name, row in STATISTICS.items() if row.symmetric)
-"""The statistics of two raters of whom neither counts as the truth."""
+"""The statistics of two raters, neither of whom counts as the truth."""

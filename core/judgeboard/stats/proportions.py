@@ -49,7 +49,7 @@ def share(hits: npt.ArrayLike, groups: AnyArray | None = None) -> Estimate:
 
 
 def half_credit(scores: FloatArray, *, undefined: str = "nothing was measured") -> Estimate:
-    """Return the mean of ``scores`` of 0, 0.5 or 1, one per pair; ``undefined`` is the reason without any."""
+    """Return the mean of ``scores`` of 0, 0.5 or 1, one per pair; ``undefined`` is the reason if there are none."""
     values = finite_floats(scores)
     if not len(values):
         return unmeasured(0, undefined)
@@ -85,14 +85,14 @@ class RatioSums:
 
 
 def ratio_of_totals(sums: RatioSums) -> Estimate:
-    """Return the total of the upper amounts divided by that of the lower ones; undefined if the latter is 0."""
+    """Return the total of the upper amounts divided by the total of the lower amounts; undefined if that is 0."""
     if sums.n == 0 or sums.lower <= 0:
         return unmeasured(sums.n, "the lower total is 0" if sums.n else "no rows")
     value = sums.upper / sums.lower
     if sums.n == 1:
         return measured(value, 1, reason="no interval: a single row")
     squares = sums.upper_squared - 2 * value * sums.product + value**2 * sums.lower_squared
-    # What the subtraction leaves of equal ratios is rounding, not spread.
+    # If all ratios are equal, the subtraction leaves only rounding noise.
     spread = squares if squares > 1e-12 * max(sums.upper_squared, 1e-300) else 0.0
     reach = float(t_quantile(sums.n - 1)) * math.sqrt(sums.n / (sums.n - 1) * spread) / sums.lower
     return measured(value, sums.n, (max(value - reach, 0), value + reach), method="ratio estimator", unit="response")
@@ -102,16 +102,16 @@ _JACKKNIFE = "jackknife"
 
 
 def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, responses: Grouping) -> Estimate:
-    """Return how far people move to the judge's grades after they have seen them: 0 nobody, 1 all adopt them.
+    """Return how far people move to the judge's grades after they have seen them: 0 not at all, 1 all adopt them.
 
     It is the least-squares slope through the origin of m = revealed - blind on d = judge - blind. ``responses`` groups
     the rows by response. Rows on which both agreed before are left out of n.
 
     The interval is a jackknife over responses (B. Efron, C. Stein, Annals of Statistics, 1981), since several people on
-    one response move together. Few responses carry most weight, and few of them move where anchoring is small. The
-    interval is therefore taken on the logit scale, with half a response added on either side (F. J. Anscombe, "On
-    estimating binomial response relations", Biometrika, 1956). Without that it covered the truth in only 70 to 90 of
-    100 simulations.
+    one response move together. Few responses have most of the weight, and if anchoring is small, few of them move. The
+    interval is therefore computed on the logit scale, with half a response added on either side (F. J. Anscombe, "On
+    estimating binomial response relations", Biometrika, 1956). Without this, it covered the true value in only 70 to 90
+    of 100 simulations.
     """
     same_length(judge, blind, revealed, responses.codes)
     apart, moved = judge - blind, revealed - blind
@@ -128,7 +128,7 @@ def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, respon
 
 
 def _on_the_logit(value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping) -> Estimate:
-    """Return the share with its interval, from each group's sums of d m and of d d."""
+    """Return the share with its interval, from each group's sum of d * m (``upper``) and of d * d (``lower``)."""
     if groups.count < 2:
         return measured(value, n, reason=f"no interval: one {groups.group} only")
     t = float(t_quantile(groups.count - 1))
@@ -171,7 +171,7 @@ def level_use(counts: IntArray) -> LevelUse:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Return the exact two-sided p-value from the counts that only the first, and only the second, passed."""
+    """Return the exact two-sided p-value from the numbers of cases that only the first or only the second passed."""
     from scipy.special import bdtr
 
     if min(only_first, only_second) < 0:

@@ -18,7 +18,7 @@ from judgeboard.stats.pair_statistics import STATISTICS, SYMMETRIC, NamedEstimat
 from judgeboard.stats.ratings import Ratings, Scale, positions
 
 PAIR_RESAMPLES = 1_000
-"""Resamples of each pair of raters, of which there may be very many."""
+"""The number of resamples for each pair of raters, lower than usual because there may be very many pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class RaterAgainstGold:
 class JudgesAndPeople:
     """Two judges and people on the same items: kappa (weighted for levels) or rank correlation of each two of them.
 
-    ``with_people`` has one value per judge. ``excess`` is how far ``between`` exceeds the higher one; its interval
-    resamples the three together.
+    ``with_people`` has one value per judge. ``excess`` is how far ``between`` exceeds the higher of these; its interval
+    resamples all three together.
     """
 
     between: float
@@ -100,7 +100,7 @@ def self_agreement(
 
 
 def against_gold(ratings: Ratings, gold: FloatArray) -> tuple[RaterAgainstGold, ...]:
-    """Return each rater compared with ``gold``, one value per item coded as ``ratings.values``, NaN without one."""
+    """Return each rater compared with ``gold``: one value per item, coded as ``ratings.values``, or NaN."""
     same_length(ratings.values, gold)
     results = []
     for column, name in enumerate(ratings.raters):

@@ -140,7 +140,7 @@ def positions(values: AnyArray, scale: Scale) -> FloatArray:
 Kind = Literal["label", "quality", "groundedness"]
 
 Human = Literal["gold", "majority", "each"]
-"""Whose grades count: the gold label if there is one, else people together; people together; each person alone."""
+"""The grades that count: ``gold`` labels, else people combined; the ``majority`` of people; ``each`` person's."""
 
 HUMANS: tuple[Human, ...] = get_args(Human)
 
@@ -149,8 +149,8 @@ HUMANS: tuple[Human, ...] = get_args(Human)
 class PeopleValues:
     """One row per response, in the order of its id; several rows of a response if each person is a row.
 
-    ``people`` is the number of persons behind each value; ``gold`` rows are gold labels. ``ties`` counts responses left
-    out because no label had most votes, ``only_gold`` those with nothing but a gold label that was not requested.
+    ``people`` is the number of persons behind each value. ``gold`` rows are gold labels. ``ties`` responses are left
+    out because no label had most votes, ``only_gold`` responses because people alone count and only a lead graded them.
     """
 
     response_ids: IntArray
@@ -170,11 +170,11 @@ def human_values(
     gold: BoolArray | None = None,
     human: Human = "gold",
 ) -> PeopleValues:
-    """Return the human value of each response, from one row per review as ``one_value_per_response`` takes them.
+    """Return the human value of each response, from one row per review as in ``one_value_per_response``.
 
-    ``gold`` marks adjudications, of which a reviewer may have one per response too. Unless ``human`` is gold, they do
-    not count, since their author has seen the other grades. If each person is a row, an interval must resample
-    responses.
+    ``gold`` marks adjudications; a reviewer may have a review and an adjudication of the same response. Adjudications
+    count only if ``human`` is gold, because their author has seen the other grades. If each person is a row, an
+    interval must resample responses.
     """
     n = same_length(response_ids, reviewers, values)
     adjudicated = np.zeros(n, dtype=np.bool_) if gold is None else gold
@@ -197,9 +197,9 @@ def human_values(
 def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: AnyArray, kind: Kind) -> PeopleValues:
     """Return the combined value of people for each response, from one row per review.
 
-    ``values`` are labels (any sortable values), qualities 1 to 4, or groundedness 0 to 1. A ``label`` is that of the
-    majority, ties left out; ``quality`` the lower median, ``groundedness`` the mean. Raises ValueError if a reviewer
-    has two reviews of one response, or a value is missing.
+    ``values`` are labels (any sortable values), qualities 1 to 4, or groundedness 0 to 1. The combined ``label`` is the
+    majority's (ties are left out), ``quality`` is the lower median, ``groundedness`` is the mean. Raises ValueError if
+    a reviewer has two reviews of one response, or a value is missing.
     """
     n = same_length(response_ids, reviewers, values)
     _check_values(values)
@@ -228,7 +228,7 @@ def _check_values(values: AnyArray) -> None:
 
 
 def _check_one_review_each(response_ids: IntArray, reviewers: AnyArray) -> IntArray:
-    """Return the order by response, then by reviewer; raise ValueError for a second review of a reviewer."""
+    """Return the order by response, then by reviewer; raise ValueError if a reviewer has two reviews of a response."""
     _, reviewer = np.unique(reviewers, return_inverse=True)
     order = np.lexsort((reviewer, response_ids))
     ids, who = response_ids[order], reviewer[order]

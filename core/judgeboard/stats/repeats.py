@@ -1,7 +1,7 @@
-"""How far a judge agrees with itself: asked again about answers, and about pairs in both orders.
+"""How far a judge agrees with itself: on answers that it judged repeatedly, and on pairs that it saw in both orders.
 
-Source of the latter: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A verdict that differs
-between the orders is inconsistent: it is discarded and counted. A pair with an unusable order is unmeasured.
+Source for pairs: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A pair whose verdict differs
+between the orders is inconsistent: it has no verdict. A pair with an unusable verdict in one order is unmeasured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,19 +20,19 @@ from judgeboard.stats.intervals import bootstrapped, mean_estimate, resampled_ta
 from judgeboard.stats.proportions import share
 
 RepeatedItem = Mapping[int, Mapping[str, float]]
-"""What each repeat (by its number) of one item gave, by measure; an unusable repeat gave nothing."""
+"""The values of one item by the number of the repeat, then by measure. An unusable repeat has no values."""
 
 _FIRST = ("quality", "groundedness", "label")
-_DIGITS = 9  # values are the same that differ by float noise alone
+_DIGITS = 9  # values that differ only by float noise are equal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedMeasure:
     """One measure of the items that have a value in every repeat.
 
-    ``rows`` are the positions of these items, ``values`` has a row for each and a column for each repeat. ``same``
-    marks those whose values are equal, ``incomplete`` counts items with values in some repeats only. ``spread`` is the
-    mean difference between an item's highest and lowest value.
+    ``rows`` are the positions of these items. ``values`` has a row for each item and a column for each repeat. ``same``
+    marks the items with equal values. ``incomplete`` is the number of items with values in some repeats only.
+    ``spread`` is the mean difference between an item's highest and lowest value.
     """
 
     measure: str
@@ -116,9 +116,9 @@ class BothOrderCounts:
 
 
 class OrderVerdicts:
-    """Verdicts on pairs, one row per pair: A, B, TIE or NONE if the stored answer A, or B, was shown first.
+    """Verdicts on pairs (A, B, TIE or NONE), one row per pair: ``ab`` if A was shown first, ``ba`` if B was.
 
-    With ``one_order`` the verdict on a pair is that of the order in which the judge was asked.
+    With ``one_order`` the judge saw each pair in one order only, and this verdict counts.
     """
 
     def __init__(self, ab: IntArray, ba: IntArray, *, one_order: bool = False) -> None:
@@ -193,7 +193,7 @@ class OrderVerdicts:
         return replace(_share_by_pair(right, np.tile(rows, 2)), n=rows.size)
 
     def accuracy(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
-        """Return how often the verdict on a pair is right; inconsistent pairs have none."""
+        """Return how often the verdict on a pair is right; inconsistent pairs are left out."""
         rows = (truth != NONE) & (self.verdicts != INCONSISTENT)
         if unusable == "drop":
             rows &= self.verdicts != NONE
