@@ -1,4 +1,4 @@
-"""Agreement as sentences and tables, rendered for a terminal or as one HTML file that needs nothing else."""
+"""Agreement as sentences and tables, rendered for a terminal or as one self-contained HTML file."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -73,7 +73,7 @@ def report_results(
     )
     results = []
     for choice in choices:
-        with suppress(NotFound):  # a report has what is there
+        with suppress(NotFound):  # a report leaves out parts without data
             results.append(agreement_of(connection, replace(choice, implied_labels=implied_labels)))
     return results
 
@@ -85,7 +85,7 @@ def report_page(results: Sequence[AgreementResult], log: LogSummary) -> str:
     too, for programs.
     """
     body = "".join(_html(each) for result in results for each in _report(result))
-    safe = to_json(results).replace("<", "\\u003c")  # a text of the log must not end its block
+    safe = to_json(results).replace("<", "\\u003c")  # a text of the log must not end the script element
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -146,7 +146,7 @@ def leading_statistics() -> list[str]:
 
 
 def fields_table(fields: Sequence[FieldAgreement]) -> Table:
-    """Return the leading statistics of each field of a label schema: people, several options alone, each judge."""
+    """Return the leading statistics of each field of a label schema: of people, of each option, of each judge."""
     columns = (*map(Column, ("Field", "Raters")), Column("n", "count"), *map(Column, ("Figure", "Value", "95 % CI")))
     rows: list[tuple[Any, ...]] = []
     for each in fields:
@@ -171,7 +171,7 @@ def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] 
 
 
 def pairs_table(pairs: Sequence[RaterPair]) -> Table:
-    """Return the leading statistics of two raters each."""
+    """Return the leading statistics of each pair of raters."""
     return statistics_table(
         ("First", "Second"), [((each.first, each.second), each.n, each.statistics) for each in pairs]
     )
@@ -196,7 +196,7 @@ def confusion_table(confusion: Confusion) -> Table:
 
 
 def calibration_table(tenths: Sequence[Tenth]) -> Table:
-    """Return the tenths with any answer."""
+    """Return the tenths that have answers."""
     columns = (
         *(Column("Judge score"), Column("Mean", "number"), Column("n", "count")),
         Column("People: grounded", "share estimate"),

@@ -53,7 +53,7 @@ class LogSummary:
 
 
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
-    """Return the log behind results; the trend is that of the judge of the first, or of the primary judge."""
+    """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge."""
     measured = next((each.judge_versions for each in results if each.of == "judge" and each.unit == "responses"), ())
     return LogSummary(
         datetime.now(UTC).date(),
@@ -94,7 +94,7 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
 
 
 def verdict(result: AgreementResult) -> str:
-    """Return in words how far people may rely on the judge; of other raters their agreement."""
+    """Return sentences on how far people may rely on the judge, or on the agreement of other raters."""
     names = ("kappa", "weighted_kappa", "spearman") if result.of == "judge" else ()
     figure = next((result.statistics[name] for name in names if name in result.statistics), None)
     if figure is None:

@@ -44,8 +44,8 @@ class Column:
 
     ``format``: ``count`` has thousands separators, ``integer`` none, ``number`` two decimals, ``share`` (0 to 1) is in
     percent, ``time`` is ISO 8601 in UTC. ``estimate`` and ``share estimate`` columns hold `Estimate` objects: the value
-    with its 95 % interval, or the reason why there is none. The rest is for pages: ``width`` in px (default: that of
-    the texts), ``help`` behind the title, ``bar`` for numbers from 0 to 1, ``right`` to align texts to the right.
+    with its 95 % interval, or the reason why there is none. The other fields are for pages: ``width`` in px (default:
+    fits the texts), ``help`` behind the title, ``bar`` for numbers from 0 to 1, ``right`` to align texts to the right.
     """
 
     title: str
@@ -70,7 +70,7 @@ class Table:
     rows: tuple[tuple[Any, ...], ...]
 
     def __post_init__(self) -> None:
-        """Refuse a row that does not fit the columns."""
+        """Raise ValueError if a row does not have one value per column."""
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"a row does not have {len(self.columns)} values")
 
@@ -86,7 +86,7 @@ class Table:
         return Table(tuple(self.columns[place] for place in kept), tuple(rows))
 
     def without_empty(self, titles: Collection[str] | None = None) -> "Table":
-        """Return the table without the columns that have no value, or without those of these titles."""
+        """Return the table without the columns that have no value; with ``titles``, only these columns may go."""
         empty = {
             column.title
             for place, column in enumerate(self.columns)

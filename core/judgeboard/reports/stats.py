@@ -66,8 +66,8 @@ class VersionAgreement:
 class Stats:
     """What a database contains, and how far each judge version agrees with people.
 
-    ``reviews`` counts current ones, imported ones too. ``judgments`` counts every request, by status. Lists are sorted,
-    so that the engine's order never shows.
+    ``reviews`` is the number of current reviews, including imported ones. ``judgments`` counts every request, by
+    status. Lists are sorted, so that they do not depend on the database engine.
     """
 
     responses: int
@@ -87,7 +87,7 @@ def measure(store: Readable) -> Stats:
 
 
 def stats(connection: Connection) -> Stats:
-    """Return the same in the caller's transaction."""
+    """Return the figures of ``judgeboard stats`` in the caller's transaction."""
     totals, graders = count_judgments(connection), count_graders(connection)
     versions = tuple(_version(version, totals.get(version.id)) for version in list_versions(connection))
     return Stats(
@@ -114,7 +114,7 @@ def judgments_table(stats: Stats) -> Table:
             None if version.cost is None else money(round(version.cost * 1_000_000)),
         )
         for version in stats.judge_versions
-        if any(version.counts.values())  # others compare pairs or answer for a suite
+        if any(version.counts.values())  # versions without judgments compare pairs or answer for a suite
     )
     return Table(columns, tuple(rows))
 
