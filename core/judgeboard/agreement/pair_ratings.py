@@ -129,7 +129,7 @@ class PairRatings:
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
-        """The versions with rating pairs that compared answers, or else that scored them, by falling number of pairs."""
+        """The versions with rating pairs that compared answers, or else that scored them; the most pairs come first."""
         versions = versions_that_compared(self._connection) or list_versions(self._connection)
         counts = {each.id: self.compared(each).pairs.n for each in versions if self._found(each)}
         return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
@@ -200,7 +200,7 @@ class PairRatings:
         return self._ratings(ids, raters, _words(sides), PREFERENCE, {each.id: each.title for each in versions})
 
     def verdicts(self, version: StoredVersion) -> PairVerdicts:
-        """Return a version's comparisons on this aspect, or else its score differences; `NotFound` if it has neither."""
+        """Return a version's comparisons on this aspect, or else its score differences; `NotFound` without both."""
         verdicts = self._found(version)
         if verdicts is None:
             raise NotFound(f"{version.title} has no verdict on pairs for {self.aspect}")
