@@ -56,8 +56,9 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let a process beyond the cores take only the time that the others leave, which drive the browser."""
+    _keep_bytecode(config)
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     if int(number) >= (os.cpu_count() or 1):
         os.nice(5)
@@ -87,6 +88,21 @@ _COMPILED = CompiledStatements()
 def share_compiled_statements(connection: Connection) -> None:
     """Let every connection use them; one that hides rows uses none."""
     connection.execution_options(compiled_cache=_COMPILED)
+
+
+def _keep_bytecode(config: pytest.Config) -> None:
+    """Let all processes of a run share compiled modules where the environment forbids to write them (as containers do).
+
+    A server compiles for 5 s else, and every command of a test for a second or more. They are kept in pytest's cache,
+    so that nothing is written beside the sources.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and hasattr(config, "cache"):
+        kept = config.cache.mkdir("bytecode")
+        temporary = Path(tempfile.gettempdir()).resolve()
+        for copies in (kept / temporary.relative_to(temporary.anchor)).glob("pytest-of-*"):
+            shutil.rmtree(copies, ignore_errors=True)  # of the packages that tests copy and change
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(kept)
+        sys.dont_write_bytecode = False
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -1,6 +1,7 @@
 """What the README calls "a file and a line" is one: added to a copy of the package in exactly that way, it works."""
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -16,6 +17,8 @@ import judgeboard
 PACKAGE = Path(judgeboard.__file__).parent
 GENERATE = Path(__file__).parents[2] / "docs" / "generate.py"
 TESTS = Path(__file__).parents[1]
+# Compiled modules, which all processes of a run share.
+SHARED = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
 
 RULE = """from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
 
@@ -92,7 +95,7 @@ class Copy:
             capture_output=True,
             text=True,
             cwd=self.folder,
-            env={"PYTHONPATH": f"{self.folder}:{TESTS}", "PATH": "", **environment},
+            env={"PYTHONPATH": f"{self.folder}:{TESTS}", "PATH": "", **SHARED, **environment},
             check=False,
         )
         assert done.returncode == 0, done.stderr
