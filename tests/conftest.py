@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ NO_REAL_DATA = "no real data"
 # By the names of the files: all that a scheduler is told.
 BROWSER, SMALL_MODEL = "tests/browser/", "small_model.py"
 _SKIPPED: list[str] = []
+
+FillOnce = Callable[[str, Store, Callable[[Store], Any]], Any]
 
 
 class Scheduling(LoadFileScheduling):
@@ -206,7 +208,7 @@ def empty_postgres(postgres_server: Engine) -> Iterator[str]:
 def postgres_store(postgres_server: Engine, postgres_template: str) -> Iterator[Store]:
     """A fresh PostgreSQL database."""
     name = f"judgeboard_{next(_DATABASES)}"
-    _execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY")
+    _copy(postgres_server, postgres_template, name)
     store = open_store(_address(postgres_server.url, name))
     yield store
     store.close()
@@ -219,6 +221,49 @@ def store(request: pytest.FixtureRequest) -> Store:
     opened = request.getfixturevalue(f"{request.param}_store")
     assert isinstance(opened, Store)
     return opened
+
+
+@pytest.fixture(scope="session")
+def kept_databases() -> dict[tuple[str, bool], tuple[Any, bytes | str]]:
+    """What `fill_once` filled: what the filling returned, and a copy of the database."""
+    return {}
+
+
+@pytest.fixture
+def fill_once(request: pytest.FixtureRequest, kept_databases: dict[Any, Any]) -> FillOnce:
+    """Fills a fresh database: ``fill_once("name", store, fill)``.
+
+    What takes long to store is stored once per engine and process. Later databases get a copy of it, and what ``fill``
+    returned at that time, which must not refer to the store.
+    """
+
+    def filled(name: str, store: Store, fill: Callable[[Store], Any]) -> Any:
+        key = (name, store.is_sqlite)
+        if key not in kept_databases:
+            returned = fill(store)
+            store.close()
+            kept_databases[key] = returned, kept(store)
+        else:
+            store.close()
+            replace(store, kept_databases[key][1])
+        return kept_databases[key][0]
+
+    def kept(store: Store) -> bytes | str:
+        if store.is_sqlite:
+            return Path(str(store.engine.url.database)).read_bytes()
+        name = f"judgeboard_{next(_DATABASES)}"
+        _copy(request.getfixturevalue("postgres_server"), str(store.engine.url.database), name)
+        return name
+
+    def replace(store: Store, copy: bytes | str) -> None:
+        if isinstance(copy, bytes):
+            Path(str(store.engine.url.database)).write_bytes(copy)
+            return
+        server = request.getfixturevalue("postgres_server")
+        _execute(server, f"DROP DATABASE {store.engine.url.database} WITH (FORCE)")
+        _copy(server, copy, str(store.engine.url.database))
+
+    return filled
 
 
 @pytest.fixture
@@ -251,6 +296,10 @@ def served_small_model() -> Iterator[str]:
 def _execute(engine: Engine, statement: str) -> None:
     with engine.connect() as connection:
         connection.execute(text(statement))
+
+
+def _copy(server: Engine, database: str, name: str) -> None:
+    _execute(server, f"CREATE DATABASE {name} TEMPLATE {database} STRATEGY FILE_COPY")
 
 
 def _address(server: URL, database: str) -> str:

@@ -17,8 +17,13 @@ ANSWERS = 2_300
 
 
 @pytest.fixture
-def judged(store):
+def judged(store, fill_once):
     """More answers than one batch, groundedness 0.00 to 0.99 in turn."""
+    fill_once("judged", store, judge_answers)
+    return store
+
+
+def judge_answers(store) -> None:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
@@ -28,7 +33,6 @@ def judged(store):
             for number, id_ in enumerate(ids)
         ]
         store_judgments(connection, version, None, items)
-    return store
 
 
 def put(store, key: str, value) -> None:

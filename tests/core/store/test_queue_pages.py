@@ -1,6 +1,7 @@
 """Pages of the queue by key: every order forwards and backwards, places, neighbours, what a reviewer put aside."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -31,8 +32,8 @@ FILTERS = [RowFilter(), RowFilter(query_types=("QA",)), RowFilter(text="anchor")
 
 
 @pytest.fixture
-def filled(store: Store) -> ReviewedLog:
-    return made_log(store)
+def filled(store: Store, fill_once: Callable[..., Any]) -> ReviewedLog:
+    return ReviewedLog(store, fill_once("made log", store, lambda fresh: made_log(fresh).reviewers))
 
 
 def page(case: ReviewedLog, *args: Any, **options: Any) -> LinePage[QueueLine]:
