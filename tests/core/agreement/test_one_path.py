@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -37,7 +38,6 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import list_versions
 from judging_log import address
 
-KINDS = {"responses": "responses", "human": "grades", "judgements": "verdicts", "pairwise": "pairs"}
 SLICES: tuple[By | None, ...] = (None, "query_type", "time")
 
 
@@ -50,10 +50,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-@pytest.fixture
-def uneven(sqlite_log: GradedLog) -> Store:
+@pytest.fixture(scope="module")
+def uneven(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Two judges and three people on 72 answers in shared evidence groups, with ties, gaps, failures and gold."""
-    log = sqlite_log
+    path = tmp_path_factory.mktemp("uneven") / "uneven.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    log = GradedLog(store)
     first, second = log.version("one"), log.version("two")
     ids = [
         each
@@ -72,7 +75,18 @@ def uneven(sqlite_log: GradedLog) -> Store:
             log.review(each, "lee", label=BAD)
         if place % 12 == 0:
             log.review(each, "lead", label=GOOD, quality=4, groundedness=1.0, stage="adjudication")
-    return log.store
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def pandalm(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("pandalm")
+    store = open_store(folder / "pandalm.db", create=True)
+    file = shared / "data" / "pandalm.pairwise.jsonl.gz"
+    import_file(store, file, kind="pairs", rejected=folder / "rejected.jsonl")
+    yield store
+    store.close()
 
 
 @pytest.mark.parametrize("human", HUMANS)
@@ -93,23 +107,19 @@ def test_every_output_of_an_uneven_log_gives_the_same_figures(
 
 @pytest.mark.shared
 def test_every_output_of_a_published_set_gives_the_same_figures(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ragtruth: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = imported(shared, tmp_path, ("ragtruth.responses", "ragtruth.human", "ragtruth.judgements"))
     for grade in ("label", "groundedness"):
-        all_outputs_agree(store, "approach_1_modernbert v1", grade, "gold", ("query_type",), capsys)
-    store.close()
+        all_outputs_agree(ragtruth, "approach_1_modernbert v1", grade, "gold", ("query_type",), capsys)
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("human", HUMANS)
 def test_the_figures_of_published_pairs_are_those_of_the_command(
-    shared: Path, tmp_path: Path, human: Human, capsys: pytest.CaptureFixture[str]
+    pandalm: Store, human: Human, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = imported(shared, tmp_path, ("pandalm.pairwise",))
-    result = measure_agreement(store, unit="pairs", judge_versions=["pandalm-7b"], human=human)
-    the_command_agrees(store, result, capsys)
-    store.close()
+    result = measure_agreement(pandalm, unit="pairs", judge_versions=["pandalm-7b"], human=human)
+    the_command_agrees(pandalm, result, capsys)
 
 
 def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(demo: Store) -> None:
@@ -230,14 +240,6 @@ def stats_agree(store: Store, result: AgreementResult) -> None:
     for row in mine:
         assert row.statistics
         assert row.statistics.items() <= figures[row.query_type].items()
-
-
-def imported(shared: Path, folder: Path, files: tuple[str, ...]) -> Store:
-    store = open_store(folder / "set.db", create=True)
-    for file in files:
-        kind = KINDS[file.partition(".")[2]]
-        import_file(store, shared / "data" / f"{file}.jsonl.gz", kind=kind, rejected=folder / "rejected.jsonl")
-    return store
 
 
 def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:
