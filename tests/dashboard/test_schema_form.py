@@ -13,6 +13,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
+from judgeboard_dashboard.review.actions import MarkActions
+from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import SELECT_FIRST, SchemaActions
 from stored_rows import rows_of
@@ -89,8 +91,10 @@ def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store: S
     actions.pick(0)
     actions.draft.selection = {"start": 3, "end": 13, "passage": 0}
     actions.pick(1)
-    actions.draft.selection, actions.draft.at = None, 1
-    actions.pick(0)  # the second sentence
+    statements = MarkActions(actions.session, 1, statements_of(actions.item.answer))
+    statements.next()
+    statements.next()
+    actions.pick(0)  # the second sentence, no longer the selection
     actions.next()
     actions.pick(1)
     actions.pick(0)

@@ -528,7 +528,8 @@ class MarkActions(DraftActions):
         return self.draft.marks or {subject_of(mark): mark for mark in self.saved}
 
     def next(self) -> None:
-        """Go to the next statement, or from the last to the first."""
+        """Go to the next statement, or from the last to the first. It replaces the text that the mouse selected."""
+        self.draft.selection = None
         if self.statements:
             self.draft.at = 0 if self.at is None else (self.at + 1) % len(self.statements)
 
