@@ -362,7 +362,7 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
     if panel.move is not None and panel.move.before.value is not None and panel.move.after.value is not None:
         change = panel.move.after.value - panel.move.before.value
         worsened = change if measure.worse_when_higher else -change
-    # Improved panels come after worse ones and before unchanged ones.
+    # The order is: panels that got worse, panels that improved, unchanged panels.
     order = -worsened if worsened > 0 else 0.5 if worsened < 0 else 1.0
     return order, -panel.n, panel.group
 

@@ -114,7 +114,7 @@ def _longest(patterns: Mapping[str, Any], model: str | None) -> str | None:
 
 
 def _rung(ladder: list[str], model: str | None) -> int | None:
-    """Return the first rung that fits, because the patterns of smaller models are narrower."""
+    """Return the first rung that fits; the patterns of larger models may also match smaller models."""
     if model is None:
         return None
     fitting = (any(_fits(model, pattern.strip()) for pattern in rung.split("|")) for rung in ladder)

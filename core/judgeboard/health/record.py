@@ -158,7 +158,7 @@ def state_of(*, warns: bool) -> State:
 
 
 def half_widths(estimate: Estimate, harmless: float) -> float:
-    """Return the distance between a figure and its harmless value, as a multiple of half its interval's width."""
+    """Return the distance between a figure and its harmless value, in units of half the width of its interval."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return 0.0
     distance = abs(estimate.value - harmless)
@@ -303,7 +303,7 @@ class KeptRecords:
         self._lock = Lock()
 
     def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
-        """Return the record of a version, cached unless the connection hides rows or something was stored since."""
+        """Return the record of a version; from the cache if it is still valid and the connection hides no rows."""
         if hides_rows(connection):
             return read_record(connection, version, models)
         mark, now = health.record_mark(connection), self._clock()

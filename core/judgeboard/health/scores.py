@@ -57,7 +57,7 @@ def collapse(record: JudgeRecord) -> Check:
 
 
 def least_even(record: JudgeRecord) -> str | None:
-    """Return the measure that the check shows: its levels are used least evenly. None if all have too few scores."""
+    """Return the measure whose levels are used least evenly, for the check; None if all have too few scores."""
     uses = _uses(record)
     return max(uses, key=lambda measure: (_collapsed(uses[measure]), -uses[measure].entropy)) if uses else None
 

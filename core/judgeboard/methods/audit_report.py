@@ -109,7 +109,7 @@ def audit_report(
     reviewed_only: bool = False,
     not_comparable: int = 0,
 ) -> AuditReport:
-    """Return the result of the stored reviews of one version by another.
+    """Return the report on the stored reviews of one version's verdicts by another version.
 
     For each current verdict of the audited version, the latest review by the supreme version counts. People's majority
     label is compared with the judge's label, or with the label derived from its groundedness. With ``reviewed_only``,

@@ -261,7 +261,7 @@ def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
 
 
 def _mixed(ids: IntArray, seed: int) -> IntArray:
-    """Return one pseudo-random number per id: G. Steele, D. Lea, C. Flood, SplitMix64 (OOPSLA, 2014)."""
+    """Return one pseudo-random number per id, by SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA, 2014)."""
     mixed = ids.astype(np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -271,7 +271,7 @@ def _mixed(ids: IntArray, seed: int) -> IntArray:
 async def judge_control_answers_async(
     store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunOptions]
 ) -> JudgingSummary:
-    """Judge the stored control answers and their originals, unless this judge version has judged them.
+    """Judge the stored control answers and their originals, except those that this judge version has judged already.
 
     The judge is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if a kind is unknown or has
     no control answers yet.

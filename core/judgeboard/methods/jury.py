@@ -148,7 +148,7 @@ class AgreedWithPeople:
 
 @dataclass(frozen=True, slots=True)
 class JuryReport:
-    """A jury on the answers that all members judged (``items``).
+    """The figures of a jury on the answers that all members judged (``items``).
 
     ``labelled`` counts answers with a label (or one derived from groundedness) from every member; on
     ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the unanimous answers that people

@@ -18,7 +18,7 @@ from judgeboard.formats.files import ByteSource, Unreadable, find_format
 from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
 from judgeboard.stats.arrays import TIE
 
-_DIGITS = r"\d{1,40}"  # people write no longer numbers
+_DIGITS = r"\d{1,40}"  # longer than any number that people write
 _NUMBER = re.compile(
     rf"(?<![\w.,])[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|{_DIGITS})(?:\.{_DIGITS})?|\.{_DIGITS})(?![\w.,]*\w)"
 )

@@ -306,7 +306,7 @@ def group_lines(group: PairGroup) -> list[str]:
         lines.append(f"  {name}: {percent_words(estimate)}{n}")
     if group.people_split:
         verdicts = counted(group.people_split, "verdict")
-        lines.append(f"  left out there: {verdicts} on pairs where people have no majority")
+        lines.append(f"  not compared with people: {verdicts} on pairs where people have no majority")
     return lines
 
 
@@ -317,7 +317,7 @@ def report_sentence(report: PairReport) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """The parts that a person sees only after a decision; the models wrote the left and the right answer."""
+    """The data that a person sees only after a decision. ``model_left`` is the model that wrote the left answer."""
 
     external_id: str
     model_left: str | None

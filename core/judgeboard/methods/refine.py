@@ -130,10 +130,10 @@ async def attempt_until_good(
     done: Sequence[Refinement] = (),
     keep: KeepAttempt | None = None,
 ) -> list[Refinement]:
-    """Return all attempts, including the attempts ``done`` before, of which the last may still lack its rating.
+    """Return all attempts, including those ``done`` before. The last of these may still lack its rating.
 
     Each attempt sends the original messages and the feedback on the previous attempt only. ``answer`` and ``rate``
-    receive its number. ``keep`` receives each attempt twice, answered and then rated; if it returns False, stop.
+    receive its number. ``keep`` receives each attempt twice, answered and then rated; it returns False to stop.
     """
     attempts = list(done)
     while not rule.over(attempts):

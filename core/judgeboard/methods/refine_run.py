@@ -116,7 +116,7 @@ class Prompt:
         return attempt_id(self.origin.item.external_id, self.run_id, number)
 
     def response(self, attempt: Refinement) -> Response:
-        """Return an attempt's answer as it is stored."""
+        """Return the response to store for an attempt's answer."""
         return generation.made_response(
             self.origin,
             attempt.answer or "",
@@ -217,7 +217,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
 
 
 class _RefineLogged(_RefineMethod):
-    """Self-refine of the questions of logged answers."""
+    """Self-refine for the questions of logged answers."""
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, where: RowFilter) -> None:
         super().__init__(judge, generator, rule)
@@ -253,7 +253,7 @@ class _RefineLogged(_RefineMethod):
 
 
 class _RefinePrompts(_RefineMethod):
-    """Self-refine of the prompts of a file, in its order."""
+    """Self-refine for the prompts of a file, in the order of the file."""
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, prompts: Sequence[Origin]) -> None:
         super().__init__(judge, generator, rule)

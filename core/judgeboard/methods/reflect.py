@@ -68,7 +68,7 @@ class ReflectRule:
 
 
 def outcome_of(before: float | None, after: float | None) -> Outcome:
-    """Return the outcome, given the groundedness of both answers (None if missing). A new answer must be better."""
+    """Return the outcome, given the groundedness of both answers (None if missing). Only a better answer is kept."""
     if after is None or before is None:
         return Outcome.SECOND_FAILED
     return Outcome.KEPT_NEW if after > before else Outcome.KEPT_ORIGINAL
@@ -265,7 +265,7 @@ def _without_second(generated: Replied[str]) -> Outcome:
     return Outcome.NO_ANSWER if generated.value is None else Outcome.IDENTICAL
 
 
-# The result is the verdict on the original, the generator's answer, or the new answer with its verdict.
+# The result of a step is the verdict on the original, the generator's reply, or the new answer with its verdict.
 _Step = Answered[_Task, Verdict | Replied[str] | _Second]
 
 

@@ -293,7 +293,7 @@ LOOKED_AT = 50
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """The size of a run; ``most_cost_micro`` assumes 4 characters per token and full replies, None without a price."""
+    """The size of a run. ``most_cost_micro`` assumes 4 characters per token and longest replies (None: no price)."""
 
     items: int
     calls_planned: int

@@ -68,7 +68,7 @@ class Items:
 
     ``agree`` samples gave the majority's answer (0: no sample has an answer); ``tie`` tells whether another answer is
     equally common. ``right`` is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better answer is known.
-    ``without`` is condition A. ``always`` is condition B; without an answer of the samples, it is the verdict of A.
+    ``without`` is condition A. ``always`` is condition B; if no sample has an answer, it is the verdict of A.
     """
 
     k: int
@@ -321,7 +321,7 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class TunedCategory:
-    """The threshold of a category on all its items (k + 1: gate never on), and per fold for the ``accuracy``."""
+    """A category's threshold from all its items (k + 1: gate never on); ``accuracy`` uses those ``by_fold``."""
 
     category: str
     n: int

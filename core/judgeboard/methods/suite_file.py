@@ -93,7 +93,7 @@ def _json_schema(wanted: Any, answer: str) -> str | None:
     except (ValueError, RecursionError) as error:
         return f"the answer is not JSON: {error}"
     try:
-        # The empty registry prevents that a reference to another address is fetched.
+        # With an empty registry, a reference to another address is never fetched.
         validator = jsonschema.Draft202012Validator(wanted, registry=referencing.Registry())
         fault = jsonschema.exceptions.best_match(validator.iter_errors(content))
     except referencing.exceptions.Unresolvable as error:
@@ -318,7 +318,7 @@ def compare(
     same_judge: bool = True,
     same_candidate: bool = True,
 ) -> Baseline:
-    """Compare run ``run_id`` with a later run on the cases of both, by the later run's weights and threshold."""
+    """Compare run ``run_id`` with a later run (its weights and threshold count) on the cases that both measured."""
     known = {case.key: case for case in before if case.score is not None}
     pairs = [(known[case.key], case) for case in after if case.score is not None and case.key in known]
     cases = tuple(each for pair in pairs if (each := _compared(*pair, weights, threshold)) is not None)
@@ -398,7 +398,7 @@ def gate(
 ) -> Gate:
     """Return the gate of a run; "not measured" takes precedence over "fail".
 
-    ``average`` is over the measured cases; ``failing_checks`` counts cases. The rest are fields of `Suite` and the run.
+    ``average`` is over the measured cases; ``failing_checks`` counts cases. Other arguments are as in `Suite` and run.
     """
     unknown = []
     if average is None:

@@ -81,7 +81,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
 
 
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the judge fields of the stored version that ``judge`` describes; None if it or its address is new."""
+    """Return the judge fields of the stored version that ``judge`` describes; None if version or address are new."""
     version = find_version(connection, fingerprint(_version(judge)))
     known = None if version is None else judge_spec(connection, version)
     if known is None or any(judge.get(name) not in (None, known.get(name)) for name in _ADDRESS):
@@ -344,7 +344,7 @@ def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> Store
 
 
 def _refuse_twice(connection: Connection, job: StoredJob) -> None:
-    """Refuse a job that is already unfinished: both jobs would continue the same run and make every call twice."""
+    """Refuse a job if the same job has not ended: both would continue the same run and make every call twice."""
     for other in unfinished_jobs(connection):
         if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
             asked = f"{other.actor} started the same job at {other.created_at:%H:%M} UTC"

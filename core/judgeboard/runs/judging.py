@@ -111,7 +111,7 @@ class Judging(VerdictMethod[JudgingSummary]):
         )
 
     def tasks(self, begun: Begun) -> Iterator[Ask]:
-        """Return the asks by response id."""
+        """Return the asks in the order of their response ids."""
         run = begun.run
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
@@ -170,9 +170,9 @@ _FOR_KINDS = {
 def make_judge(kind: str, **chosen: Any) -> Judge:
     """Return a judge of this kind, a key of ``JUDGES``.
 
-    ``chosen`` are fields of `JudgeOptions`. A missing field or None is read from the environment, then from the
-    defaults of `JudgeOptions`. Raises BadInput if the kind is unknown or the options do not fit it (no model, no key,
-    or a model for a judge that uses none).
+    ``chosen`` are fields of `JudgeOptions`. Fields that are missing or None are read from the environment; otherwise
+    the defaults of `JudgeOptions` are used. Raises BadInput if the kind is unknown or the options do not fit it (no
+    model, no key, or a model for a judge that uses none).
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")

@@ -214,7 +214,7 @@ class Method(ABC, Generic[T, S, R]):
         return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        """Return what there is to ask; None if there is nothing and no unfinished run to continue."""
+        """Return the question and the number of asks; None if there is nothing to ask and no run to continue."""
         raise NotImplementedError
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun | None:

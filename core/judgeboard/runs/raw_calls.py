@@ -68,7 +68,7 @@ class _UnsentOptions(JudgeOptions):
 def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ...]:
     """Return the messages that a judge version sends for an answer, without sending them.
 
-    The result is empty if a judge made from the stored parameters differs from this version: so could its prompt.
+    The result is empty if the stored parameters make another version, because its prompt could be different.
     """
     names = {each.name for each in fields(JudgeOptions)}
     options: dict[str, Any] = {name: value for name, value in version.params.items() if name in names - {"examples"}}

@@ -227,5 +227,5 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
     group = figures(sqlite_store, version)
     assert (group.counts.flips, group.counts.tie_win, group.counts.unmeasured) == (1, 1, 1)
     assert (group.people.n, group.people_split) == (0, 1), "the one pair with a verdict"
-    assert group_lines(group)[-1] == "  left out there: 1 verdict on pairs where people have no majority"
+    assert group_lines(group)[-1] == "  not compared with people: 1 verdict on pairs where people have no majority"
     assert figures(sqlite_store, version, unusable="tie").people_split == 2, "that of the unusable pair counts too"
