@@ -26,7 +26,7 @@ class Finding:
 
 
 def check_database(database: str | None, see: Callable[[Store], Readable]) -> Iterator[Finding]:
-    """Open the database and count what ``see`` lets the user see."""
+    """Open the database and count the answers and open flags that the user may see."""
     try:
         store = open_store(database)
     except JudgeboardError as error:
@@ -64,7 +64,7 @@ def check_endpoint(model: str | None, provider: str | None, base_url: str | None
     if verdict.status is Status.ERROR:
         return Finding(ok=False, what=endpoint, fix=f"it answered: {verdict.error}")
     fix = f"its verdict was {verdict.status}: {verdict.error}. A larger model, or --max-output, may help"
-    return Finding(ok=False, what=f"{reported} answers, but not with a verdict", fix=fix)
+    return Finding(ok=False, what=f"{reported} answered without a usable verdict", fix=fix)
 
 
 async def _ask(model: str | None, provider: str | None, base_url: str | None) -> Verdict:

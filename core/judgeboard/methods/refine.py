@@ -179,7 +179,7 @@ class Refined:
         return generation.total_cost([*answering, self.judge_cost_micro])
 
 
-@dataclass(frozen=True, slots=True, repr=False)  # the options may have a key
+@dataclass(frozen=True, slots=True, repr=False)  # the options may contain an API key
 class Refiner:
     """A chat call with self-refine: await it, or call ``blocking`` outside an event loop."""
 
@@ -209,7 +209,7 @@ class Refiner:
         try:
             attempts = await attempt_until_good(self._answer, rate, checked, self._rule)
             if self._store is not None:
-                from judgeboard.methods.refine_run import store_live_attempts  # which imports this module
+                from judgeboard.methods.refine_run import store_live_attempts  # it imports this module
 
                 origin = Origin(item, generation.SOURCE, checked)
                 await asyncio.to_thread(

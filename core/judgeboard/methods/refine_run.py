@@ -259,7 +259,7 @@ class _RefinePrompts(_RefineMethod):
         super().__init__(judge, generator, rule)
         self._prompts = prompts
 
-    def select(self, connection: Connection, version: StoredVersion) -> Selected:  # noqa: ARG002 - the base's
+    def select(self, connection: Connection, version: StoredVersion) -> Selected:  # noqa: ARG002 - base class
         # The hash of the prompts' content identifies the run.
         content = [
             [origin.item.external_id, origin.item.query, origin.item.passages, origin.messages, origin.source]

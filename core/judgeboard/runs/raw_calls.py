@@ -61,8 +61,8 @@ def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[i
 
 
 class _UnsentOptions(JudgeOptions):
-    def endpoint(self, asker: str) -> ModelEndpoint:  # noqa: ARG002 - as `JudgeOptions` has it
-        return ModelEndpoint(RecordedChat({}), self.model or "")  # it answers nothing
+    def endpoint(self, asker: str) -> ModelEndpoint:  # noqa: ARG002 - the signature of `JudgeOptions`
+        return ModelEndpoint(RecordedChat({}), self.model or "")  # it gives no reply
 
 
 def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ...]:

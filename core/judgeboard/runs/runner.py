@@ -135,7 +135,7 @@ class Runner(Generic[T, S]):
             while any(not task.done() for task in workers):
                 done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
-                    task.result()  # raises its exception
+                    task.result()  # raises the exception of a failed task
         finally:
             for task in (producer, *workers):
                 task.cancel()

@@ -86,7 +86,7 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
     """
     with store.reading() as connection:
         job = get_job(connection, job_id)
-    if job.cancelled_at is not None:  # before this process took it up
+    if job.cancelled_at is not None:  # cancelled before this process started it
         with store.writing() as connection:
             run = None if job.run_id is None else get_run(connection, job.run_id)
             if run is not None and run.state in {RunState.RUNNING, RunState.INTERRUPTED}:
