@@ -49,7 +49,7 @@ def versions_list() -> None:
 def versions_retire(version: str) -> None:
     """Retire VERSION: it makes no new judgments; existing ones are kept.
 
-    VERSION is a title ("rag v1"), a name for its newest version, or a fingerprint.
+    VERSION is a title ("rag v1"), the name of a judge (its newest version), or a fingerprint.
     """
     from judgeboard.people.roster import retire_version
 
@@ -366,7 +366,7 @@ def forget_command(response: str, source: str | None, yes: bool) -> None:
 @click.argument("fields", nargs=-1, metavar="[metadata.KEY]...")
 @click.option("--drop", is_flag=True, help="Drop the indexes of these fields instead.")
 def index_command(fields: tuple[str, ...], drop: bool) -> None:
-    """Index metadata fields, so that filters and orders by them stay fast in a large log.
+    """Index metadata fields, so that filtering and sorting by them stay fast in a large log.
 
     Without a field: list the fields that occur in the newest and oldest answers, with frequent values.
     """
@@ -393,8 +393,8 @@ def index_command(fields: tuple[str, ...], drop: bool) -> None:
 def flag_command() -> None:
     """Apply the flag rules to all answers again.
 
-    Run it after a threshold or the primary judge has changed. Running it twice adds nothing. Flags that people have
-    decided stay decided.
+    Run it after a threshold or the primary judge has changed. Running it twice adds nothing. People's decisions on
+    flags are kept.
     """
     from judgeboard.people.roster import raise_flags
 

@@ -1,4 +1,4 @@
-"""The command `judgeboard`: each command is a function `NAME_command` in this folder and a line in COMMANDS."""
+"""The command `judgeboard`. Each command has a function `NAME_command` in this folder and a line in COMMANDS."""
 
 import importlib
 import io
@@ -99,7 +99,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("stopped", err=True)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe has closed it, as `head` does: print nothing
+        sys.stderr.close()  # the reader has closed the pipe, as `head` does: print nothing
         return 0
     except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
         return _failed(error, debug=debug)

@@ -62,8 +62,8 @@ def judge_command(
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
-    If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
-    error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
+    To continue a run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed; 2: the
+    run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
     from judgeboard.health.family import selection_warning
     from judgeboard.judges.judge import fingerprint

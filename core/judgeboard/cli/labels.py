@@ -59,7 +59,7 @@ def schema_list() -> None:
 @options.command("judgeboard schema show 'support v2'", group=schema_command)
 @click.argument("name")
 def schema_show(name: str) -> None:
-    """Print a schema as YAML: NAME is a title ("support v2"), or a name for its newest version."""
+    """Print a schema as YAML. NAME is a title ("support v2"), or the name of a schema (its newest version)."""
     from judgeboard.formats.label_schema import as_yaml
     from judgeboard.store.label_schemas import schema_named
 
@@ -84,7 +84,7 @@ def failure_mode_command() -> None:
 @click.option("--description", help="One sentence that tells reviewers when to choose the mode.")
 @click.option("--key", help="Letter (not C or R) that, with Shift, chooses the mode on the review screen.")
 def failure_mode_add(name: str, description: str | None, key: str | None) -> None:
-    """Add a failure mode, or change the one called NAME."""
+    """Add the failure mode NAME, or change it."""
     from judgeboard.reviews.failure_modes import save_mode
 
     mode = save_mode(options.open_store(), name, description, key=key, by=options.actor())
@@ -138,7 +138,7 @@ def failure_mode_counts(by: "Group") -> None:
     options.show({"by": by, "counts": counted}, text_lines(Table(columns, rows)))
 
 
-_description = click.option("--description", help="The problem, and what is done about it.")
+_description = click.option("--description", help="Description of the problem and of the work on it.")
 _owner = click.option("--owner", metavar="NAME", help="Person who is responsible. An empty text removes the owner.")
 _number = click.argument("number", type=options.ROW_ID)
 

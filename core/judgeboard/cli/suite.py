@@ -137,7 +137,7 @@ def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
 
 
 def _family_warning(store: "Store", judge_model: str | None, candidate: str) -> dict[str, list[str]]:
-    """Warn if the judge's own model family answers. The family behind a Python function is unknown."""
+    """Warn if the candidate is of the judge's own model family. The family of a Python function is unknown."""
     from judgeboard.health.family import family_warning, selection_warning
     from judgeboard.store.filters import RowFilter
 

@@ -27,14 +27,14 @@ _SQLITE = b"SQLite format 3\0"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One object of a file: ``line`` is its first line (text formats) or its number (JSON arrays, Parquet), from 1."""
+    """One object of a file. ``line`` is its first line in text formats, its number in JSON arrays and Parquet."""
 
     line: int
     values: dict[str, Any]
 
 
 class Unreadable(Exception):
-    """The rest of the file cannot be read. Formats raise it, and `Reading` reports it after the earlier rows."""
+    """A format raises this if it cannot read the rest of a file. `Reading` reports it after the earlier rows."""
 
 
 class ColumnType(StrEnum):
@@ -287,7 +287,7 @@ _NOT_ROWS = (
 )
 ARRAY_KEYS = ("data", "rows", "records", "items", "examples", "samples", "entries", "logs", "results", "responses")
 ARRAY_KEY = rb'[{,]\s*"(?:' + "|".join(ARRAY_KEYS).encode() + rb')"\s*:\s*\['
-"""The pattern of a key of an object with the array of rows as its value."""
+"""The pattern of a key in an object whose value is the array of rows."""
 _OBJECT_OF_ROWS = re.compile(rb"\s*" + ARRAY_KEY)
 
 
@@ -339,7 +339,7 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     if head.startswith(_BOMS_16) or (name != "parquet" and head[:200].count(0) * 3 > len(head[:200])):
         raise BadInput(f"{source.name} is not {title} in UTF-8: it looks like UTF-16. Save it as UTF-8.")
     if is_parquet != (name == "parquet"):
-        advice = "export it again, or rename it to the ending of its format" if wanted == AUTO else "use --format auto"
+        advice = "export it again, or rename it with the right ending" if wanted == AUTO else "use --format auto"
         raise BadInput(f"{source.name} is {'' if is_parquet else 'not '}Parquet: {advice}")
     if wanted == AUTO and name in {None, "json"}:
         name = _by_content(head, source.name, name)
@@ -367,7 +367,7 @@ def _by_content(head: bytes, file: str, expected: str | None) -> str:
 
 
 def _is_line_of_json(start: bytes, *, sure: bool) -> bool:
-    """Whether the first line is a complete JSON object (JSON lines), and not an object that contains all rows."""
+    """Whether the first line looks like a whole JSON object (JSON lines), and not like one around all rows."""
     line, feed, rest = start.partition(b"\n")
     if _OBJECT_OF_ROWS.match(line):
         return False

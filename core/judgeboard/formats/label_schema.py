@@ -19,7 +19,7 @@ from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, parse_y
 from judgeboard.text import unstorable
 
 KEYS = "QWASDFG"
-"""The keys that a schema may give to options: the review screen uses the other letters."""
+"""The keys that a schema may give to options. The review screen uses the other letters."""
 TAKEN_KEYS = {"label": "QW", "groundedness": "ASDFG"}
 """The keys of parts of the built-in grade. A schema with such a part cannot give these keys to options."""
 

@@ -24,7 +24,7 @@ EXTRA = "extra"  # with --map COLUMN=extra, the column is not recognised as a fi
 # "source" can be the address of a document, and a "kind" can be anything.
 OWN_EXPORT_ONLY = frozenset({"source", "kind"})
 
-MAX_COLUMNS = 1000  # limits memory if every row has other keys; the report has one more, which shows the excess
+MAX_COLUMNS = 1000  # limits memory if every row has other keys; the report can have one more, to show the excess
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"\W+")
 _BY_MAP, _BY_NAME = "--map", "recognised by name"

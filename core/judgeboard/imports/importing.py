@@ -27,7 +27,7 @@ _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
 MOST_KEPT = 20  # maximum number of first records and of first rejected rows in a summary
 
 OnProgress = Callable[[int, float | None], None]
-"""Called after each batch with the rows read so far and the share of the file (None: not known)."""
+"""Called after each batch with the number of rows so far and the share of the file that was read (None: unknown)."""
 
 
 @dataclass(slots=True)
@@ -293,7 +293,7 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether the path is no regular file (writing to a pipe or device loses nothing), or has only rejected rows."""
+    """Whether the path may be written: it is no regular file, is empty, or is a file of rejected rows."""
     if not path.is_file():
         return True
     with path.open("rb") as file:

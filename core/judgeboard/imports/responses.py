@@ -173,7 +173,7 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     Absent or null passages are None: they were not logged. An empty list means that nothing was retrieved. A text is
     one passage, unless it is blank. An object is one passage, its JSON text. In CSV, a list is written as JSON. An item
     of a list is a text or an object with a text (``text``, ``content``, ``page_content``, …). An object without such a
-    text becomes its JSON text.
+    text is one passage, its JSON text.
     """
     value = cells.get("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
