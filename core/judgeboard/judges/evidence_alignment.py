@@ -17,7 +17,7 @@ from judgeboard.judges.words import content_words, only_declines, sentence_spans
 LONGEST_PIECE = 400
 """Maximum length of a place, in characters. A longer sentence, a table or JSON is cut at white space."""
 LEAST_SHARE = 0.25
-"""A place is evidence for a sentence if it contains at least this share of its words, weighted by rarity."""
+"""A place is evidence for a sentence if it contains at least this share of the sentence's words, weighted by rarity."""
 FITTING_SHARE = 0.5
 """A place fits a question if it contains at least this share of the question's words, weighted by rarity."""
 COMMON = 200
@@ -85,7 +85,7 @@ def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) ->
 def _quoted(
     spans: Sequence[tuple[int, int]], claims: Iterable[Claim], passages: Sequence[str]
 ) -> dict[int, AlignedSentence]:
-    """Return a judge's quotes by position of the sentence. Of several claims, the largest overlap is used."""
+    """Return a judge's quotes by sentence. If several claims overlap a sentence, the largest overlap is used."""
     most: dict[int, int] = {}
     quotes: dict[int, AlignedSentence] = {}
     for claim in claims:

@@ -188,7 +188,7 @@ class JudgeOptions:
         model: Name of the chat model at its endpoint.
         provider: Name in `llm.endpoint.PROVIDERS` (default: from the name of the model).
         base_url: Address of the endpoint, with its ``/v1`` (default: the provider's own).
-        api_key: Not needed with ``base_url``: local servers take calls without a key.
+        api_key: Key of the provider; not needed with ``base_url``, because local servers accept calls without a key.
         concurrency: Maximum number of calls in flight.
         max_output: Maximum number of tokens in a reply; part of the judge version.
         domain: The judge's field of expertise, for the prompt; part of the judge version.

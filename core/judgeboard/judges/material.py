@@ -42,7 +42,7 @@ def read_prompt(text: str) -> Prompt:
 
 
 def fill(section: str, **values: str) -> str:
-    """Replace each ``{name}`` by its value. Braces inside a value are not replaced."""
+    """Replace each ``{name}`` by its value. Placeholders inside a value are not replaced."""
     return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), section)
 
 

@@ -192,7 +192,7 @@ class SelfReferenceJudge(ModelJudge):
         self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompt)
 
     async def solve(self, item: PairItem, number: int) -> Replied[str]:
-        """Sample an answer; ``number`` (from 0) selects a recorded one. Raises ValueError if there is no question."""
+        """Sample an answer; ``number`` (from 0) selects a recorded one. Raises ValueError without a question."""
         return await self._ask(self.solve_request(item, number), partial(read_solution, options=item.options or ()))
 
     def solve_request(self, item: PairItem, number: int) -> ChatRequest:

@@ -48,7 +48,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Yield the reply, the reply without a model's thoughts, the code fences in it, and the text from { to }."""
+    """Yield possible JSON texts: the reply, without thoughts, in code fences, from the first { to the last }."""
     yield text
     spoken = _THOUGHT.sub("", text)
     yield spoken

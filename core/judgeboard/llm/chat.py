@@ -188,7 +188,7 @@ Replies = Mapping[str, Sequence[str]]
 class RecordedChat:
     """Answers with recorded replies. The second reply of a subject answers the repair request.
 
-    ``replies`` are as from `read_replies`. ``found_for`` selects the replies for a subject (default: by response id).
+    ``replies`` come from `read_replies`. ``found_for`` selects the replies for a subject (default: by response id).
     """
 
     host: str | None = None

@@ -50,7 +50,7 @@ class Called:
 class Failed:
     """Why a call gave no reply; ``refused`` is True if the endpoint refused the content.
 
-    ``rejected`` is a part of all requests that the endpoint does not accept. A ``temporary`` failure may go away.
+    The endpoint accepts the ``rejected`` part in no request. After a ``temporary`` failure, a new call can succeed.
     """
 
     reason: str
