@@ -144,7 +144,7 @@ def _values_that_fit() -> Iterator[None]:
     except OverflowError as error:
         if _TOO_LARGE not in str(error):
             raise
-        raise BadInput("the database cannot hold a value: a whole number is not below 2**63") from error
+        raise BadInput("the database cannot hold a value: a whole number must be below 2**63") from error
 
 
 def database_url(database: str | Path | None = None) -> URL:
@@ -302,6 +302,6 @@ def _mismatch(url: URL, revision: str) -> str:
     else:
         what = (
             f"needs {HEAD}: export it with the version that created it (`judgeboard export all -o FOLDER`) "
-            "and import the files into a new database with this one"
+            "and import the files into a new database with this version"
         )
     return f"{place} has schema revision {revision}, but this program {what}"

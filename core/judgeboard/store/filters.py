@@ -85,8 +85,8 @@ def metadata_path(field: str) -> tuple[str | int, ...]:
     """
     if not _METADATA_PATH.fullmatch(field) or len(field) > _LONGEST_METADATA or unstorable(field):
         raise BadInput(
-            f"{field[:60]!r} is no metadata field: write its keys with dots, for example user.plan; "
-            'a key with a dot in double quotes, for example "llm.model"'
+            f"{field[:60]!r} is not a metadata field: separate keys with dots, for example user.plan. "
+            'Write a key that contains a dot in double quotes, for example "llm.model".'
         )
     steps = _STEPS.findall(field)
     try:
@@ -94,9 +94,9 @@ def metadata_path(field: str) -> tuple[str | int, ...]:
             json.loads(step) if step[0] == '"' else int(step) if _POSITION.fullmatch(step) else step for step in steps
         ]
     except ValueError:
-        raise BadInput(f"{field[:60]!r} is no metadata field: a key in double quotes is written as in JSON") from None
+        raise BadInput(f"{field[:60]!r} is not a metadata field: write a key in double quotes as in JSON") from None
     if unstorable("".join(map(str, keys))):
-        raise BadInput(f"{field[:60]!r} is no metadata field: a key cannot be stored")
+        raise BadInput(f"{field[:60]!r} is not a metadata field: a key cannot be stored")
     return tuple(keys)
 
 
@@ -128,7 +128,7 @@ def metadata_field(path: Iterable[str | int]) -> str:
 def metadata_condition(condition: str) -> MetadataCondition:
     """Return the condition in a text like ``tenant=acme``, ``tokens>=100`` or ``tenant=none``, or raise BadInput.
 
-    ``3`` matches a number or a text, ``true`` a boolean or a text. A value in double quotes matches only a text.
+    ``3`` matches the number and the text, ``true`` the boolean and the text, ``"3"`` only the text.
     """
     parts = _METADATA_CONDITION.fullmatch(condition)
     if parts is None:
@@ -168,7 +168,7 @@ def _json_value(text: str) -> Scalar | None:
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """A filter of answers: all fields must match, a tuple by any of its values. An empty tuple or None matches all.
+    """A filter of answers. All fields must match: a tuple by any of its values, an empty tuple or None always.
 
     Scores come from the current verdict of ``judge`` or ``judge_version`` (default: the primary judge); in the queue
     they come from the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids``

@@ -1,4 +1,4 @@
-"""The first steps of a new database that are done: import, judge, review, and the first agreement figure."""
+"""Which first steps of a new database are done: import, judge, review, and the first agreement figure."""
 
 from dataclasses import dataclass
 from typing import Literal

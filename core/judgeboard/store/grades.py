@@ -31,7 +31,7 @@ from judgeboard.store.tables import (
 from judgeboard.text import iso_z
 
 T = TypeVar("T")
-LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # a code in ``Grades.labels`` is an index of this
+LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # ``Grades.labels`` has indexes of this tuple
 
 # Stages in ``GradedReviews.stages``. ``AGAIN``: a repeated item, which only counts for self-agreement.
 NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3

@@ -93,7 +93,7 @@ NOTHING_HIDDEN = Hidden()
 def hidden_of(
     connection: Connection, reviewer_id: int | None, *, response_id: int | None = None, pair_id: int | None = None
 ) -> Hidden:
-    """Return the parts of an answer or a pair that are hidden from a reviewer; nothing is hidden from None."""
+    """Return the parts of an answer or a pair that are hidden from a reviewer; None sees everything."""
     if reviewer_id is None:
         return NOTHING_HIDDEN
     of = QUEUE_ITEM.c.pair_id == pair_id if response_id is None else QUEUE_ITEM.c.response_id == response_id

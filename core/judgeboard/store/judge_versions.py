@@ -30,7 +30,7 @@ def closest(which: str, versions: Sequence["StoredVersion"]) -> str:
 
 
 def closest_of_all(which: str, versions: Sequence["StoredVersion"]) -> str:
-    """Return the available versions as text: those with a similar name, otherwise the first ones of all."""
+    """Return the available versions as text: those with a similar name, otherwise the first of all versions."""
     if not versions:
         return "no judge has judged yet"
     # Imported judges come last: one file may have hundreds.

@@ -143,7 +143,7 @@ def insert_judgments(
 
 
 def _insert_scores(connection: Connection, version_id: int, items: Sequence[NewJudgment]) -> None:
-    """Insert the scores of new judgments, which have no scores yet; scores are never added to an older judgment."""
+    """Insert the scores of these judgments, except judgments that already have scores."""
     without_scores = select(JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id).where(
         JUDGMENT.c.judge_version_id == version_id,
         JUDGMENT.c.response_id.in_({item.response_id for item in items}),

@@ -21,8 +21,7 @@ _MOST_VALUES = 200  # choices of a filter
 class Order:
     """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, or None.
 
-    ``stored`` converts the value in a key to the SQL value with which ``value`` is compared; without it, values are
-    numbers.
+    ``stored`` converts the value in a key to SQL, for comparison with ``value``; without it, values are numbers.
     """
 
     name: str
@@ -83,7 +82,7 @@ class KeyedList:
     ``own`` conditions are evaluated on the index in every part of the statement. Conditions ``elsewhere`` (text,
     grades, ...) are evaluated once per statement, in a common table expression. ``aside`` selects a few ids that are
     left out. ``count_index`` is the narrowest index with the columns of the own conditions. ``gather_index`` is the
-    index to read for conditions elsewhere; None looks up their rows by id, which is best for few rows.
+    index to read if there are conditions elsewhere; without it, rows are looked up by id, which is best for few rows.
     """
 
     connection: Connection
@@ -100,9 +99,9 @@ class KeyedList:
     ) -> LinePage[Line]:
         """Return the page after the key ``after``, the page before ``before``, or the first page.
 
-        The list may have changed since the key was created. If no row is left before ``before``, this is the first
-        page; if none is left after ``after``, it is the last page. A key of another order gives the first page.
-        ``lines`` reads the lines of ids. Raises BadInput if a key was not created by `ListPosition.key`.
+        The list may have changed since the key was created. If fewer than ``limit`` rows are left before ``before``,
+        this is the first page; if none is left after ``after``, the last page. A key of another order gives the first
+        page. ``lines`` reads the lines of ids. Raises BadInput if a key was not created by `ListPosition.key`.
         """
         start, end = self._position(after), self._position(before)
         if end is not None:
@@ -153,7 +152,7 @@ class KeyedList:
         is_number = isinstance(position.value, int | float) and abs(position.value) < 2**63
         is_text = isinstance(position.value, str) and (self.order.stored is not None or name != self.order.name)
         if not (is_number or is_text) or not 0 <= position.id < 2**63:
-            raise BadInput("this URL has no page of the list: go back to the first page")
+            raise BadInput("the position in this URL is not valid: go back to the first page of the list")
         return position if name == self.order.name else None
 
     def _read(self, start: ListPosition | None, limit: int, *, backwards: bool) -> tuple[list[ListPosition], int, int]:
@@ -246,7 +245,7 @@ class KeyedList:
         if self.order.value is self.order.id:
             return further_id
         at = position.value if self.order.stored is None else self.order.stored(position.value)
-        # An OR alone is no range of the index: the first condition gives the range, the second removes ties.
+        # An OR alone gives no range of the index: the first condition gives one, the second removes ties.
         if self.order.descending is not backwards:
             return (value <= at) & ((value < at) | further_id)
         return (value >= at) & ((value > at) | further_id)

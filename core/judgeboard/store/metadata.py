@@ -165,7 +165,7 @@ def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
     """Create or drop the index of a metadata field; return whether anything changed. Raises BadInput for a bad name."""
     field = metadata_field(metadata_path(field))
     if len(field.encode()) > MAX_INDEXED or "%" in field:
-        raise BadInput(f"{field!r} cannot have an index: its name may have {MAX_INDEXED} bytes and no %")
+        raise BadInput(f"{field!r} cannot have an index: its name can have at most {MAX_INDEXED} bytes and no %")
     with store.writing() as connection:
         if (field in indexed_fields(connection)) is not drop:
             return False

@@ -224,7 +224,7 @@ def _take_first(
 
 
 def _is_needed(connection: Connection, item_id: int) -> bool:
-    """Return whether an item has an open flag or needs none. Pairs, repeats and queues of any answers need none."""
+    """Return whether an item has an open flag or needs none (pairs, repeats, queues that are not ``flagged_only``)."""
     of_item = QUEUE_ITEM_FLAG.c.queue_item_id == item_id
     still_open = exists().where(of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
     any_answer = exists().where(

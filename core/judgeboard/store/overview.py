@@ -115,7 +115,7 @@ def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) 
 
 
 def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]:
-    """Count the answers flagged or decided on these days, by open or not, first flag's day and decision's day."""
+    """Count the answers flagged or decided on these days, by state (open or not), flag day and decision day."""
     decided_on = _day_index(REVIEW.c.at, days)
     of_answers = select(REVIEW.c.response_id, func.max(decided_on).label("closed")).where(*_decides_since(days))
     closed = by_index(of_answers.group_by(REVIEW.c.response_id), REVIEW, "ix_review_at").subquery()
@@ -176,7 +176,7 @@ def _start(day: date) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """Facts that explain an empty list: ``responses`` counts logged answers, ``decided_today`` those of today (UTC)."""
+    """Facts that explain an empty list; ``responses`` are logged answers, ``decided_today`` counts from 0:00 UTC."""
 
     responses: int
     any_judged: bool
@@ -254,7 +254,7 @@ class LastDecision:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The counts of seven days, oldest first; the overview is about the last day.
+    """The counts of seven days, oldest first; the last day is the day of the overview.
 
     ``confirmed`` is the share of confirmed among all decided flags, with its interval. ``judge`` is the name of the
     primary judge, None before the first judgment; ``judged`` are its counts. ``quadrant`` counts answers by (judge

@@ -352,7 +352,7 @@ def gold_review(connection: Connection, response_id: int) -> QueueReview | None:
 
 
 def _first_items(connection: Connection, repeats: Collection[GivenReview]) -> Mapping[int, int]:
-    """Return, by review of a repeat, the original item that the repeat repeats."""
+    """Return the original item of each reviewed repeat, by the id of the review."""
     query = select(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.queue_id, QUEUE_ITEM.c.id).where(
         QUEUE_ITEM.c.repeat_for.is_(None)
     )

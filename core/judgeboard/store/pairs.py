@@ -63,7 +63,7 @@ def last_rows(connection: Connection) -> LastRows:
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}
-"""By side, the field of a pair for the external id of an answer outside all logs; verdicts may refer to this id."""
+"""The field, by side, where a pair stores the external id of an answer outside all logs; verdicts may refer to it."""
 
 Sides = tuple[int | None, int | None]
 

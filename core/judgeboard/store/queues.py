@@ -51,7 +51,7 @@ class Queue:
     items again, ``test_rate`` the probability of an unannounced test item. A ``training`` queue has answers with gold
     labels, for each person. A review must give the ``grades``, unless it is unsure, and may give the
     ``optional_grades``. ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), or None.
-    ``implied_labels`` has the meaning of `QueueRules`. A queue with ``max_items`` has the first of the ``drawn_from``
+    ``implied_labels`` is explained in `QueueRules`. A queue with ``max_items`` has the first of the ``drawn_from``
     answers or pairs that matched at its creation.
     """
 

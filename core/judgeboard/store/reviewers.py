@@ -119,7 +119,7 @@ def checked_name(name: str) -> str:
     if len(tidy) > LONGEST_NAME:
         raise BadInput(f"a reviewer's name has at most {LONGEST_NAME} characters")
     if not tidy.isprintable():
-        raise BadInput("a reviewer's name is made of characters that can be shown")
+        raise BadInput("a reviewer's name may contain only printable characters")
     return tidy
 
 

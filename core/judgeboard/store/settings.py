@@ -92,7 +92,7 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
         if isinstance(value, str) and len(value) > LONGEST_SEED:
             raise BadInput(f"{key} must have at most {LONGEST_SEED} characters, not {len(value):,}")
         if isinstance(value, str) and (fault := unstorable(value)):
-            raise BadInput(f"{key} contains what a database cannot store: {fault}")
+            raise BadInput(f"{key} contains text that a database cannot store: {fault}")
         if key == "always_review":
             check_query_types(connection, key, value)
         if key == "implied_labels":

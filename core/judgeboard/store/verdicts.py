@@ -39,7 +39,7 @@ class Judged:
 
 
 def by_version(connection: Connection, version_ids: Sequence[int], where: RowFilter | None = None) -> dict[int, Judged]:
-    """Return the logged answers that any version judged, with each version's latest usable or else latest judgment."""
+    """Return the logged answers that any version judged, with each version's latest judgment (usable if possible)."""
     query = _query(connection, version_ids, where or RowFilter()).where(JUDGMENT.c.repeat == 0)
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, version_ids):
