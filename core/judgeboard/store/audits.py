@@ -139,7 +139,7 @@ def store_judgment_reviews(
 ) -> int:
     """Store reviews with the flags that they raise, and return how many are new.
 
-    A review that is already stored (same judgment, version and ask) is left as it is. Raises NotFound if a response is
+    A review that is already stored (same judgment, version and ask) does not change. Raises NotFound if a response is
     not stored.
     """
     now = now or datetime.now(UTC)

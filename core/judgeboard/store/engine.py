@@ -221,7 +221,7 @@ def _served_engine(url: URL) -> Engine:
 
 
 def current_revision(store: Store) -> str | None:
-    """Return the revision of the schema, or None if there is none; raise BadInput if the database cannot be read."""
+    """Return the schema's revision, or None without a schema; raise BadInput if the database cannot be read."""
     try:
         with store.reading() as connection:
             revision = None

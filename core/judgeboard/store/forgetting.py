@@ -127,7 +127,7 @@ def _linked(ids: list[int]) -> Iterator[Select[Any]]:
 
 
 def _attempts_at_a_prompt(ids: list[int], run_id: ColumnElement[Any], subject: ColumnElement[Any]) -> Select[Any]:
-    """Return the query for those of these answers that this run generated for this subject from a prompt."""
+    """Return the query for the answers among these that this run generated for this subject from a prompt."""
     made, answer = GENERATION.alias("made"), RESPONSE.alias("answer")
     return (
         select(made.c.id)

@@ -19,7 +19,7 @@ MOST_NAMED = 8
 
 
 def closest(which: str, versions: Sequence["StoredVersion"]) -> str:
-    """Return these versions as text, those with the closest names first, at most 8."""
+    """Return at most 8 of these versions as text; the versions with the closest names come first."""
     names = list(dict.fromkeys(version.name for version in versions))
     close = _closest_names(which, names)
     ordered = [*close, *(name for name in names if name not in close)]
@@ -40,7 +40,7 @@ def closest_of_all(which: str, versions: Sequence["StoredVersion"]) -> str:
 
 
 def _closest_names(which: str, names: Sequence[str]) -> list[str]:
-    """Return the names that contain the text, else names that are similar to it, the closest first."""
+    """Return the names that contain the text, otherwise names that are similar to it, the closest first."""
     folded, wanted = {name: _plain(name) for name in names}, _plain(which)
     holding = [name for name in names if wanted and wanted in folded[name]]
     alike = difflib.get_close_matches(wanted, list(dict.fromkeys(folded.values())), n=MOST_NAMED)
@@ -112,7 +112,7 @@ def find_version(connection: Connection, address: str) -> StoredVersion | None:
 
 
 def list_versions(connection: Connection, ids: Select[tuple[int]] | None = None) -> list[StoredVersion]:
-    """Return every judge version, or those whose ids a query selects, by name and number."""
+    """Return all judge versions, or the versions whose ids a query selects, sorted by name and number."""
     query = _VERSIONS if ids is None else _VERSIONS.where(VERSION.c.id.in_(ids))
     versions = (StoredVersion(*row) for row in connection.execute(query))
     return sorted(versions, key=lambda version: (version.name, version.number))

@@ -49,7 +49,7 @@ class ListPosition:
 
 @dataclass(frozen=True, slots=True)
 class LinePage(Generic[Line]):
-    """Some lines of ``total``; ``first`` is the number of the first line, from 1 (0 if there is none).
+    """A page of the ``total`` lines of a list; ``first`` is the number of its first line, from 1 (0 without lines).
 
     ``next_key`` and ``previous_key`` are values for ``after`` and ``before``; None at the ends.
     """
@@ -65,7 +65,7 @@ class LinePage(Generic[Line]):
 class Neighbours:
     """The position of a row (1 to ``total``) and the ids of the rows before and after it.
 
-    ``listed`` is False if the row itself is not in the list; ``position`` is then where it would be.
+    ``listed`` is False if the row itself is not in the list; then it would have this ``position``.
     """
 
     total: int

@@ -65,7 +65,7 @@ class _Jsonb(UserDefinedType[Any]):
 
 
 def metadata_value(connection: Connection, field: str, of: FromClause = RESPONSE) -> ColumnElement[Any]:
-    """Return the value of a metadata field as it is compared and sorted; NULL if the answer has none."""
+    """Return the expression for a metadata field's value, by which it is compared and sorted; NULL if it is missing."""
     extra, path = of.c.extra, metadata_path(field)
     if connection.dialect.name == "sqlite":
         value: ColumnElement[Any] = func.json_extract(extra, _written(_sqlite_path(path)))

@@ -241,7 +241,7 @@ _QUESTION_START = 200  # characters
 
 @dataclass(frozen=True, slots=True)
 class LastDecision:
-    """One of a reviewer's last current decisions; ``rules`` are those of its flags, the worst first."""
+    """One of a reviewer's last current decisions; ``rules`` are the rules of its flags, the worst flag first."""
 
     review_id: int
     response_id: int

@@ -136,7 +136,7 @@ def _about(columns: Any, subjects: Collection[int]) -> ColumnElement[bool]:
 
 
 def has_pair_reviews(connection: Connection, reviewer_id: int) -> bool:
-    """Whether a person ever reviewed a pair."""
+    """Return whether a person ever reviewed a pair."""
     return any_row(connection, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.pair_id.is_not(None))
 
 

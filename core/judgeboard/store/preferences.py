@@ -122,7 +122,7 @@ def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspe
 
 
 def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
-    """Whether gold, models, other people and the judge were ever revealed to a person on a pair.
+    """Return whether gold, models, other people and the judge were ever revealed to a person on a pair.
 
     A review outside a queue always reveals them. A review in a queue reveals them only if its author then looked.
     """
@@ -317,7 +317,7 @@ def order_verdicts(rows: Sequence[BothOrders], *, one_order: bool) -> OrderVerdi
 
 
 def codes(preferences: Iterable[Preference | None]) -> IntArray:
-    """Return preferences as numbers; none is ``NONE``."""
+    """Return preferences as numbers; None becomes ``NONE``."""
     return np.array([_CODES[each] for each in preferences], dtype=np.int64)
 
 

@@ -267,7 +267,7 @@ def values_without_rows(
 
 
 def any_pairs(connection: Connection) -> bool:
-    """Whether there is a pair with two answers."""
+    """Return whether there is a pair with two answers."""
     return any_row(connection, PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
 
 

@@ -226,7 +226,7 @@ def move_item(connection: Connection, item_id: int, position: float) -> None:
 
 
 def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
-    """Whether the queue has another unfinished item of the same answer or pair; always False for a repeat."""
+    """Return whether the queue has another unfinished item of the same answer or pair; always False for a repeat."""
     if item.repeat_for is not None:
         return False
     other = exists().where(
@@ -379,7 +379,7 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
 
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
-    """Whether stored reviews and reveals show that a person saw the judge, or other reviews, on an answer."""
+    """Return whether stored reviews and reveals show that a person saw the judge, or other reviews, on an answer."""
     own = and_(REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id)
     decision = connection.execute(select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))).scalars()
     if any(what in seen for seen in decision):

@@ -171,7 +171,7 @@ def queues_by_person(connection: Connection) -> dict[int, list[Queue]]:
 
 
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
-    """Whether a person may take items from a queue: it is open to everybody, or assigned to them."""
+    """Return whether a person may take items from a queue: it is open to everybody, or assigned to them."""
     query = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = set(connection.execute(query).scalars())
     return not people or reviewer_id in people

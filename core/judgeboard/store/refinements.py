@@ -46,7 +46,7 @@ class NewGeneration:
 
 
 def store_generations(connection: Connection, run_id: int, new: Sequence[NewGeneration], now: datetime) -> None:
-    """Store calls to generators with their answers; a stored call is left as it is."""
+    """Store calls to generators with their answers; a call that is already stored does not change."""
     if not new:
         return
     made = [generation.made for generation in new if generation.made is not None]
@@ -100,7 +100,7 @@ class JudgedAnswer:
 
 
 def insert_refinements(connection: Connection, run_id: int, new: Sequence[NewRefinement], now: datetime) -> None:
-    """Store refinements; a stored one (same run, subject and number) is left as it is."""
+    """Store refinements; one that is already stored (same run, subject and number) does not change."""
     if new:
         rows = [
             asdict(attempt) | {"run_id": run_id, "feedback": storable_or_none(attempt.feedback), "created_at": now}
@@ -402,7 +402,7 @@ def reflect_candidates(
 
 
 def count_waiting(connection: Connection, selection: ReflectSelection, *, judged: bool | None = None) -> int:
-    """Return the number of answers that need a call; with ``judged``, only of those known to be bad."""
+    """Return the number of answers that need a call; ``judged`` counts only answers that are known to be bad."""
     query = _waiting(connection, selection, select(func.count()))
     if judged:
         query = query.where(CURRENT.c.judgment_id.is_not(None))

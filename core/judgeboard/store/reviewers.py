@@ -112,7 +112,7 @@ def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
 
 
 def checked_name(name: str) -> str:
-    """Return a name as it is stored, runs of white space as one blank; raise BadInput if it cannot be a name."""
+    """Return a name in its stored form, with single blanks for white space; raise BadInput if it cannot be a name."""
     tidy = " ".join(name.split())
     if not tidy:
         raise BadInput("a reviewer needs a name")

@@ -129,7 +129,7 @@ def _check_rules(key: str, names: Collection[str]) -> None:
 
 
 def setting_origins(connection: Connection) -> list[SettingLine]:
-    """Return every setting in force with where it comes from."""
+    """Return every setting in force with its origin."""
     stored = _stored_rows(connection)
     environment = load_settings()
     in_force = rules_in_force(connection)

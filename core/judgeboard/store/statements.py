@@ -81,7 +81,7 @@ def listed(connection: Connection, ids: Iterable[int]) -> Select[tuple[int]]:
 
 
 def insert_or_skip(connection: Connection, table: Table, *key: str) -> "Insertion":
-    """Return an INSERT that skips rows whose ``key`` is stored (any unique key if none is named)."""
+    """Return an INSERT that skips rows whose ``key`` is stored already (default: any unique key)."""
     return _insert_or_skip(connection.dialect.name, table, key)
 
 

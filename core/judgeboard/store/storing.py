@@ -78,7 +78,7 @@ def store_judgments(
 ) -> int:
     """Store judgments of one judge version, update current judgments and flags, and return how many are new.
 
-    A judgment that is already stored (same response, version, ask and repeat) is left as it is. Raises NotFound if a
+    A judgment that is already stored (same response, version, ask and repeat) does not change. Raises NotFound if a
     response is not stored.
     """
     now = now or datetime.now(UTC)

@@ -101,7 +101,7 @@ class NewCase:
 
 
 def insert_cases(connection: Connection, suite_run_id: int, new: Sequence[NewCase], now: datetime) -> None:
-    """Store results of cases; a case that another process finished first is left as it is."""
+    """Store results of cases; a case that another process finished first does not change."""
     if new:
         rows = [{"suite_run_id": suite_run_id, "created_at": now, **asdict(case)} for case in new]
         connection.execute(insert_or_skip(connection, SUITE_CASE, "suite_run_id", "position"), rows)
