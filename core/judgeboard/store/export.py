@@ -213,7 +213,7 @@ def _preferences() -> Select[Any]:
 
 
 def _refinements() -> Select[Any]:
-    """Return the query for finished attempts; source and external id are those of the logged answer at the start."""
+    """Return the query for finished attempts; source and external id identify the logged answer to improve."""
     made, before = RESPONSE.alias(), JUDGMENT.alias()
     query = _query(REFINEMENT, "id response_id judgment_id judgment_before_id")
     return (

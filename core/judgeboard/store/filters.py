@@ -168,7 +168,7 @@ def _json_value(text: str) -> Scalar | None:
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """A filter of answers. All fields must match: a tuple by any of its values, an empty tuple or None always.
+    """A filter of answers. All fields must match; a tuple matches by any value, an empty tuple or None always matches.
 
     Scores come from the current verdict of ``judge`` or ``judge_version`` (default: the primary judge); in the queue
     they come from the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids``

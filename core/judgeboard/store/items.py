@@ -217,7 +217,7 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
 def load_item(connection: Connection, response_id: int) -> Item:
     """Return an answer with its feedback, judgments, flags and reviews, in eleven statements at most.
 
-    A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts and nothing that is hidden.
+    A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts but no hidden part.
     Raises NotFound if the response does not exist, or was made from an answer that the reader has to review blind.
     """
     query = select(RESPONSE).where(RESPONSE.c.id == response_id)

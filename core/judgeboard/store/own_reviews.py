@@ -53,7 +53,7 @@ class OwnReview:
     """A review in the list; ``flags`` are the flags that it decides, ``queue`` is the name of its queue.
 
     ``preferences`` on a pair are by aspect and name the stored answers; ``shown`` is the order in which these were
-    shown. A review whose decision was refused, so that only its note was stored, has no preferences. ``revealed_id`` is
+    shown. A review has no preferences if its decision was refused and only its note was stored. ``revealed_id`` is
     the review that its author gave after the reveal, and ``revealed`` is the decision of that review.
     """
 

@@ -50,7 +50,7 @@ def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> d
 
 
 def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
-    """Return the pairs of every source with these external ids, the oldest first, by external id."""
+    """Return, by external id, the pairs with these external ids in any source, the oldest first."""
     return named(connection, PAIR, external_ids)
 
 

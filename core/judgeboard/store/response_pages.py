@@ -49,7 +49,7 @@ DESCENDING = "-"  # before the name of a metadata field in an order
 
 
 def order_of(connection: Connection, where: RowFilter, sort: str) -> Order:
-    """Return the order of a name, or newest first if the filter selects answers without a groundedness.
+    """Return the order with this name, or newest first if it needs a groundedness that the filter's answers lack.
 
     ``metadata.tenant`` sorts by this field, ``-metadata.tenant`` in descending order.
     """

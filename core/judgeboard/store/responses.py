@@ -180,12 +180,12 @@ class Named(NamedTuple):
 
 
 def responses_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
-    """Return the responses of every source with these external ids, the oldest first, by external id."""
+    """Return, by external id, the responses with these external ids in any source, the oldest first."""
     return named(connection, RESPONSE, external_ids)
 
 
 def named(connection: Connection, table: Table, external_ids: Collection[str]) -> dict[str, list[Named]]:
-    """Return the rows of a table of every source with these external ids, the oldest first, by external id."""
+    """Return, by external id, the rows of a table with these external ids in any source, the oldest first."""
     rows: dict[str, list[Named]] = {}
     query = select(table.c.external_id, table.c.id, table.c.source).order_by(table.c.id)
     for external_id, *row in connection.execute(query.where(table.c.external_id.in_(external_ids))):

@@ -46,7 +46,7 @@ _FIRST_JUDGE = select(VERSION.c.name).where(
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting in force: ``origin`` is env, stored or default. A stored one has ``by`` (its author) and ``at``."""
+    """A setting in force: ``origin`` is env, stored or default. A stored setting also has ``by`` and ``at``."""
 
     key: str
     value: Any

@@ -307,7 +307,7 @@ def load_graded(connection: Connection, dimension: str | None = None, *, implied
     """Return every current review of a logged answer with the current verdicts of all judge versions.
 
     An answer is left out for a judge version whose prompt has it as an example. With ``dimension`` the scores on this
-    dimension of a rubric are read instead of the three grades. ``implied_labels`` is as in `graded_reviews`.
+    dimension of a rubric are read instead of the three grades. `graded_reviews` explains ``implied_labels``.
     """
     reviews = graded_reviews(connection, dimension, implied_labels=implied_labels)
     current = current_verdicts(connection, dimension, of_reviewed=True)
