@@ -85,13 +85,13 @@ def measure_agreement(
         unit: ``responses`` (logged answers) or ``pairs`` (which of two answers is better).
         aspect: The aspect of pairs (default: overall).
         grade: label (default), groundedness, quality, or a dimension of a rubric.
-        human: The grades that a judge is compared with: ``gold`` (the gold label, else people together),
-            ``majority`` (people together) or ``each`` (every person's grade, stacked).
+        human: The grades that a judge is compared with: ``gold`` (the gold label, or else people combined),
+            ``majority`` (people combined) or ``each`` (every person's grade, stacked).
         unusable: How unusable verdicts on pairs count: not at all (``drop``), as ``wrong`` or as a ``tie``.
         by: Also measures each slice: query_type, judge_version, generator, source, time (months), length, rule, or a
             metadata field as ``metadata.tenant``.
         epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
-        small: How that test treats people with fewer than 30 items: not at all (``skip``), or by Wilcoxon's test.
+        small: How that test treats people with fewer than 30 items: it skips them (``skip``) or uses Wilcoxon's test.
         implied_labels: Counts labels that a decision on a flag implies.
 
     Raises:
@@ -260,7 +260,7 @@ def _judge_figures(
     of_pairs = measured(compared.pairs, choice.unit, choice.human, only=only)
     statistics, confusion = with_accuracy(of_pairs), of_pairs.confusion
     if compared.wrong is not None:
-        # Verdicts that count as wrong affect accuracy and table only: the rest needs the judge's own categories.
+        # Verdicts that count as wrong change only accuracy and table: other figures need the judge's own categories.
         counted = measured(compared.wrong, choice.unit, choice.human)
         statistics |= {"agreement": counted.agreement, "accuracy": counted.agreement}
         confusion = counted.confusion

@@ -49,7 +49,7 @@ class SameAnswers:
     """All judge versions on the ``n`` answers that each of them and people graded, with ``COMPARED_BY`` statistics.
 
     ``weakest`` is each version's query type with the lowest headline statistic, if two or more types have ten pairs.
-    ``left_out`` are titles of versions with too few verdicts on the others' answers.
+    ``left_out`` are titles of versions with too few verdicts on the answers of the other versions.
     """
 
     n: int
@@ -158,7 +158,7 @@ def same_answers(
         if len(shared) >= MIN_PAIRS:
             kept, common = [*kept, versions[at]], shared
             sets.append((kept, common))
-    # One version alone is no comparison.
+    # A comparison needs at least two versions.
     kept, common = max(sets[2:] or sets, key=lambda each: len(each[0]) * len(each[1]))
     compared, shared_pairs = [], []
     for version in sorted(kept, key=by_name):

@@ -105,7 +105,7 @@ class AgreementResult:
 
 
 def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:
-    """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts, None without any."""
+    """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts; None if there are none."""
     parts = ", ".join(f"{reason} ({n:,})" for reason, n in counts)
     return f"Left out: {parts}." if parts else None
 
@@ -187,7 +187,7 @@ def of_raters(choice: AgreementChoice, ratings: Ratings) -> AgreementResult:
 
 
 def with_alpha(agreed: OverallAgreement, scale: Scale) -> Statistics:
-    """Return the estimates with ``alpha``: the nominal one for unordered categories, else the interval one."""
+    """Return the estimates with ``alpha``: nominal alpha for unordered categories, interval alpha otherwise."""
     unordered = scale.categories is not None and scale.weights is None
     return {"alpha": agreed.estimates["alpha_nominal" if unordered else "alpha_interval"], **agreed.estimates}
 

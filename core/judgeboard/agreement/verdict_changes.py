@@ -60,7 +60,7 @@ class Comparison:
 
 
 def side_of(label: str | None, groundedness: float | None, cut: float) -> Side | None:
-    """Return the side of a label, else of a groundedness (bad below ``cut``), None without either."""
+    """Return the side of a label, or else of a groundedness (bad below ``cut``); None if both are missing."""
     if label is not None:
         return Side.BAD if label == Label.HALLUCINATED else Side.GOOD
     if groundedness is None:
@@ -154,7 +154,7 @@ def comparison_page(
 
 
 def _people(source: PairSource) -> dict[int, Side]:
-    """Return the sides of people: the majority label, else the mean groundedness, cut like a judge's."""
+    """Return people's sides: from the majority label, or else from the mean groundedness, cut like a judge's."""
     labels, scores = source.people("label"), source.people("groundedness")
     below = scores.values < source.cut - HALF_STEP
     bad = labels.values == LABELS.index(Label.HALLUCINATED)

@@ -105,7 +105,7 @@ def stats(connection: Connection) -> Stats:
 
 
 def judgments_table(stats: Stats) -> Table:
-    """Return the judgments of each version by status; versions without any are left out."""
+    """Return the judgments of each version by status; versions without judgments are left out."""
     columns = (Column("Judge version"), *(Column(status, "count") for status in map(str, Status)), Column("Cost"))
     rows = (
         (

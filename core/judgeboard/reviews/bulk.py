@@ -278,7 +278,7 @@ def _decide(
 def _repeated(
     connection: Connection, bulk_id: str, response_ids: Collection[int], reviewer: Reviewer, decision: Decision | None
 ) -> set[int]:
-    """Return the answers that the same action has decided already; refuse the id of another action."""
+    """Return the answers that this action has decided already; raise `BadInput` if the id is of another action."""
     stored = reviews_of_bulk(connection, bulk_id, response_ids)
     if any((review.reviewer_id, review.decision) != (reviewer.id, decision) for review in stored):
         raise BadInput(f"the id {bulk_id!r} belongs to another bulk action: every action needs its own")

@@ -66,7 +66,7 @@ def checked_grade(
 
     Raises:
         BadInput: A part of the grade does not belong to this answer, or cannot be stored.
-        DecisionRefused: A note or a corrected answer is given to an answer that was forgotten.
+        DecisionRefused: The answer was forgotten, and the grade has a note, a corrected answer or texts.
     """
     if response is None:
         if replace(grade, note=None) != Grade():
@@ -115,7 +115,7 @@ def checked_text(what: str, text: str | None) -> str | None:
 def check_not_forgotten(response: LockedResponse) -> None:
     """Raise `DecisionRefused` if the texts of the answer were deleted: no new text about it is stored."""
     if response.answer is None:
-        raise DecisionRefused(f"The texts of {response.external_id} were deleted: no more can be stored about it.")
+        raise DecisionRefused(f"The texts of {response.external_id} were deleted: no new text about it can be stored.")
 
 
 def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
@@ -125,7 +125,7 @@ def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
 
 
 def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, what: str) -> None:
-    """Raise `DecisionRefused` if a review is not the reviewer's own or not current. ``what`` is, say, "undo it"."""
+    """Raise `DecisionRefused` if a review is not the reviewer's own or not current. ``what`` is like "undo it"."""
     if review.reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
     later = find_review(connection, replaces=review.id)

@@ -67,7 +67,7 @@ def save_mode(
 
 
 def retire_mode(store: Store, name: str, *, by: Actor) -> FailureMode:
-    """Retire a failure mode; its tags are kept. Raises BadInput if there is none of this name."""
+    """Retire a failure mode; its tags are kept. Raises BadInput if no mode has this name."""
     with store.reading() as connection:
         check_modes(connection, [name])
         mode = list_modes(connection)[name]

@@ -69,7 +69,7 @@ def checked_fields(
 def _check_places(
     connection: Connection, schema: LabelSchema, values: dict[str, Any], response: LockedResponse
 ) -> None:
-    """Refuse spans outside their text, and ranks of passages that the answer does not have."""
+    """Raise `BadInput` for a span outside its text, or for a passage that the answer does not have."""
     placed = [field for field in schema.of_type(FieldType.SPANS, FieldType.RANKING) if field.name in values]
     if not placed:
         return

@@ -205,7 +205,7 @@ def _leased_before(
 ) -> LeasedItem | None:
     """Renew the lease of an item that a reviewer has leased and that is not in ``holding``; return it."""
     for lease in active_leases(connection, reviewer.id, now, queue.id):
-        # An item in an offline bundle is not also shown on a page.
+        # A page does not show an item that is in an offline bundle.
         if lease.token is None or lease.token.startswith(OFFLINE) or _token_of(lease) in holding:
             continue
         renew_lease(connection, lease.token, reviewer.id, until)

@@ -94,7 +94,7 @@ def decide_item(
         MissingGrades: The queue requires a grade that is missing, and the decision is not unsure.
         DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is
             stored as a review without a decision.
-        BadInput: The grade, the judgment or the request key cannot be used, nothing is given, or the decision does
+        BadInput: The grade, the judgment or the request key cannot be used, the review is empty, or the decision does
             not fit the item.
     """
     request = checked_request(reviewer, request_key, seconds, now)
@@ -206,7 +206,7 @@ def answer_reveal(
 
     Raises:
         DecisionRefused: The judge was not shown yet, or the review is not the reviewer's own current blind review.
-        BadInput: Nothing is given, the review is of a pair, or a value cannot be used.
+        BadInput: The review is empty or of a pair, or a value cannot be used.
     """
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:

@@ -368,7 +368,7 @@ def queue_progress(
     for_lead: bool = True,
     now: datetime | None = None,
 ) -> QueueProgress:
-    """Return the progress of a queue, in about ten statements whatever its size.
+    """Return the progress of a queue, with about ten statements for any size of the queue.
 
     ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``. The
     rules about repeats and test items are included only ``for_lead``.

@@ -126,7 +126,7 @@ def alternative_annotator_tests_by_slice(
 ) -> dict[str, AlternativeAnnotatorTest]:
     """Return the test in each slice, by name, with one correction over the people of all slices.
 
-    ``slices`` holds the slice of each item; the other arguments are those of ``alternative_annotator_test``.
+    ``slices`` has the slice of each item; the other arguments are as in ``alternative_annotator_test``.
     """
     same_length(judge, slices)
     names = np.unique(slices)
@@ -138,7 +138,7 @@ def _tested(
     parts: list[tuple[FloatArray, Ratings]], epsilon: float, small: Small = "skip"
 ) -> list[AlternativeAnnotatorTest]:
     if not 0 <= epsilon <= 1:
-        raise ValueError(f"epsilon lies from 0 to 1, not {epsilon!r}")
+        raise ValueError(f"epsilon must be from 0 to 1, not {epsilon!r}")
     compared = [compare(judge, people) for judge, people in parts]
     tested = [[_test(part, person, epsilon, small) for person in range(len(part.people.raters))] for part in compared]
     p = [test.p for tests in tested for test in tests if test.p is not None]

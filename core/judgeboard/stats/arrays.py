@@ -21,7 +21,7 @@ def finite_floats(values: npt.ArrayLike) -> FloatArray:
     if array.ndim != 1:
         raise ValueError(f"expected one dimension, got {array.ndim}")
     if not np.isfinite(array).all():
-        raise ValueError("a statistic takes measured values only: leave missing ones out, with their count")
+        raise ValueError("a value is missing or infinite: leave such values out and count them")
     return array
 
 

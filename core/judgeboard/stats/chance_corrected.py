@@ -42,7 +42,7 @@ _RATERS_AGREE = "the raters never differ"
 def agreement_by_item(votes: FloatArray, weights: FloatArray) -> FloatArray:
     """Return how far two raters of each item agree on average, 0 to 1; 0 for items with fewer than two ratings.
 
-    ``votes`` (items, k) counts the raters per category; ``weights`` (k, k) is how far each two categories agree.
+    ``votes`` (items, k) counts the raters per category; ``weights`` (k, k) is the agreement of any two categories.
     """
     m = votes.sum(axis=1)
     return np.nan_to_num(ratio((votes * (votes @ weights - 1)).sum(axis=1), m * (m - 1)))
@@ -89,7 +89,7 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
         return unmeasured(0, "no item that all raters labelled")
     raters = int(votes[0].sum())
     if raters < 2 or (votes.sum(axis=1) != raters).any():
-        raise ValueError("Fleiss' kappa needs equally many raters, two or more, on every item")
+        raise ValueError("Fleiss' kappa needs the same number of raters, at least two, on every item")
     if np.count_nonzero(votes.any(axis=0)) == 1:
         return unmeasured(n, "all raters gave only one category, the same one")
     alike = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
@@ -147,7 +147,7 @@ def _chance(apart: FloatArray) -> float:
     """Return the weighted share of random ratings that agree."""
     k = len(apart)
     if k < 2:
-        raise ValueError("a scale has two categories at least")
+        raise ValueError("a scale must have at least two categories")
     return float(apart.sum()) / (k * (k - 1))
 
 
@@ -250,7 +250,7 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     value = 1 - all_within * scale
     if np.isclose(all_within, 0):
         return measured(value, n, reason=f"no interval: {_NEVER_DIFFER}")
-    # A value changes the rank of every value above it, and half as much that of its equals. The ranks' scale cancels.
+    # A value changes the rank of every value above it, and half as much the rank of its equals. The scale cancels.
     of_within, of_between = 4 * (m[item] * x - total[item]) / (m - 1)[item], 4 * (n_values * x - all_total)
     moved_within = within + by_item(ranks.mean_above(of_within))
     moved_between = 2 * (all_squares * m + n_values * squares - 2 * all_total * total)
@@ -265,7 +265,7 @@ def _alpha(n_values: FloatArray, within: FloatArray, between: FloatArray) -> Flo
 
 
 def _apart(totals: FloatArray, metric: Metric) -> FloatArray:
-    """Return the disagreement of each two categories; ``totals`` (..., k) counts the values in each."""
+    """Return the disagreement of any two categories; ``totals`` (..., k) counts the values in each category."""
     k = totals.shape[-1]
     if metric == "nominal":
         return 1 - np.eye(k)
@@ -355,7 +355,7 @@ def ranking_agreement(items: Sequence[Sequence[Sequence[int]]], lengths: Sequenc
 
 
 def _order(ranking: Sequence[int], length: int) -> FloatArray:
-    """Return for each two things which one is ranked higher: 1, -1, or 0."""
+    """Return for any two things which of them is ranked higher: the second (1), the first (-1), or neither (0)."""
     place = np.full(length, len(ranking))
     for at, thing in enumerate(ranking):
         place[thing - 1] = at

@@ -65,7 +65,7 @@ Weights = Literal["nominal", "linear", "quadratic"]
 
 
 def disagreement_weights(k: int, weights: Weights) -> FloatArray:
-    """Return the distance of each two of ``k`` ordered categories, shape (k, k), zeros on the diagonal."""
+    """Return the distance between any two of ``k`` ordered categories, shape (k, k), with zeros on the diagonal."""
     apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64)
     match weights:
         case "nominal":
@@ -77,7 +77,7 @@ def disagreement_weights(k: int, weights: Weights) -> FloatArray:
 
 
 def agreement_weights(k: int, weights: Weights) -> FloatArray:
-    """Return the agreement of each two of ``k`` ordered categories: 1 on the diagonal, 0 at the greatest distance."""
+    """Return the agreement of any two of ``k`` ordered categories: 1 on the diagonal, 0 at the greatest distance."""
     apart = disagreement_weights(k, weights)
     return 1 - apart / max(float(apart.max()), 1.0)
 

@@ -28,7 +28,7 @@ def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimat
 def rank_correlation(judge: FloatArray, people: FloatArray) -> tuple[float, FloatArray]:
     """Return Spearman's rank correlation of two sides that are not constant, and the influence of each row on it."""
     x, y = mid_ranks(judge), mid_ranks(people)
-    u, v = x.shares, y.shares  # a row affects the correlation by its own u v, and by every rank above it
+    u, v = x.shares, y.shares  # a row affects the correlation by its own u * v, and by changing every rank above it
     covariance, spread_u, spread_v = (float(np.mean(product)) - 0.25 for product in (u * v, u * u, v * v))
     value = covariance / np.sqrt(spread_u * spread_v)
     moves_covariance = u * v + x.mean_above(v) + y.mean_above(u)
@@ -37,7 +37,7 @@ def rank_correlation(judge: FloatArray, people: FloatArray) -> tuple[float, Floa
 
 
 def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
-    """Return why no correlation is defined (no pairs, or a side without spread), else None."""
+    """Return why no correlation is defined (no pairs, or a side is constant); None if it is defined."""
     if judge.size == 0:
         return "no pairs"
     for side, name in ((judge, "the judge"), (people, "people")):

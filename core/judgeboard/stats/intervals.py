@@ -69,7 +69,7 @@ def _draw(patterns: FloatArray, shared_by: IntArray, resamples: int, rng: np.ran
     often = max(int((shared_by >= _SHARED_BY).sum()), 1)
     if (len(shared_by) - often) * _SHARED_BY <= shared_by[often:].sum() + _SETUP:
         often = len(shared_by)
-    # Small whole numbers are exact in single precision too, at half the time.
+    # Single precision is exact for small whole numbers and takes half the time.
     kind = np.float32 if groups * patterns.max() < 1 << 24 else np.float64
     rare = np.repeat(patterns[often:].astype(kind), shared_by[often:], axis=0)
     chances = np.append(shared_by[:often], len(rare)) / groups
@@ -210,7 +210,7 @@ class WithoutOne:
 
 
 _JACKKNIFE_CHUNK = 1 << 20  # numbers in memory at once
-_DECIMALS = 9  # removes the rounding noise that is left if everything was subtracted from a sum
+_DECIMALS = 9  # sums are rounded to this, because subtracting all of a sum leaves noise instead of 0
 
 
 def jackknifed(
@@ -270,7 +270,7 @@ def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Estimate, ..
     """Return one estimate per pair of counts: ``hits`` of ``n`` independent responses, both of shape (points,)."""
     counts, sizes = np.atleast_1d(np.asarray(hits, dtype=np.int64)), np.atleast_1d(np.asarray(n, dtype=np.int64))
     if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
-        raise ValueError("hits and n must be equally many counts with 0 <= hits <= n")
+        raise ValueError("hits and n must have the same length, with 0 <= hits <= n")
     divisor = np.maximum(sizes, 1)
     shares = counts / divisor
     low, high = wilson(shares, divisor)

@@ -52,7 +52,7 @@ def sums(n: npt.ArrayLike, total: npt.ArrayLike, total_of_squares: npt.ArrayLike
     counts = np.atleast_1d(np.asarray(n, dtype=np.int64))
     totals, squares = (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (total, total_of_squares))
     if not counts.shape == totals.shape == squares.shape or (counts < 0).any():
-        raise ValueError("n, total and total_of_squares must be equally many, n not below 0")
+        raise ValueError("n, total and total_of_squares must have the same length, and n must not be negative")
     return Sums(counts, totals, squares)
 
 
@@ -192,7 +192,7 @@ def share_moved(hits: npt.ArrayLike, n: npt.ArrayLike) -> Move | None:
 
 
 def _both_sides(periods: Sums) -> tuple[Sums, Sums]:
-    """Return the sums before each period, and those from it on."""
+    """Return the sums of the periods before each period, and the sums of it and all later periods."""
     n, total, squares = periods.n, periods.total, periods.total_of_squares
     before = Sums(np.cumsum(n) - n, np.cumsum(total) - total, np.cumsum(squares) - squares)
     after = Sums(n.sum() - before.n, total.sum() - before.total, squares.sum() - before.total_of_squares)
@@ -202,7 +202,7 @@ def _both_sides(periods: Sums) -> tuple[Sums, Sums]:
 def _clearest(
     periods: Sums, before: Sums, after: Sums, apart: FloatArray, error: FloatArray, separate: BoolArray
 ) -> int | None:
-    """Return the split with the largest difference in standard errors among those that count."""
+    """Return the split with the largest difference in standard errors among the changes that count (`moved`)."""
     tried = (periods.n > 0) & (before.n >= MIN_PAIRS) & (after.n >= MIN_PAIRS)
     if not tried.any():
         return None

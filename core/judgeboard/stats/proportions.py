@@ -175,7 +175,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     from scipy.special import bdtr
 
     if min(only_first, only_second) < 0:
-        raise ValueError("counts of cases are not below 0")
+        raise ValueError("counts of cases must not be negative")
     n, fewer = only_first + only_second, min(only_first, only_second)
     return 1.0 if 2 * fewer == n else min(2 * float(bdtr(fewer, n, 0.5)), 1.0)
 

@@ -52,7 +52,7 @@ class RaterAgainstGold:
 
 @dataclass(frozen=True, slots=True)
 class JudgesAndPeople:
-    """Two judges and people on the same items: kappa (weighted for levels) or rank correlation of each two of them.
+    """Two judges and people on the same items: kappa (weighted for levels) or rank correlation of any two of the three.
 
     ``with_people`` has one value per judge. ``excess`` is how far ``between`` exceeds the higher of these; its interval
     resamples all three together.
@@ -76,7 +76,7 @@ def overall_agreement(ratings: Ratings) -> OverallAgreement:
 
 
 def pairs_of_raters(ratings: Ratings) -> tuple[RaterPair, ...]:
-    """Return each two raters with an item in common, in the order of the columns."""
+    """Return all pairs of raters that have an item in common, in the order of the columns."""
     return tuple(
         _pair(ratings, first, second)
         for first, second in combinations(range(len(ratings.raters)), 2)

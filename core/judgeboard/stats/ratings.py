@@ -46,8 +46,8 @@ SCALES = {scale.grade: scale for scale in (LABEL, QUALITY, GROUNDEDNESS)}
 class Ratings:
     """One row per item, one column per rater.
 
-    ``values`` of shape (items, raters) hold positions among the declared categories, or continuous scores; NaN if a
-    rater gave nothing. ``groups`` has the evidence group of each item.
+    ``values``, of shape (items, raters), are positions among the declared categories, or continuous scores; NaN means
+    no rating. ``groups`` has the evidence group of each item.
     """
 
     values: FloatArray
@@ -131,7 +131,7 @@ def ratings_of(
 
 
 def positions(values: AnyArray, scale: Scale) -> FloatArray:
-    """Return values as positions among the declared categories, or scores unchanged; raise ValueError for others."""
+    """Return values as positions among the declared categories, scores unchanged; raise ValueError for other values."""
     if scale.categories is None:
         return finite_floats(values)
     return category_codes(values, scale.categories).astype(np.float64)

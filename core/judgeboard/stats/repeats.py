@@ -48,7 +48,7 @@ class RepeatedMeasure:
 def repeated_measures(items: Sequence[RepeatedItem], groups: IntArray) -> tuple[RepeatedMeasure, ...]:
     """Return each measure of the repeats, the one with the most complete items first.
 
-    ``items`` were asked at least twice; ``groups`` holds their evidence groups.
+    The judge was asked about ``items`` at least twice. ``groups`` has their evidence groups.
     """
     names = {name: None for item in items for repeat in item.values() for name in repeat}
     measures = [_measure(name, items, groups) for name in names]
@@ -89,7 +89,7 @@ NONE = -1
 INCONSISTENT = -2
 
 UnusableAs = Literal["drop", "tie", "wrong"]
-"""What an unusable verdict counts as when verdicts are compared with the truth."""
+"""How an unusable verdict counts in a comparison with the truth."""
 
 UNUSABLE_AS: tuple[UnusableAs, ...] = ("drop", "tie", "wrong")
 

@@ -69,7 +69,7 @@ def test_what_cannot_be_computed_says_why() -> None:
     assert (same.value, same.reason) == (None, "all raters gave only one category, the same one")
     never = fleiss_kappa(np.array([[3, 0], [0, 3]]), alone(2))
     assert (never.value, never.low, never.reason) == (1.0, None, "no interval: the raters never differ")
-    with pytest.raises(ValueError, match="equally many raters"):
+    with pytest.raises(ValueError, match="the same number of raters"):
         fleiss_kappa(np.array([[3, 0], [1, 1]]), alone(2))
     assert interval_alpha(np.full((4, 2), np.nan), alone(4)).reason == "no item with two values"
     assert interval_alpha(np.full((4, 2), 2.0), alone(4)).reason == "every value is the same"

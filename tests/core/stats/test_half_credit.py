@@ -23,7 +23,7 @@ def test_nothing_is_undefined_and_other_scores_are_refused() -> None:
     assert half_credit(np.array([]), undefined="nobody was asked").reason == "nobody was asked"
     with pytest.raises(ValueError, match=r"0, 0\.5 or 1"):
         half_credit(np.array([0.25]))
-    with pytest.raises(ValueError, match="measured"):
+    with pytest.raises(ValueError, match="missing or infinite"):
         half_credit(np.array([np.nan]))
 
 

@@ -20,5 +20,5 @@ def test_without_discordant_cases_nothing_speaks_against_equality():
 
 
 def test_counts_below_zero_are_refused():
-    with pytest.raises(ValueError, match="not below 0"):
+    with pytest.raises(ValueError, match="not be negative"):
         mcnemar(-1, 3)

@@ -49,7 +49,7 @@ def test_an_interval_stays_on_its_scale():
 
 
 def test_unequal_columns_are_refused():
-    with pytest.raises(ValueError, match="equally many"):
+    with pytest.raises(ValueError, match="the same length"):
         mean_interval([1, 2], [1.0], [1.0])
 
 

@@ -88,7 +88,7 @@ def test_answers_without_a_score_are_left_out_of_the_auroc_alone():
 
 
 def test_missing_or_foreign_values_are_refused():
-    with pytest.raises(ValueError, match="measured values only"):
+    with pytest.raises(ValueError, match="missing or infinite"):
         pair_statistics(np.array([0.5, np.nan]), np.array([0.5, 0.5]), GROUNDEDNESS)
     with pytest.raises(ValueError, match="none of the declared"):
         pair_statistics(np.array(["a"]), np.array(["grounded"]), LABEL)
