@@ -206,7 +206,7 @@ def read_prompts(path: Path) -> list[Origin]:
 def _origin(line: str, number: int, where: str) -> Origin:
     fault = unstorable(line)
     if fault:
-        raise BadInput(f"{where}: contains what a database cannot store: {fault}")
+        raise BadInput(f"{where}: contains text that a database cannot store: {fault}")
     row: Any = json_of(line, where) if line.lstrip().startswith("{") else {"prompt": line.strip()}
     prompt_id, prompt, passages = row.get("id", number), row.get("prompt"), row.get("passages")
     if isinstance(prompt_id, bool) or not isinstance(prompt_id, str | int):
