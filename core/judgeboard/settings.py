@@ -102,7 +102,7 @@ def masked(address: str) -> str:
 
 @lru_cache(maxsize=4)
 def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
-    # Cached: storing a batch reads the thresholds, and parsing takes longer than the rest of that statement.
+    # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the SQL statement.
     try:
         return Settings.model_validate({name.removeprefix(PREFIX).lower(): value for name, value in environment})
     except ValidationError as error:

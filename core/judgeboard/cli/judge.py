@@ -259,7 +259,7 @@ def jury_command(recorded: bool, members: str, name: str | None, where: RowFilte
 def jury_lines(report: "JuryReport") -> Iterator[str]:
     """Yield the report on a jury in lines for a terminal."""
     account, jury = report.account, report.jury
-    counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({report.split:,} split)"
+    counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({report.split:,} ties)"
     missing = f"; {account.not_reached:,} not judged by every member" if account.not_reached else ""
     members = ", ".join(member.judge_version for member in report.members)
     yield f"{jury.judge_version} of {members}: {counted(report.items, 'answer')} = {counts}{missing}"

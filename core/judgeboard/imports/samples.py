@@ -104,7 +104,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
                         new.append(replace(sample, pair_id=pair_id))
                         rows.new.add(index)
                     elif not _equals(known[key], sample):
-                        reason = f"{version.name} has another answer in sample {sample.number + 1} of this question"
+                        reason = f"{version.name} already has a different answer as sample {sample.number + 1}"
                         rows.refuse(index, "samples", reason, differs=True)
             if new:
                 store_samples(connection, version, self.run(connection, version, now), new, now)

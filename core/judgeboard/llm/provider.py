@@ -235,7 +235,7 @@ class RetryPolicy:
         return failures < self.tries and (asked_for_s or 0.0) <= self.longest_wait_s
 
     def wait_s(self, failures: int, asked_for_s: float | None, chance: float) -> float:
-        """Return the seconds to wait after ``failures`` (1 or more) calls; ``chance`` is uniform in 0..1.
+        """Return the seconds to wait after ``failures`` failed calls (1 or more). ``chance`` is random in 0..1.
 
         The wait is 50 to 100 % of first_wait_s x 2^(failures - 1), so that calls spread out. If the endpoint asked for
         a wait, it is 100 to 110 % of that wait.

@@ -167,7 +167,7 @@ class ComparedPairs:
     def lines(
         self, aspect: str | None = None, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()
     ) -> tuple[PairLine, ...]:
-        """Return the pairs of an aspect (default: the first), a list and query types, ordered by id."""
+        """Return the pairs of an aspect (default: the first) that are in a list of the report, ordered by id."""
         rows = self._of_aspect(self.known_aspect(aspect))
         verdicts = preferences.order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
         overruled = {

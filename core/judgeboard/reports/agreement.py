@@ -129,7 +129,7 @@ def figures_file(grade: str, parts: Iterable[tuple[str, str, Statistics]]) -> Ta
 def statistics_table(
     names: Sequence[str], rows: Sequence[tuple[tuple[str, ...], int, Mapping[str, Estimate]]], only: Sequence[str] = ()
 ) -> Table:
-    """Return the leading statistics, or ``only`` these; each row has its names (titled ``names``), n and statistics."""
+    """Return a table of the leading statistics, or of those in ``only``. ``names`` titles the first columns."""
     wanted = only or leading_statistics()
     shown = [name for name in wanted if any(name in statistics for *_, statistics in rows)]
     columns = (

@@ -91,8 +91,8 @@ def export_bundle(
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
-        BadInput: The queue is closed, assigned to others or has nothing left for the reviewer, another session of
-            the reviewer takes items at this moment, or the file cannot be written.
+        BadInput: The queue is closed, is assigned to others, or has no items left for the reviewer. Also raised if
+            another session of the reviewer is taking items, or if the file cannot be written.
     """
     at, path = now or datetime.now(UTC), Path(file)
     if not 1 <= items <= MOST_ITEMS:

@@ -119,7 +119,7 @@ def check_not_forgotten(response: LockedResponse) -> None:
 
 
 def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
-    """Raise `BadInput` if the request key has stored another review before."""
+    """Raise `BadInput` if another review is already stored under this request key."""
     if not same or stored.reviewer_id != reviewer.id:
         raise BadInput("this request key belongs to another review: every request needs its own")
 

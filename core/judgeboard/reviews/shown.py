@@ -77,7 +77,7 @@ def item_texts(connection: Connection, items: Sequence[LeasedItem | QueueItem], 
 
 
 def pair_texts(connection: Connection, pair_ids: Sequence[int], reviewer_id: int) -> dict[int, PairText]:
-    """Return pairs by id, as this person is shown them."""
+    """Return the texts of pairs by id, with the answers in the order that this reviewer sees."""
     texts = {}
     for pair in load_pairs(connection, pair_ids, hidden_too=True):
         shown = order_for(pair.id, reviewer_id)

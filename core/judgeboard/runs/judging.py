@@ -75,7 +75,8 @@ class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
 class JudgingSummary(RunAccount):
     """The account of a run that asks a judge once about each answer, or once for each repeat of an answer.
 
-    ``not_reached`` is ``selected`` minus the asks made. ``judge`` is the title of the judge version.
+    ``not_reached`` is ``selected`` minus the number of times that the judge was asked. ``judge`` is the title of the
+    judge version.
     """
 
     judge: str

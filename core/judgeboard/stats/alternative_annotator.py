@@ -94,8 +94,9 @@ class PersonTest:
 class AlternativeAnnotatorTest:
     """The winning rate ``omega``, the advantage probability ``rho``, and the test of each person.
 
-    ``n`` items had a usable verdict and two people. The results are corrected for ``tests`` tests. ``passed`` is
-    whether the judge may replace a person (``omega`` is 0.5 or more), None if nobody could be tested.
+    ``n`` is the number of items with a usable verdict and grades from at least two people. The results are corrected
+    for ``tests`` tests. ``passed`` is None if nobody could be tested. Otherwise, it is whether the judge may replace a
+    person: ``omega`` is 0.5 or more.
     """
 
     epsilon: float

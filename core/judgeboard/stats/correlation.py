@@ -70,7 +70,7 @@ def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
 
 
 def _both_below(x: IntArray, y: IntArray) -> IntArray:
-    """Return for each row the number of rows that are below it on both sides."""
+    """Return, for each row, the number of rows with a smaller x and a smaller y."""
     # Sorted by x. Rows with equal x are in descending order of y, so that none of them counts as below another.
     order = np.lexsort((-y, x))
     both_below = np.empty(len(x), dtype=np.int64)

@@ -340,7 +340,7 @@ def _bca_tails(value: float, draws: FloatArray, reach: float, without: WithoutOn
 
 
 def wilson_on_groups(value: float, n: int, groups: int, unit: str) -> Estimate:
-    """Return a share of 0 or 1 with Wilson's interval on the groups of its rows: all resamples would be equal."""
+    """Return a share of 0 or 1 with Wilson's interval on its groups. A bootstrap would draw equal samples only."""
     low, high = wilson(value, groups)
     method = "Wilson" if groups == n else f"Wilson on {groups:,} {unit}s"
     return measured(value, n, (float(low), float(high)), method=method, unit=unit)

@@ -268,7 +268,7 @@ def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, P
 
 
 def uncompared(connection: Connection) -> list[BothOrders]:
-    """Return all pairs that have both answers as rows without a comparison, ordered by id."""
+    """Return all pairs whose two answers are stored, ordered by id, each without a comparison."""
     query = (
         select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold)
         .where(PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))

@@ -121,7 +121,7 @@ class Actions(DraftActions, ABC):
         self.session.goal = goal
 
     def decide(self, decision: Any) -> None:
-        """Store a decision on the flag, a preference, or the grades alone (None)."""
+        """Store a decision on the flag or a preference. If it is None, store only the grades."""
         if self.implies is None and self.implied_label(decision) is not None:
             self.session.asked = (self.row, decision)
             return
