@@ -404,7 +404,7 @@ def trend_sentence(trend: Trend) -> str:
         return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
     moved = [panel for panel in drawn if panel.move is not None]
     if not moved:
-        return f"No change exceeds its interval in {_span(drawn, trend.period)}."
+        return f"No clear change in {_span(drawn, trend.period)}."
     still = [panel.group for panel in drawn if panel.move is None]
     sentences = [_moved_words(panel, trend) for panel in moved[:2]]
     if len(moved) > 2:

@@ -235,7 +235,7 @@ def test_without_a_move_the_sentence_says_so(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
     for week in range(3):
         sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
-    assert trend_sentence(shown(sqlite_log)) == "No change exceeds its interval in these 3 weeks."
+    assert trend_sentence(shown(sqlite_log)) == "No clear change in these 3 weeks."
 
 
 def test_nothing_judged_is_an_empty_trend_with_the_next_command(log: GradedLog) -> None:

@@ -49,8 +49,8 @@ from judgeboard.text import counted
     "--human",
     type=click.Choice(["gold", "majority", "each"]),
     default="gold",
-    help="Grades by people to compare with. gold: the adjudication; without one, the majority label, lower median "
-    "quality or mean groundedness of all reviewers. majority: as gold, but without adjudications. each: every person's "
+    help="Grades by people to compare with. gold: the adjudication; without one, the majority of labels, the lower "
+    "median of qualities or the mean groundedness. majority: as gold, but without adjudications. each: every person's "
     "grade separately.",
 )
 @options.with_default(
@@ -83,7 +83,7 @@ from judgeboard.text import counted
 @click.option(
     "--schema",
     metavar="NAME",
-    help="Measure only the fields of this label schema. Compares people with each other, and its judges with people.",
+    help="Measure only the fields of this label schema. Compares people with each other, and its judges too.",
 )
 @click.option(
     "--report",

@@ -379,7 +379,7 @@ def _act(
         rules, unasked = implying_rules(connection, who.id)
     question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
     if rules and not unasked and verb in {*IMPLIED}:
-        question += f" The label {IMPLIED[Decision(verb)]} is stored for {', '.join(rules)}."
+        question += f" For flags of {', '.join(rules)}, the label {IMPLIED[Decision(verb)]} is stored too."
     if not yes and (options.as_json() or not click.confirm(question, err=True)):
         raise BadInput("nothing was changed: use --yes to skip the confirmation")
     bulk_id = bulk or secrets.token_hex(6)

@@ -250,7 +250,7 @@ def _spans(field: SchemaField, value: Any) -> list[dict[str, Any]]:
         if not isinstance(span, Mapping) or not set(names) <= set(span) <= {*names, "field"}:
             raise ValueError(f"a span has {', '.join(names)}, not {_shown(span)}")
         if any(type(span[name]) is not int for name in names[1:]) or not 0 <= span["start"] < span["end"]:
-            raise ValueError(f"the start of a span must be before its end, in characters, not {_shown(span)}")
+            raise ValueError(f"a span must start before it ends, not {_shown(span)}")
         spans.append({name: span[name] for name in names} | {"type": _one_of(field, span["type"])})
     unique = {json.dumps(span, sort_keys=True): span for span in spans}
     return sorted(unique.values(), key=lambda span: (span.get("passage", 0), span["start"], span["end"]))

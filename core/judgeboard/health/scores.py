@@ -134,8 +134,8 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     within = correlations[measure]
     warns = surely_above(within, 0)
     sentence = (
-        f"{_direction(within)}: rank correlation of {measure} with length at equal human grades "
-        f"{effect_words(within)} on {counted(within.n, 'answer')}."
+        f"{_direction(within)}: among answers with equal human grades, the rank correlation of {measure} with length "
+        f"is {effect_words(within)} (n = {within.n:,})."
     )
     return Check("verbosity_at_equal_grades", state_of(warns=warns), within, sentence, "judgeboard serve")
 

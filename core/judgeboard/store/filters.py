@@ -96,7 +96,7 @@ def metadata_path(field: str) -> tuple[str | int, ...]:
     except ValueError:
         raise BadInput(f"{field[:60]!r} is not a metadata field: write a key in double quotes as in JSON") from None
     if unstorable("".join(map(str, keys))):
-        raise BadInput(f"{field[:60]!r} is not a metadata field: a key cannot be stored")
+        raise BadInput(f"{field[:60]!r} is not a metadata field: a database cannot store this text")
     return tuple(keys)
 
 
