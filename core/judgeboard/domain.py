@@ -491,7 +491,7 @@ class Pair:
 
     def __post_init__(self) -> None:
         if (self.answer_a is None) != (self.answer_b is None):
-            raise ValueError("a pair has two answers, or none if only samples were recorded")
+            raise ValueError("a pair needs two answers, or none if only sampled answers were recorded")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ from judgeboard.text import counted
 @click.option(
     "--schema",
     metavar="NAME",
-    help="Measure only the fields of this label schema. Compares people with each other, and its judges too.",
+    help="Measure only the fields of this label schema: people with each other, and the schema's judges with people.",
 )
 @click.option(
     "--report",

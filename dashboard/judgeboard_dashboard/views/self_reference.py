@@ -158,7 +158,7 @@ def _categories(figures: SelfReferencePage, filters: Filters) -> None:
         [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
-            "All categories have the same gate. Right if on: share of items with the gate on and a right own answer.",
+            "All categories have the same gate. Right if on: share of right own answers while the gate is on.",
             tuned_sentence(figures.tuned),
         ),
         csv=categories_file(report),
