@@ -120,7 +120,7 @@ def people_remove(address: str) -> None:
     json=False,
 )
 @click.argument("person", required=False)
-@click.option("--annotator", metavar="NAME", help="Annotator in imported files to link (default: this terminal's user).")
+@click.option("--annotator", metavar="NAME", help="Annotator of imported files to link (default: the terminal's user).")
 @click.option("--remove", is_flag=True, help="Remove the link. Later reviews are stored under the user's own name.")
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
     """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.

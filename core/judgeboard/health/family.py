@@ -48,7 +48,7 @@ def family(record: JudgeRecord) -> Check:
     share = share_intervals(mine, sum(known.values()))[0]
     warning = family_warning(judge, record.generators, record.models)
     rest = sum(record.generators.values()) - sum(known.values())
-    sentence = warning or f"The model family of {share.n:,} answers is known. None is from the family of {judge} ({own})."
+    sentence = warning or f"The model family of {share.n:,} answers is known: none is that of {judge} ({own})."
     sentence += f" The family of {rest:,} more answers is not known." if rest else ""
     return Check("family", state_of(warns=mine > 0), share, sentence, with_families(record), share=True)
 
