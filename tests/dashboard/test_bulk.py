@@ -35,7 +35,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     press(page, f"{page_name}_bulk_confirm")
     assert set(case.flag_states()) == {"open"}, "more than 20 are asked about"
     assert page.button(key=f"{page_name}_bulk_confirm").label == "Confirm 55 answers?"
-    assert "Implied label (low groundedness) Y: hallucinated, N: grounded" in markup(page)
+    assert "Implied label (low groundedness): Y: hallucinated, N: grounded" in markup(page)
     press(page, f"{page_name}_bulk_confirm")
     assert set(case.flag_states()) == {"confirmed"}
     assert "Confirmed 55 answers." in markup(page)

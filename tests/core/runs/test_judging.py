@@ -351,7 +351,7 @@ def test_an_unknown_mode_is_refused(sqlite_store: Store) -> None:
         ({"concurrency": 2**63}, "at the same time must be 1 to 1,024"),
         ({"concurrency": float("nan")}, "at the same time must be 1 to 1,024"),
         ({"limit": -1}, "limit must be a whole number, 1 or more"),
-        ({"limit": 2**63}, "not below 2\\*\\*63|out of range"),
+        ({"limit": 2**63}, "must be below 2\\*\\*63|out of range"),
         ({"max_cost": float("nan")}, "cost limit must be a finite number"),
         ({"max_cost": -1.0}, "cost limit must be a finite number"),
     ],
