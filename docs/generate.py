@@ -324,6 +324,7 @@ RESULTS: Mapping[str, str] = {
     "suite show": "judgeboard.suite_result",
     "suite list": "judgeboard.methods.suite_results.list_results",
     "agreement": "judgeboard.measure_agreement",
+    "rate": "judgeboard.measure_rate",
     "stats": "judgeboard.measure",
 }
 """Command to the function whose result it prints as JSON."""

@@ -1,6 +1,7 @@
 """The public names of Judgeboard and the modules that define them; a module is loaded on first use."""
 
 from .agreement.measure import measure_agreement as measure_agreement
+from .agreement.rates import RateResult as RateResult, measure_rate as measure_rate
 from .agreement.result import AgreementResult as AgreementResult
 from .domain import (
     ClaimMark as ClaimMark,

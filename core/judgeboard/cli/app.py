@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "serve": "serve",
     "worker": "serve",
     "agreement": "figures",
+    "rate": "rate",
     "trends": "figures",
     "stats": "figures",
     "people": "administration",

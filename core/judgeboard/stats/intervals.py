@@ -158,7 +158,7 @@ def estimate_with_error(
     correction of N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978).
     The lower end is not moved, because the scale has corrected that side.
     """
-    slope, to, back = _SCALES[scale](value) if scale else (1.0, float, float)
+    slope, to, back = SCALES[scale](value) if scale else (1.0, float, float)
     if error < _NO_ERROR or slope < _NO_ERROR:
         return measured(value, n, reason=_WITHOUT_SPREAD[scale])
     t = float(t_quantile(groups.count - 1))
@@ -172,7 +172,7 @@ _WITHOUT_SPREAD: dict[Scale | None, str] = {
     "Fisher's z": "no interval: all points lie on one line",
     "the logit": "no interval: all rows have the same value",
 }
-_SCALES: dict[Scale, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]] = {
+SCALES: dict[Scale, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]] = {
     "Fisher's z": lambda value: (1 - value**2, math.atanh, math.tanh),
     "the logit": lambda value: (
         value * (1 - value),

@@ -330,10 +330,11 @@ CURRENT = Table(
         ("judge_version_id", "groundedness", "quality", "response_id", "is_current", "response_kind"),
         **partial("is_current AND response_kind = 'log'"),
     ),
+    # Trends of a version and rates of all its answers read this index alone.
     covering_index(
         "ix_current_judgment_version_trend",
         ("judge_version_id", "query_type", "asked_day"),
-        ("groundedness", "quality", "response_kind"),
+        ("groundedness", "quality", "response_kind", "response_id", "evidence_group", "label"),
         **partial("response_kind = 'log'"),
     ),
     # Scatter plots of two scores, and filters by a judge's score.

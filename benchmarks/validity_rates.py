@@ -1,0 +1,88 @@
+"""Measures `judgeboard rate --by query_type` on a large log.
+
+The log has a million judged answers in 300,000 evidence groups, flags on a sixth of them, and 20,000 labels of the
+random sample. Prints the seconds of the figure alone, and of the whole command in a process of its own (bound: 2 s).
+
+    python benchmarks/validity_rates.py [--answers 1000000] [--labels 20000] [--turns 3]
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from judgeboard.agreement.rates import measure_rate
+from judgeboard.domain import JudgeVersion
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.judge_versions import ensure_version
+
+NUMBERS = "WITH RECURSIVE number(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number WHERE i < ?) "
+TYPE = "CASE i % 10 WHEN 0 THEN 'sql' WHEN 1 THEN 'table' ELSE 'simple' END"
+SCORE = "round(((i * 7919) % 1000) / 999.0, 3)"
+GROUP = "1 + i * 3 / 10"
+NOW = "'2026-03-01 12:00:00.000000'"
+STATEMENTS = {
+    "response": "(id, kind, source, external_id, query_type, query, passages, answer, extra, content_hash, "
+    f"evidence_group, imported_at) SELECT i, 'log', 'log', 'a' || i, {TYPE}, 'q', '[]', 'a', '{{}}', i, {GROUP}, {NOW} "
+    "FROM number",
+    "judgment": "(id, response_id, judge_version_id, ask, repeat, status, groundedness, created_at) "
+    f"SELECT i, i, 1, 0, 0, 'ok', {SCORE}, {NOW} FROM number",
+    "current_judgment": "(judge_version_id, response_id, judgment_id, judge_kind, judge_name, is_current, "
+    "response_kind, query_type, source, evidence_group, groundedness) "
+    f"SELECT 1, i, i, 'rag', 'rag', 1, 'log', {TYPE}, 'log', {GROUP}, {SCORE} FROM number",
+    "flag": "(response_id, query_type, source, rule, raise_key, params, details, severity, inclusion_probability, "
+    f"state, leads, created_at) SELECT i, {TYPE}, 'log', CASE WHEN i % 50 = 7 THEN 'random_sample' ELSE "
+    f"'low_groundedness' END, 'k', '{{}}', '{{}}', 0.5, 1, 'open', 1, {NOW} FROM number WHERE i % 50 = 7 OR i % 6 = 0",
+}
+REVIEWS = (
+    "INSERT INTO review(response_id, reviewer_id, label, label_implied, request_key, at) "
+    "SELECT response_id, 1, CASE (response_id / 7) % 3 WHEN 0 THEN 'hallucinated' ELSE 'grounded' END, 0, 'r' || id, "
+    f"{NOW} FROM flag WHERE rule = 'random_sample' ORDER BY id LIMIT ?"
+)
+
+
+def main() -> None:
+    """Fill a database, measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--answers", type=int, default=1_000_000)
+    parser.add_argument("--labels", type=int, default=20_000)
+    parser.add_argument("--turns", type=int, default=3)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.db"
+        store = open_store(path, create=True)
+        _fill(store, asked.answers, asked.labels)
+        judgeboard = str(Path(sys.executable).with_name("judgeboard"))
+        figure, command = [], []
+        for _ in range(asked.turns):
+            begun = time.perf_counter()
+            result = measure_rate(store, by="query_type")
+            figure.append(time.perf_counter() - begun)
+            begun = time.perf_counter()
+            words = [judgeboard, "rate", "--by", "query_type", "--json", "--db", str(path)]
+            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+            command.append(time.perf_counter() - begun)
+        store.close()
+    print(result.sentence)
+    print(f"figure {min(figure):.2f} s, command {min(command):.2f} s (best of {asked.turns})")
+
+
+def _fill(store: Store, answers: int, labels: int) -> None:
+    with store.writing() as connection:
+        ensure_version(connection, JudgeVersion("rag", "rag"), datetime(2026, 3, 1, tzinfo=UTC))
+        connection.exec_driver_sql(
+            "INSERT INTO reviewer(id, origin, name, role, created_at) VALUES (1, 'page', 'Mara', 'reviewer', ?)",
+            ("2026-03-01 12:00:00.000000",),
+        )
+        for table, columns in STATEMENTS.items():
+            inserted, selected = columns.split(" SELECT ", 1)
+            statement = f"{NUMBERS} INSERT INTO {table}{inserted} SELECT {selected}"
+            connection.exec_driver_sql(statement, (answers,))
+        connection.exec_driver_sql(REVIEWS, (labels,))
+
+
+if __name__ == "__main__":
+    main()

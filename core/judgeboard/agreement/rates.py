@@ -1,0 +1,463 @@
+"""How many of all answers are bad: a judge's verdicts on all of them, corrected by people's labels on a sample."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.answer_pairs import GRADES, GradeName
+from judgeboard.agreement.choice import By, check_known, sliced_by, slices_of
+from judgeboard.agreement.result import MeasuredVersion, Note, left_out_words, measured_versions
+from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
+from judgeboard.domain import Estimate
+from judgeboard.errors import BadInput
+from judgeboard.stats.arrays import BoolArray
+from judgeboard.stats.estimates import (
+    MIN_PAIRS,
+    Z,
+    interval,
+    percent,
+    percent_interval,
+    t_quantile,
+    two_decimals,
+    unmeasured,
+)
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.rates import (
+    JudgeErrors,
+    Target,
+    bounds,
+    design_effect,
+    predicted_mean,
+    rate,
+    rogan_gladen,
+    unweighted_agreement,
+    weighted_agreement,
+)
+from judgeboard.store.engine import Readable
+from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
+from judgeboard.store.settings import primary_judge
+from judgeboard.store.statements import CURRENT_OF_VERSION, any_row
+from judgeboard.store.tables import CURRENT
+from judgeboard.text import counted
+
+ALL = "all"
+"""The name of the result about all answers that match, beside its slices."""
+
+_FEW_GROUPS, _FEW_OF_RARER, _MOST_UNDECIDED = 30, 15, 0.05
+_WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
+_LEFT_OUT = {
+    "not_judged": "not judged by this version",
+    "prompt_examples": "examples in the judge's prompt",
+    "labels_not_judged": "labelled, but not judged",
+    "ties": "people tied",
+    "unsure": "people were unsure",
+    "skipped": "people skipped them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StratumCount:
+    """A stratum: N answers, of which n have a sampled label, k of them bad (None: the grade is not a label)."""
+
+    picked: Picked
+    verdict: JudgeVerdict | None
+    N: int
+    n: int
+    k: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToLabel:
+    """What to label so that the rate becomes available: ``labels`` of the ``answers`` that have none.
+
+    ``waiting`` counts answers of the random sample that nobody has reviewed. ``command`` creates the queue.
+    """
+
+    words: str
+    answers: int
+    labels: int
+    waiting: int
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateResult:
+    """The share of bad answers (or the mean grade) in all answers. JSON has the same fields.
+
+    ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. ``bounds``
+    are the least and the greatest possible value where a stratum has no label. ``judge_share`` is the judge's own
+    share of bad answers (or its mean grade), ``labels_only`` that of all labels. ``in_all_answers`` has agreement,
+    kappa, sensitivity, specificity and precision of the judge in all answers, ``in_graded_answers`` in those that
+    people graded, unweighted.
+    """
+
+    name: str
+    grade: GradeName
+    target: Target
+    judge_version: MeasuredVersion | None
+    sentence: str
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str | None
+    reason: str | None
+    n_labelled: int
+    n_answers: int
+    groups: int
+    design_effect: float | None
+    strata: tuple[StratumCount, ...]
+    judge_share: float | None
+    labels_only: Estimate
+    bounds: tuple[float, float] | None
+    extras: int
+    left_out: Mapping[str, int]
+    in_all_answers: Mapping[str, Estimate]
+    in_graded_answers: Mapping[str, Estimate]
+    warnings: tuple[Note, ...]
+    to_label: ToLabel | None
+    by: By | None = None
+    slices: tuple["RateResult", ...] = field(default=())
+
+    @property
+    def estimate(self) -> Estimate:
+        """The value with its interval, or the reason why there is none."""
+        return Estimate(self.value, self.low, self.high, self.n_labelled, self.method, reason=self.reason)
+
+    @property
+    def left_out_sentence(self) -> str | None:
+        """What was left out: "Left out: people tied (3)."."""
+        return left_out_words((_LEFT_OUT[reason], n) for reason, n in self.left_out.items())
+
+
+def measure_rate(
+    store: Readable,
+    *,
+    judge_version: int | str | None = None,
+    by: By | None = None,
+    target: Target = "app",
+    where: RowFilter | None = None,
+    grade: GradeName | None = None,
+    labels_from: RowFilter | None = None,
+    implied_labels: bool = True,
+) -> RateResult:
+    """Return the share of bad answers among all answers that match, and of each slice.
+
+    Args:
+        store: The database.
+        judge_version: Id, name, title ("rag v3") or fingerprint (default: the primary judge's newest version with
+            verdicts). Without any judge, the labels alone count.
+        by: Also measures each slice: query_type, source, generator, time, length, rule or ``metadata.tenant``.
+        target: ``app`` (the answers are a sample of what the app does) or ``these`` (the answers as they are).
+        where: The answers that the rate describes (default: all logged answers).
+        grade: label (default: the share of bad answers), or the mean of groundedness or quality.
+        labels_from: Takes the judge's errors from the labels of these other answers (Rogan, Gladen, 1978).
+        implied_labels: Counts labels that a decision on a flag implies.
+
+    Raises:
+        BadInput: Arguments that cannot be combined.
+        NotFound: No such judge version.
+    """
+    with store.reading() as connection:
+        return rate_of(
+            connection,
+            _version(connection, judge_version),
+            by=by,
+            target=target,
+            where=where,
+            grade=grade,
+            labels_from=labels_from,
+            implied_labels=implied_labels,
+        )
+
+
+def rate_of(
+    connection: Connection,
+    version: StoredVersion | None,
+    *,
+    by: By | None = None,
+    target: Target = "app",
+    where: RowFilter | None = None,
+    grade: GradeName | None = None,
+    labels_from: RowFilter | None = None,
+    implied_labels: bool = True,
+) -> RateResult:
+    """Return the same as `measure_rate` for a stored judge version, in an open transaction."""
+    grade = grade or "label"
+    check_known("grade", grade, GRADES)
+    check_known("target", target, get_args(Target))
+    if by is not None:
+        sliced_by(by)
+    for is_wrong, message in (
+        (by == "judge_version", "a rate is of one judge version: choose it with --judge-version"),
+        (labels_from is not None and grade != "label", "labels from elsewhere correct the share of bad answers only"),
+        (labels_from is not None and by is not None, "labels from elsewhere correct one rate, without slices"),
+        (labels_from is not None and version is None, "labels from elsewhere need a judge"),
+    ):
+        if is_wrong:
+            raise BadInput(message)
+    loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels)
+    measure = _Measure(loaded, target, where or RowFilter())
+    result = measure.result(ALL, None)
+    if labels_from is not None:
+        elsewhere = LabelledAnswers(connection, version, labels_from, implied_labels=implied_labels).sample()
+        return _from_elsewhere(result, loaded.sample(), elsewhere)
+    if by is None:
+        return result
+    slices = tuple(measure.result(name, inside) for name, inside in _slices(connection, loaded, by))
+    return replace(result, by=by, slices=slices)
+
+
+def _version(connection: Connection, which: int | str | None) -> StoredVersion | None:
+    if which is not None:
+        return get_version(connection, which)
+    primary = primary_judge(connection)
+    for version in reversed([each for each in list_versions(connection) if each.name == primary]):
+        if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version.id):
+            return version
+    return None
+
+
+def _slices(connection: Connection, loaded: LabelledAnswers, by: By) -> Iterator[tuple[str, BoolArray]]:
+    types = loaded.answers.query_types
+    if by == "query_type":
+        yield from ((name, types.codes == code) for code, name in enumerate(types.names))
+    elif len(loaded.answers.response_ids):
+        yield from slices_of(connection, "responses", by, loaded.answers.response_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    loaded: LabelledAnswers
+    target: Target
+    where: RowFilter
+
+    def result(self, name: str, inside: BoolArray | None) -> RateResult:
+        """Return the rate of the answers ``inside`` (None: all)."""
+        sample = self.loaded.sample(inside)
+        grade = self.loaded.grade
+        n_answers, version = round(sample.population.total), self.loaded.version
+        estimate, effect = self._estimate(sample)
+        is_label = grade == "label"
+        counts = _counts(sample, grade)
+        to_label = None
+        between = None
+        if is_label and any(not each.n for each in counts):
+            between = bounds(sample.counts)
+            to_label = _to_label(counts, sample)
+        in_all, in_graded = self._agreement(inside, sample)
+        result = RateResult(
+            name=name,
+            grade=grade,
+            target=self.target,
+            judge_version=None if version is None else measured_versions([version])[0],
+            sentence="",
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            method=estimate.method,
+            reason=estimate.reason,
+            n_labelled=len(sample.response_ids),
+            n_answers=n_answers,
+            groups=sample.population.groups,
+            design_effect=effect,
+            strata=counts,
+            judge_share=_judge_share(sample, grade) if version is not None else None,
+            labels_only=_labels_only(sample, grade),
+            bounds=between,
+            extras=sample.extras,
+            left_out=sample.left_out,
+            in_all_answers=in_all,
+            in_graded_answers=in_graded,
+            warnings=tuple(_warnings(sample, grade, self.target)),
+            to_label=to_label,
+        )
+        return replace(result, sentence=_sentence(result, self.where))
+
+    def _estimate(self, sample: SampledLabels) -> tuple[Estimate, float | None]:
+        population, labels = sample.population, sample.labels
+        groups = len(population.of_labelled)
+        if self.target == "app" and 0 < groups < MIN_PAIRS and population.total:
+            why = f"too few (labels in {counted(groups, 'evidence group')}, at least {MIN_PAIRS} needed)"
+            return unmeasured(len(labels.values), why), None
+        if self.loaded.grade != "label":
+            share = self.loaded.grade == "groundedness"
+            return predicted_mean(population, labels, target=self.target, share=share), None
+        if self.target == "these":
+            return rate(sample.counts, "these"), None
+        effect = design_effect(population, labels)
+        # With few groups the variance is uncertain too: Student's t instead of the normal quantile.
+        wider = (float(t_quantile(groups - 1)) / Z) ** 2 if 1 < groups < _FEW_GROUPS else 1.0
+        return rate(sample.counts, "app", effect * wider), round(effect, 6)
+
+    def _agreement(
+        self, inside: BoolArray | None, sample: SampledLabels
+    ) -> tuple[Mapping[str, Estimate], Mapping[str, Estimate]]:
+        """Return the agreement of judge and people in all answers with a usable verdict, and in the labelled ones."""
+        if self.loaded.version is None or self.loaded.grade != "label":
+            return {}, {}
+        if np.isnan(sample.verdicts).any() or sample.judged < sample.population.total:
+            sample = self.loaded.sample(self.loaded.usable(inside))
+        given = ~np.isnan(sample.all_verdicts)
+        unweighted = unweighted_agreement(sample.all_values[given], sample.all_verdicts[given])
+        return weighted_agreement(sample.population, sample.labels, sample.verdicts, self.target), unweighted
+
+
+def _counts(sample: SampledLabels, grade: GradeName) -> tuple[StratumCount, ...]:
+    if grade == "label":
+        rows = zip(sample.strata, sample.counts, strict=True)
+        return tuple(StratumCount(*name, each.answers, each.labelled, each.bad) for name, each in rows)
+    labelled = np.bincount(sample.labels.strata, minlength=sample.population.count).tolist()
+    answers = sample.population.answers.tolist()
+    return tuple(
+        StratumCount(*name, round(total), n, None)
+        for name, total, n in zip(sample.strata, answers, labelled, strict=True)
+    )
+
+
+def _judge_share(sample: SampledLabels, grade: GradeName) -> float | None:
+    if grade == "label":
+        return sample.judged_bad / sample.judged if sample.judged else None
+    scored = [at for at, name in enumerate(sample.strata) if name.verdict != "unusable"]
+    answers = float(sample.population.answers[scored].sum())
+    return float(sample.population.scores[scored].sum()) / answers if answers else None
+
+
+def _labels_only(sample: SampledLabels, grade: GradeName) -> Estimate:
+    n = len(sample.all_values)
+    if not n:
+        return unmeasured(0, "no labels")
+    if grade == "label":
+        return share_intervals([round(float(sample.all_values.sum()))], [n])[0]
+    return Estimate(round(float(sample.all_values.mean()), 12), n=n, reason="no interval: shown for comparison")
+
+
+def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: SampledLabels) -> RateResult:
+    """Return the result with the rate by Rogan and Gladen from the labels of other answers."""
+    given = ~np.isnan(elsewhere.all_verdicts)
+    values, verdicts = elsewhere.all_values[given] == 1, elsewhere.all_verdicts[given] == 1
+    bad, found, passed = int(values.sum()), int((values & verdicts).sum()), int((~values & ~verdicts).sum())
+    made = rogan_gladen(sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed))
+    changed = replace(
+        result,
+        **{name: getattr(made, name) for name in ("value", "low", "high", "method", "reason")},
+        n_labelled=len(values),
+        n_answers=sample.judged,
+        design_effect=None,
+        bounds=None,
+        to_label=None,
+        warnings=(),
+    )
+    if made.value is None:
+        words = f"The share of bad answers is not available: {made.reason}."
+    else:
+        words = (
+            f"If the judge errs as often as on {counted(len(values), 'label')} from elsewhere, about "
+            f"{percent(made.value)} of all answers are bad{_interval_words(made)}; {sample.judged:,} judged answers."
+        )
+    return replace(changed, sentence=words)
+
+
+def _warnings(sample: SampledLabels, grade: GradeName, target: Target) -> Iterator[Note]:
+    n = len(sample.response_ids)
+    if sample.extras:
+        were = "label was" if sample.extras == 1 else "labels were"
+        yield Note(
+            "picked_labels",
+            f"{sample.extras:,} {were} picked, not drawn at random. They do not speak for the rest, so they do not "
+            "count here.",
+        )
+    if sample.undecided > _MOST_UNDECIDED * (n + sample.undecided):
+        yield Note(
+            "undecided",
+            f"People were unsure, tied or skipped on {sample.undecided:,} of {n + sample.undecided:,} sampled answers. "
+            "These may be harder than the others, and they do not count.",
+        )
+    if sample.waiting > _MOST_UNDECIDED * sample.drawn:
+        yield Note("waiting", f"{sample.waiting:,} of {sample.drawn:,} sampled answers are not reviewed yet.")
+    if (
+        grade == "label"
+        and n
+        and (rarer := round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))) < (_FEW_OF_RARER)
+    ):
+        kind = "bad" if sample.labels.values.mean() < 1 / 2 else "good"
+        yield Note("few_of_rarer", f"Only {rarer:,} of the {n:,} labels are {kind}, so the interval is rough.")
+    groups = len(sample.population.of_labelled)
+    if target == "app" and MIN_PAIRS <= groups < _FEW_GROUPS:
+        yield Note("few_groups", f"The labels are in only {groups} evidence groups, so the interval is rough.")
+
+
+def _to_label(counts: Sequence[StratumCount], sample: SampledLabels) -> ToLabel:
+    missing = [each for each in counts if not each.n]
+    answers, total = sum(each.N for each in missing), sum(each.N for each in counts)
+    labels = min(answers, _WANTED)
+    if sample.waiting:
+        command = "judgeboard queue create sample --where rule=random_sample --order random"
+    else:
+        # A random queue of all answers must be so long that enough of its items are in the missing strata.
+        step = 10 if answers > _WANTED else 1
+        size = min(math.ceil(labels * total / answers / step) * step, total)
+        command = f"judgeboard queue create sample --all-answers --order random --limit {size}"
+    return ToLabel(_words_of(missing, counts), answers, labels, sample.waiting, command)
+
+
+def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:
+    """Return "answers that no rule flagged", "flagged answers that the judge calls good", "answers"."""
+    classes, verdicts = {each.picked for each in missing}, {each.verdict for each in missing}
+    picked_too = any(each.picked != "no" for each in counts)
+    words = "answers"
+    if classes == {"no"} and picked_too:
+        words = "answers that no rule flagged"
+    elif "no" not in classes:
+        words = "flagged answers"
+    if len(verdicts) == 1 and any(each.picked in classes and each.n for each in counts):
+        (verdict,) = verdicts
+        of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}
+        words += f" {of_judge.get(str(verdict), 'without a usable verdict')}"
+    return words
+
+
+def _sentence(result: RateResult, where: RowFilter) -> str:
+    whole = "all answers" if where == RowFilter() else f"the answers of {describe(where)}"
+    of_these = f"these {result.n_answers:,} answers" if result.target == "these" else whole
+    basis = f"{counted(result.n_labelled, 'label')}, {counted(result.n_answers, _answer_noun(result))}"
+    if not result.n_answers:
+        return "No judged answer matches." if result.judge_version else "No logged answer matches."
+    if result.value is not None:
+        if result.grade != "label":
+            return f"The mean {result.grade} of {of_these} is about {_number_words(result.estimate)}; {basis}."
+        exact = result.target == "these" and result.low == result.high
+        about = percent(result.value) if exact else f"about {percent(result.value)}"
+        start = f"{about} of {of_these} are bad{'' if exact else _interval_words(result.estimate)}; {basis}."
+        return start[:1].upper() + start[1:]
+    if result.bounds is None or result.to_label is None:
+        what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
+        return f"The {what} is not available: {result.reason}."
+    low, high = (percent(end) for end in result.bounds)
+    need = result.to_label
+    known = f"is between {low} and {high}" if result.n_labelled else "is not available"
+    none = "the answer" if need.answers == 1 else f"none of the {need.answers:,} {need.words}"
+    has = "has no label from a random sample" if need.answers == 1 else "has a label from a random sample"
+    do = f"Label about {need.labels:,} of them." if need.labels < need.answers else "Label all of them."
+    if need.waiting:
+        do = f"Label the random sample: {need.waiting:,} of its answers have no label."
+    return f"The share of bad answers {known}: {none} {has}. {do}"
+
+
+def _answer_noun(result: RateResult) -> str:
+    return "answer" if result.judge_version is None else "judged answer"
+
+
+def _interval_words(estimate: Estimate) -> str:
+    ends = percent_interval(estimate)
+    return "" if ends is None else f" (95 % CI {ends[1:-1].replace(', ', '–')} %)"
+
+
+def _number_words(estimate: Estimate) -> str:
+    ends = interval(estimate)
+    words = "" if ends is None else f" (95 % CI {ends[1:-1].replace(', ', '–')})"
+    return f"{two_decimals(estimate.value or 0)}{words}"

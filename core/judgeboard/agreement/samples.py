@@ -1,0 +1,265 @@
+"""Which labels of people are a random sample of all answers, and in which strata.
+
+A label counts as a sample of its stratum in three cases: the stratum is reviewed completely, the answer was drawn by
+the rule `random_sample`, or it was reviewed in a queue in random order whose filter is empty or the same. Other labels
+are extras: they are counted and shown, never weighted (Horvitz, Thompson, 1952).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.answer_pairs import combined_as, decoded, gold, people_values, person_grades
+from judgeboard.domain import Label
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
+from judgeboard.stats.rates import Labels, Population, Stratum, strata_of, summed
+from judgeboard.stats.ratings import SCALES
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.grades import graded_reviews
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.settings import thresholds
+from judgeboard.store.strata import (
+    BAD,
+    GOOD,
+    UNUSABLE,
+    JudgedAnswers,
+    count_log,
+    drawn_answers,
+    judged_answers,
+    picked_answers,
+    reviewed_in_random_queues,
+    severities,
+    undecided_answers,
+)
+
+Picked = Literal["no", "yes", "worst"]
+"""Whether a rule other than the random sample flagged an answer.
+
+``worst``: its severity is at or above the lowest one down to which all flagged answers are reviewed.
+"""
+JudgeVerdict = Literal["good", "bad", "unusable"]
+
+_PICKED: tuple[Picked, ...] = ("no", "yes", "worst")
+_VERDICTS: tuple[JudgeVerdict, ...] = ("good", "bad", "unusable")
+_NO, _YES, _WORST = range(3)
+_LEAST_WORST = 10  # fewer worst answers are no stratum of their own
+
+
+class StratumName(NamedTuple):
+    """A class of answers: picked by a rule or not, and the judge's verdict (None: no judge, or not split by it)."""
+
+    picked: Picked
+    verdict: JudgeVerdict | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledLabels:
+    """The labels that are a sample of all answers, with the sums of all answers.
+
+    ``population`` and ``labels`` are for the functions of `judgeboard.stats.rates`. The other arrays have the rows of
+    ``labels``: ``verdicts`` are 1 (bad), 0 (good) or NaN (none), ``badness`` is 1 - groundedness, NaN if there is none.
+    ``strata`` names the strata of ``population``. ``extras`` counts labels that are no sample. ``undecided`` counts
+    sampled answers about which people were unsure, tied, or which they skipped; ``waiting`` counts answers of the
+    random sample of ``drawn`` that nobody has reviewed. ``all_values`` and ``all_verdicts`` are the labels and verdicts
+    of every labelled answer, extras too.
+    """
+
+    population: Population
+    labels: Labels
+    response_ids: IntArray
+    verdicts: FloatArray
+    badness: FloatArray
+    query_types: AnyArray
+    strata: tuple[StratumName, ...]
+    extras: int
+    left_out: dict[str, int]
+    undecided: int
+    drawn: int
+    waiting: int
+    judged_bad: int
+    judged: int
+    all_values: FloatArray
+    all_verdicts: FloatArray
+
+    @property
+    def counts(self) -> tuple[Stratum, ...]:
+        """The number of answers, labels and bad answers of each stratum."""
+        return strata_of(self.population, self.labels)
+
+
+def sampled_labels(
+    connection: Connection,
+    version: StoredVersion | None,
+    where: RowFilter | None = None,
+    *,
+    implied_labels: bool = True,
+) -> SampledLabels:
+    """Return the sampled labels of the answers that match and that a judge version was asked about.
+
+    Without a version, all logged answers count, and strata are only whether a rule picked the answer.
+    """
+    return LabelledAnswers(connection, version, where, implied_labels=implied_labels).sample()
+
+
+class LabelledAnswers:
+    """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        version: StoredVersion | None,
+        where: RowFilter | None = None,
+        *,
+        grade: Literal["label", "groundedness", "quality"] = "label",
+        implied_labels: bool = True,
+    ) -> None:
+        self.grade = grade
+        self.version = version
+        self._connection = connection
+        scale = SCALES[grade]
+        reviews = graded_reviews(connection, implied_labels=implied_labels)
+        graded = person_grades(reviews, scale).response_ids, gold(reviews, scale).response_ids
+        people = people_values(reviews, scale)
+        cut = thresholds(connection).low_groundedness
+        score = "quality" if grade == "quality" else "groundedness"
+        answers = judged_answers(connection, None if version is None else version.id, cut, where, score)
+        shown = among(answers.response_ids, _examples(version))
+        self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
+        ids = self.answers.response_ids
+        self.labelled: BoolArray = among(ids, people.response_ids)
+        values = decoded(people.values, grade)
+        numbers = (values == Label.HALLUCINATED.value) if combined_as(scale) == "label" else values
+        at = np.searchsorted(people.response_ids, ids[self.labelled])
+        self.values: FloatArray = np.full(len(ids), np.nan)
+        self.values[self.labelled] = numbers.astype(np.float64)[at]
+        undecided = undecided_answers(connection)
+        tied = np.setdiff1d(np.concatenate(graded), people.response_ids)
+        self._tied = among(ids, tied) & ~self.labelled
+        self._unsure = among(ids, undecided.unsure) & ~self.labelled & ~self._tied
+        self._skipped = among(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
+        self._picked = among(ids, picked_answers(connection))
+        self._drawn = among(ids, drawn_answers(connection))
+        self._by_lot = self._drawn | among(ids, reviewed_in_random_queues(connection, where))
+        self.left_out = {
+            "not_judged": 0 if version is None else count_log(connection, where) - len(answers.response_ids),
+            "prompt_examples": int(shown.sum()),
+            "labels_not_judged": len(people.response_ids) - int(self.labelled.sum()) if _is_all(where) else 0,
+        }
+
+    def sample(self, inside: BoolArray | None = None) -> SampledLabels:
+        """Return the sampled labels of the answers ``inside`` (a mask; default: all)."""
+        everything = inside is None or bool(inside.all())
+        rows: AnyArray | slice = slice(None) if inside is None or everything else np.flatnonzero(inside)
+        answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
+        labelled, by_lot, values = self.labelled[rows], self._by_lot[rows], self.values[rows]
+        done = labelled | self._tied[rows] | self._unsure[rows]
+        picked = self._picked[rows].astype(np.int64)
+        extras = labelled & ~by_lot & (picked == _YES)
+        if extras.any():
+            worst = self._reviewed_worst(answers.response_ids, picked == _YES, done)
+            if worst.sum() >= _LEAST_WORST and not (picked[~worst] != _YES).all():
+                picked[worst] = _WORST
+        has_score = ~np.isnan(answers.scores)
+        split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
+        names, strata = np.unique(picked * 3 + split, return_inverse=True)
+        complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
+        sampled = labelled & (by_lot | complete[strata])
+        finished = complete[strata]
+        into = self._joined(names, strata, sampled, by_lot, complete)
+        kept, strata = np.unique(into[strata], return_inverse=True)
+        joined = np.bincount(into, minlength=len(names))[kept] > 1
+        scores = self._scores(answers, has_score)
+        population, labels = summed(strata, scores, answers.evidence_groups, len(kept), sampled, values[sampled])
+        verdicts = np.where(answers.verdicts == UNUSABLE, np.nan, (answers.verdicts == BAD).astype(np.float64))
+        undecided = (self._tied | self._unsure | self._skipped)[rows]
+        drawn = self._drawn[rows]
+        types = answers.query_types.at(sampled)
+        left_out = {
+            **(self.left_out if everything else {}),
+            "ties": int(self._tied[rows].sum()),
+            "unsure": int(self._unsure[rows].sum()),
+            "skipped": int(self._skipped[rows].sum()),
+        }
+        return SampledLabels(
+            population,
+            labels,
+            answers.response_ids[sampled],
+            verdicts[sampled],
+            np.where(has_score, 1 - answers.scores, np.nan)[sampled],
+            np.array(types.names or ("",), dtype=np.str_)[types.codes],
+            tuple(self._name(int(code), whole=bool(whole)) for code, whole in zip(names[kept], joined, strict=True)),
+            int((labelled & ~sampled).sum()),
+            {reason: n for reason, n in left_out.items() if n},
+            int((undecided & (by_lot | finished)).sum()),
+            int(drawn.sum()),
+            int((drawn & ~labelled & ~undecided).sum()),
+            int((answers.verdicts == BAD).sum()),
+            int((answers.verdicts != UNUSABLE).sum()),
+            values[labelled],
+            verdicts[labelled],
+        )
+
+    def usable(self, inside: BoolArray | None = None) -> BoolArray:
+        """Return a mask of the answers (``inside``, default: all) with a usable verdict."""
+        given: BoolArray = self.answers.verdicts != UNUSABLE
+        return given if inside is None else given & inside
+
+    def _joined(
+        self, names: IntArray, strata: IntArray, sampled: BoolArray, by_lot: BoolArray, complete: BoolArray
+    ) -> IntArray:
+        """Return for each stratum the one that it belongs to: one without a label joins another one.
+
+        The other one has labels of a random sample. The random sample does not depend on the verdict, so strata may be
+        joined across verdicts. They are never joined across the classes of picked answers.
+        """
+        least = 1 if self.grade == "label" else 2
+        count = np.bincount(strata, weights=sampled, minlength=len(names))
+        drawn = np.bincount(strata, weights=sampled & by_lot, minlength=len(names))
+        into = np.arange(len(names))
+        for each in np.flatnonzero(count < least):
+            others = (names // 3 == names[each] // 3) & ~complete & (drawn >= least)
+            if others.any():
+                into[each] = np.where(others, drawn, -1).argmax()
+        return into
+
+    def _name(self, code: int, *, whole: bool) -> StratumName:
+        """Return the name of a stratum; ``whole``: it is not split by the verdict."""
+        verdict: JudgeVerdict | None = _VERDICTS[code % 3]
+        if self.version is None or whole or (self.grade != "label" and verdict == "good"):
+            verdict = None
+        return StratumName(_PICKED[code // 3], verdict)
+
+    def _scores(self, answers: JudgedAnswers, has_score: BoolArray) -> FloatArray:
+        """Return the judge's scores as people's values are: badness beside labels, else the same grade; 0: none."""
+        if self.grade != "label":
+            return np.where(has_score, answers.scores, 0.0)
+        return np.where(has_score, 1 - answers.scores, (answers.verdicts == BAD).astype(np.float64))
+
+    def _reviewed_worst(self, ids: IntArray, picked: BoolArray, done: BoolArray) -> BoolArray:
+        """Return the picked answers whose severity is above that of every picked answer that nobody reviewed."""
+        known, worst = self._severities
+        severity = np.full(len(ids), -1.0)
+        severity[picked] = worst[np.searchsorted(known, ids[picked])]
+        waiting = picked & ~done
+        limit = severity[waiting].max() if waiting.any() else -1.0
+        return picked & (severity > limit)
+
+    @cached_property
+    def _severities(self) -> tuple[IntArray, FloatArray]:
+        return severities(self._connection)
+
+
+def _examples(version: StoredVersion | None) -> IntArray:
+    """Return the ids, ascending, of the answers in the prompt of a judge version: it has seen their labels."""
+    if version is None or not version.params.get("examples"):
+        return np.empty(0, dtype=np.int64)
+    from judgeboard.judges.material import example_responses  # loads pydantic's types
+
+    return np.array(sorted(example_responses(version.params)), dtype=np.int64)
+
+
+def _is_all(where: RowFilter | None) -> bool:
+    return where is None or where == RowFilter()

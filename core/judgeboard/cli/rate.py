@@ -1,0 +1,60 @@
+"""The command `rate`: how many of all answers are bad."""
+
+from typing import Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.store.filters import RowFilter, parse_where
+
+
+@options.command(
+    "judgeboard rate --by query_type",
+    "judgeboard rate --judge-version 'rag v3' --target these --json",
+    "judgeboard rate --grade groundedness --where source=app",
+    "judgeboard rate --where from=2026-03-01 --labels-from to=2026-02-28",
+)
+@options.judge_version(
+    help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the primary judge)."
+)
+@click.option(
+    "--by",
+    metavar="query_type|source|generator|time|length|rule|metadata.KEY",
+    help="Also measure each slice separately (default: all answers together).",
+)
+@options.with_default(
+    "--target",
+    type=click.Choice(["app", "these"]),
+    default="app",
+    help="What the rate describes. app: what the app does, of which the logged answers are a sample. these: the logged "
+    "answers as they are; if all of them are labelled, the rate is exact.",
+)
+@options.where
+@options.with_default(
+    "--grade",
+    type=click.Choice(["label", "groundedness", "quality"]),
+    default="label",
+    help="label: the share of bad answers. groundedness, quality: the mean grade.",
+)
+@click.option(
+    "--labels-from",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Use the labels of other answers, selected as by --where, for example of an earlier month. This holds only if "
+    "the judge errs as often there as here (default: labels of the answers themselves).",
+)
+@options.with_default(
+    "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
+)
+def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -> None:
+    """Estimate how many of all answers are bad.
+
+    The judge's verdicts on all answers are corrected by the labels of people on a random sample. Only labels that are
+    such a sample count: of a completely reviewed group of answers, of the random sample, or of a queue in random order.
+    """
+    from judgeboard.agreement.rates import measure_rate
+    from judgeboard.reports.rates import rate_lines
+
+    elsewhere = parse_where(labels_from) if labels_from else None
+    result = measure_rate(options.seen(options.open_store()), where=where, labels_from=elsewhere, **chosen)
+    options.show(result, rate_lines(result))

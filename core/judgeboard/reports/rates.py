@@ -1,0 +1,82 @@
+"""A rate of all answers as tables, and as lines for a terminal."""
+
+from collections.abc import Iterator
+
+from judgeboard.agreement.rates import ALL, RateResult
+from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
+from judgeboard.stats.pair_statistics import STATISTICS
+
+_PICKED = {"no": "no", "yes": "yes", "worst": "yes, the worst"}
+
+
+def rate_table(result: RateResult, title: str = "Answers of") -> Table:
+    """Return the rate of all answers and of each slice, beside the judge's own share and the labels alone."""
+    is_label = result.grade == "label"
+    number: Format = "share" if is_label else "number"
+    estimate: Format = "share estimate" if is_label else "estimate"
+    columns = (
+        Column(title),
+        Column("Bad answers" if is_label else f"Mean {result.grade}", estimate),
+        Column("Judge alone", number),
+        Column("Labels alone", estimate),
+        Column("Labels", "count"),
+        Column("Answers", "count"),
+    )
+    rows = (
+        (
+            "all answers" if each.name == ALL else each.name,
+            each.estimate,
+            each.judge_share,
+            each.labels_only,
+            each.n_labelled,
+            each.n_answers,
+        )
+        for each in (*result.slices, result)
+    )
+    return Table(columns, tuple(rows))
+
+
+def strata_table(result: RateResult) -> Table:
+    """Return the strata of all answers with their labels."""
+    columns = (
+        Column("Flagged"),
+        Column("Judge"),
+        Column("Answers", "count"),
+        Column("Labels", "count"),
+        Column("Bad", "count"),
+    )
+    rows = ((_PICKED[each.picked], each.verdict or "any", each.N, each.n, each.k) for each in result.strata)
+    return Table(columns, tuple(rows)).without_empty({"Bad"})
+
+
+def agreement_table(result: RateResult) -> Table:
+    """Return the agreement of judge and people in all answers, beside the answers that people graded."""
+    columns = (Column("Figure"), Column("In all answers"), Column("In graded answers"))
+    share = Column("", "share estimate")
+    plain = Column("", "estimate")
+    rows = []
+    for name, each in result.in_all_answers.items():
+        column = share if STATISTICS[name].share else plain
+        rows.append(
+            (STATISTICS[name].name, *(cell_text(one, column) for one in (each, result.in_graded_answers[name])))
+        )
+    return Table(columns, tuple(rows))
+
+
+def rate_lines(result: RateResult) -> Iterator[str]:
+    """Yield the sentence, the warnings and the tables."""
+    yield result.sentence
+    if result.to_label is not None:
+        yield f"To label them: {result.to_label.command}"
+    yield from (f"Note: {each.text}" for each in result.warnings)
+    if result.left_out_sentence:
+        yield result.left_out_sentence
+    yield ""
+    yield from text_lines(rate_table(result, (result.by or "Answers").replace("_", " ").capitalize()))
+    if not result.n_answers:
+        return
+    yield ""
+    yield from text_lines(strata_table(result))
+    if result.in_all_answers:
+        yield ""
+        yield from text_lines(agreement_table(result))

@@ -1,0 +1,394 @@
+"""Rates of all answers: a judge's verdicts on all of them, people's labels on a sample.
+
+Methods: post-stratification (Cochran, Sampling Techniques, 1977, 5A.9) with intervals by the MOVER (Zou, Donner, 2008)
+and Kish's design effect (1965); prediction-powered inference (Angelopoulos et al., 2023) with power tuning, stratified
+(Fisch et al., 2024); Rogan and Gladen (1978) with the interval of Lang and Reiczigel (2014).
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, same_length
+from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
+from judgeboard.stats.intervals import SCALES, Scale, wilson
+
+Target = Literal["app", "these"]
+"""What a rate describes: the app, of which the answers are a sample, or these answers as they are."""
+
+NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than chance"
+UNLABELLED = "a part of the answers has no label"
+
+_FLAT = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """The number of ``answers`` in a class that every answer is in, the number ``labelled``, and those labelled bad."""
+
+    answers: int
+    labelled: int
+    bad: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """Sums over all answers, for H strata.
+
+    ``answers``, ``scores`` and ``squares`` are the number of answers, the sum of the judge's scores and that of their
+    squares by stratum, shape (H,). Each evidence group has a row of 2 H numbers: its answers by stratum, then its
+    scores by stratum. ``moments`` is the sum over all ``groups`` of the products of a row's numbers, shape
+    (2 H, 2 H). ``of_labelled`` has the rows of the groups with a label, shape (L, 2 H).
+    """
+
+    answers: FloatArray
+    scores: FloatArray
+    squares: FloatArray
+    groups: int
+    moments: FloatArray
+    of_labelled: FloatArray
+
+    @property
+    def count(self) -> int:
+        """The number of strata."""
+        return len(self.answers)
+
+    @property
+    def total(self) -> float:
+        """The number of answers."""
+        return float(self.answers.sum())
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean score of each stratum, 0 if it is empty."""
+        return self.scores / np.maximum(self.answers, 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Labelled answers, one row each: stratum, row of the evidence group in ``of_labelled``, judge's score, label."""
+
+    strata: IntArray
+    groups: IntArray
+    scores: FloatArray
+    values: FloatArray
+
+
+def summed(
+    strata: IntArray, scores: FloatArray, groups: IntArray, count: int, labelled: BoolArray, values: FloatArray
+) -> tuple[Population, Labels]:
+    """Return the sums over answers (one row each) and their labels.
+
+    ``groups`` are evidence groups, ``count`` is the number of strata. ``values`` has the labels of the rows that are
+    ``labelled``, in their order.
+    """
+    same_length(strata, scores, groups, labelled)
+    names, codes = np.unique(groups, return_inverse=True)
+    cells = codes * count + strata
+    shape = (len(names), count)
+    rows = np.concatenate(
+        [
+            np.bincount(cells, weights=weights, minlength=shape[0] * count).astype(np.float64).reshape(shape)
+            for weights in (None, scores)
+        ],
+        axis=1,
+    )
+    with_label, at = np.unique(codes[labelled], return_inverse=True)
+    answers, total, squares = (
+        np.bincount(strata, weights=weights, minlength=count).astype(np.float64)
+        for weights in (None, scores, np.square(scores))
+    )
+    population = Population(answers, total, squares, len(names), rows.T @ rows, rows[with_label])
+    return population, Labels(strata[labelled], at.astype(np.int64), scores[labelled], values)
+
+
+def strata_of(population: Population, labels: Labels) -> tuple[Stratum, ...]:
+    """Return the counts of each stratum; the values of labels are 1 (bad) or 0."""
+    labelled = np.bincount(labels.strata, minlength=population.count)
+    bad = np.bincount(labels.strata, weights=labels.values, minlength=population.count)
+    rows = zip(population.answers.tolist(), labelled.tolist(), bad.tolist(), strict=True)
+    return tuple(Stratum(round(answers), n, round(k)) for answers, n, k in rows)
+
+
+def bounds(strata: Sequence[Stratum]) -> tuple[float, float]:
+    """Return the rate if no answer, and if every answer, of the strata without a label is bad."""
+    total = max(sum(each.answers for each in strata), 1)
+    known = sum(each.answers * each.bad / each.labelled for each in strata if each.labelled)
+    return known / total, (known + sum(each.answers for each in strata if not each.labelled)) / total
+
+
+def rate(strata: Sequence[Stratum], target: Target = "app", design_effect: float = 1.0) -> Estimate:
+    """Return the share of bad answers among all: the strata's shares, weighted by their sizes.
+
+    Labels must be a random sample of their stratum. A stratum without a bad answer still adds to the width. The value
+    is undefined if a stratum has no label; `bounds` tells what is known then.
+    """
+    filled = [each for each in strata if each.answers]
+    n = sum(each.labelled for each in filled)
+    if not filled:
+        return unmeasured(0, "no answers")
+    if any(not each.labelled for each in filled):
+        return unmeasured(n, UNLABELLED)
+    answers, labelled, bad = (
+        np.array([getattr(each, name) for each in filled], dtype=np.float64) for name in ("answers", "labelled", "bad")
+    )
+    shares, weights = bad / labelled, answers / answers.sum()
+    value = float(weights @ shares)
+    between = 0.0
+    if target == "app":
+        low, high = wilson(shares, labelled / design_effect)
+        between = Z**2 * design_effect * float(weights @ np.square(shares - value)) / float(answers.sum())
+    else:
+        low, high = shares.copy(), shares.copy()
+        part = labelled < answers
+        low[part], high[part] = wilson(shares[part], labelled[part] / (1 - labelled[part] / answers[part]))
+    below = math.sqrt(float(np.square(weights * (shares - low)).sum()) + between)
+    above = math.sqrt(float(np.square(weights * (high - shares)).sum()) + between)
+    ends = max(value - below, 0.0), min(value + above, 1.0)
+    return measured(value, n, ends, method="post-stratified, MOVER", unit="response")
+
+
+def design_effect(population: Population, labels: Labels) -> float:
+    """Return how many times larger the variance of `rate` is by evidence group than by answer, at least 1."""
+    shares = _means(labels.strata, labels.values, population.count)
+    by_group = _linearised(population, labels, labels.values, shares).error
+    answers, total = population.answers, population.total
+    labelled = np.bincount(labels.strata, minlength=population.count)
+    apart = shares - float(answers @ shares) / max(total, 1)
+    factors = answers / np.maximum(labelled, 1)
+    influence = factors[labels.strata] * (labels.values - shares[labels.strata]) + apart[labels.strata]
+    squares = float(np.square(influence).sum() + ((answers - labelled) * np.square(apart)).sum())
+    variance = squares / (total * (total - 1)) if total > 1 else 0.0
+    return max(1.0, by_group**2 / variance) if variance > _FLAT**2 else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Linearised:
+    value: float
+    error: float
+    df: float
+
+
+def _means(strata: IntArray, values: FloatArray, count: int) -> FloatArray:
+    totals = np.bincount(strata, weights=values, minlength=count)
+    means: FloatArray = totals / np.maximum(np.bincount(strata, minlength=count), 1)
+    return means
+
+
+def _linearised(
+    population: Population,
+    labels: Labels,
+    residuals: FloatArray,
+    levels: FloatArray,
+    slopes: FloatArray | None = None,
+    target: Target = "app",
+) -> _Linearised:
+    """Return the weighted mean of ``levels`` (one per stratum) with its standard error.
+
+    ``residuals`` are the labels' values minus ``slopes`` times their scores. For the app the error is by evidence
+    group. The degrees of freedom are Satterthwaite's.
+    """
+    answers, total = population.answers, max(population.total, 1.0)
+    value = float(answers @ levels) / total
+    labelled = np.bincount(labels.strata, minlength=population.count)
+    apart = residuals - _means(labels.strata, residuals, population.count)[labels.strata]
+    if target == "these":
+        squares = np.bincount(labels.strata, weights=np.square(apart), minlength=population.count)
+        spread = squares / np.maximum(labelled - 1, 1)
+        parts = (answers / total) ** 2 * (1 - labelled / np.maximum(answers, 1)) * spread / np.maximum(labelled, 1)
+        variance, freedom = float(parts.sum()), labelled
+    else:
+        # What a group adds without its labels is linear in its row: so much per answer and per score of a stratum.
+        factors = np.zeros((population.count, 2 * population.count))
+        each = np.arange(population.count)
+        slope = np.zeros(population.count) if slopes is None else slopes
+        factors[each, each] = levels - value - slope * population.means
+        factors[each, population.count + each] = slope
+        unlabelled = population.moments - population.of_labelled.T @ population.of_labelled
+        sums = population.of_labelled @ factors.T
+        weighted = (answers / np.maximum(labelled, 1))[labels.strata] * apart
+        np.add.at(sums, (labels.groups, labels.strata), weighted)
+        parts = (np.einsum("hi,ij,hj->h", factors, unlabelled, factors) + np.square(sums).sum(axis=0)) / total**2
+        whole = factors.sum(axis=0)
+        variance = float(whole @ unlabelled @ whole + np.square(sums.sum(axis=1)).sum()) / total**2
+        variance *= population.groups / max(population.groups - 1, 1)
+        with_label = np.zeros(sums.shape, dtype=np.bool_)
+        with_label[labels.groups, labels.strata] = True
+        freedom = with_label.sum(axis=0)
+    varying = parts > _FLAT**2
+    weights = np.square(parts[varying]) / np.maximum(freedom[varying] - 1, 1)
+    df = float(parts[varying].sum()) ** 2 / float(weights.sum()) if varying.any() else 1.0
+    # Sums that cancel out may leave noise below zero.
+    return _Linearised(value, math.sqrt(max(variance, 0.0)), max(df, 1.0))
+
+
+def predicted_mean(
+    population: Population,
+    labels: Labels,
+    *,
+    target: Target = "app",
+    share: bool,
+    slope: Literal["tuned", "full"] = "tuned",
+) -> Estimate:
+    """Return the mean value of all answers from the judge's scores and the labels (prediction-powered inference).
+
+    The interval is on the logit scale for a ``share``, and Student's t otherwise. The slope of the scores is tuned to
+    the least variance, for a share within 0 and N / (N - n); ``full`` takes that limit.
+    """
+    count, answers, means = population.count, population.answers, population.means
+    labelled = np.bincount(labels.strata, minlength=count)
+    n = int(labelled.sum())
+    if not population.total:
+        return unmeasured(0, "no answers")
+    if (labelled[answers > 0] < 2).any():
+        return unmeasured(n, "a part of the answers has fewer than 2 labels")
+    full = answers / np.maximum(answers - labelled, 1)
+    if slope == "full":
+        slopes = full
+    else:
+        spread = (population.squares - answers * np.square(means)) / np.maximum(answers - 1, 1)
+        products = (labels.values - _means(labels.strata, labels.values, count)[labels.strata]) * labels.scores
+        slopes = _means(labels.strata, products, count) / np.where(spread > _FLAT, spread, math.inf)
+        slopes = np.clip(slopes, 0, full) if share else np.maximum(slopes, 0)
+    residuals = labels.values - slopes[labels.strata] * labels.scores
+    levels = _means(labels.strata, residuals, count) + slopes * means
+    made = _linearised(population, labels, residuals, levels, slopes, target)
+    return _estimate(made, n, "the logit" if share else None, "prediction-powered", target)
+
+
+def weighted_agreement(
+    population: Population, labels: Labels, verdicts: FloatArray, target: Target = "app"
+) -> dict[str, Estimate]:
+    """Return agreement, kappa, recall, specificity and precision of the judge in all answers.
+
+    ``verdicts`` has 1 for each label whose answer the judge called bad, otherwise 0. Each label stands for the answers
+    of its stratum.
+    """
+    count, answers = population.count, population.answers
+    cells = _cells(labels.values, verdicts)
+    found = np.bincount(labels.strata * 4 + cells, minlength=4 * count).reshape(count, 4)
+    n = len(cells)
+    if not n or (found.sum(axis=1)[answers > 0] == 0).any():
+        return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers"))
+    inside = found / np.maximum(found.sum(axis=1, keepdims=True), 1)
+    shares = answers @ inside / answers.sum()
+    results = {}
+    for name, (statistic, scale) in STATISTICS_OF_ALL.items():
+        value, slopes = statistic(shares)
+        if value is None:
+            results[name] = unmeasured(n, _NO_CLASS)
+            continue
+        made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
+        results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", target)
+    return results
+
+
+def unweighted_agreement(values: FloatArray, verdicts: FloatArray) -> dict[str, Estimate]:
+    """Return the statistics of `weighted_agreement` on the labelled answers alone, without intervals."""
+    n = same_length(values, verdicts)
+    if not n:
+        return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(0, "no labels"))
+    shares = np.bincount(_cells(values, verdicts), minlength=4) / n
+    measures = {name: statistic(shares)[0] for name, (statistic, _) in STATISTICS_OF_ALL.items()}
+    return {
+        name: unmeasured(n, _NO_CLASS) if value is None else measured(value, n, reason="no interval: picked labels")
+        for name, value in measures.items()
+    }
+
+
+def _cells(values: FloatArray, verdicts: FloatArray) -> IntArray:
+    cells: IntArray = (2 * values + verdicts).astype(np.int64)
+    return cells
+
+
+def _kappa(shares: FloatArray) -> tuple[float | None, FloatArray]:
+    judged, bad = float(shares[1] + shares[3]), float(shares[2] + shares[3])
+    seen, chance = float(shares[0] + shares[3]), judged * bad + (1 - judged) * (1 - bad)
+    if chance >= 1 - _FLAT:
+        return None, np.zeros(4)
+    of_chance = np.array([0.0, 2 * bad - 1, 2 * judged - 1, 2 * (bad + judged) - 2])
+    slopes = np.array([1.0, 0, 0, 1]) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
+    return (seen - chance) / (1 - chance), slopes
+
+
+def _ratio(upper: Sequence[float], lower: Sequence[float]) -> Callable[[FloatArray], tuple[float | None, FloatArray]]:
+    """Return the statistic that divides two sums of cells, with its slopes."""
+
+    def statistic(shares: FloatArray) -> tuple[float | None, FloatArray]:
+        whole = float(shares @ np.asarray(lower))
+        if whole < _FLAT:
+            return None, np.zeros(4)
+        value = float(shares @ np.asarray(upper)) / whole
+        return value, (np.asarray(upper, dtype=np.float64) - value * np.asarray(lower)) / whole
+
+    return statistic
+
+
+_NO_CLASS = "no answer of the class that it divides by"
+
+# Cells: good and judged good, good and judged bad, bad and judged good, bad and judged bad.
+STATISTICS_OF_ALL: Mapping[str, tuple[Callable[[FloatArray], tuple[float | None, FloatArray]], Scale]] = {
+    "agreement": (_ratio((1, 0, 0, 1), (1, 1, 1, 1)), "the logit"),
+    "kappa": (_kappa, "Fisher's z"),
+    "sensitivity": (_ratio((0, 0, 0, 1), (0, 0, 1, 1)), "the logit"),
+    "specificity": (_ratio((1, 0, 0, 0), (1, 1, 0, 0)), "the logit"),
+    "precision": (_ratio((0, 0, 0, 1), (0, 1, 0, 1)), "the logit"),
+}
+"""The statistics of `weighted_agreement`: each takes the shares of the four cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeErrors:
+    """What labels from elsewhere show of a judge: bad answers and those it found, good answers and those it passed."""
+
+    bad: int
+    found: int
+    good: int
+    passed: int
+
+
+def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate:
+    """Return the rate that explains the judge's own share, if it errs as often as on the labels of ``errors``.
+
+    Only for labels that are no sample of these answers: on a sample, `rate` is narrower.
+    """
+    n = errors.bad + errors.good
+    if not errors.bad or not errors.good or not answers:
+        return unmeasured(n, "no label of one class")
+    recall, specificity = errors.found / errors.bad, errors.passed / errors.good
+    if recall + specificity <= 1:
+        return unmeasured(n, NO_BETTER_THAN_CHANCE)
+    value = min(max((judged_bad / answers + specificity - 1) / (recall + specificity - 1), 0.0), 1.0)
+    share = (judged_bad + Z**2 / 2) / (answers + Z**2)
+    recall, specificity = (errors.found + 1) / (errors.bad + 2), (errors.passed + 1) / (errors.good + 2)
+    gain = recall + specificity - 1
+    if gain <= 0:
+        return unmeasured(n, NO_BETTER_THAN_CHANCE)
+    middle = (share + specificity - 1) / gain
+    of_recall = recall * (1 - recall) / (errors.bad + 2)
+    of_specificity = specificity * (1 - specificity) / (errors.good + 2)
+    shift = 2 * Z**2 * (middle * of_recall - (1 - middle) * of_specificity)
+    variance = share * (1 - share) / (answers + Z**2) + middle**2 * of_recall + (1 - middle) ** 2 * of_specificity
+    reach = Z * math.sqrt(variance) / gain
+    low, high = (min(max(middle + shift + side * reach, 0.0), 1.0) for side in (-1, 1))
+    return measured(value, n, (low, high), method="Rogan-Gladen, Lang-Reiczigel")
+
+
+def _estimate(made: _Linearised, n: int, scale: Scale | None, method: str, target: Target) -> Estimate:
+    least, most = {"the logit": (0.0, 1.0), "Fisher's z": (-1.0, 1.0), None: (-math.inf, math.inf)}[scale]
+    value = min(max(made.value, least), most)
+    if made.error < _FLAT:
+        why = "all answers are labelled" if target == "these" else "all labelled answers have the same value"
+        return measured(value, n, reason=f"no interval: {why}")
+    if scale is None or not least < value < most:
+        reach = float(t_quantile(made.df)) * made.error
+        return measured(
+            value, n, (max(value - reach, least), min(value + reach, most)), method=f"{method}, Student's t"
+        )
+    slope, to, back = SCALES[scale](value)
+    reach = float(t_quantile(made.df)) * made.error / slope
+    return measured(value, n, (back(to(value) - reach), back(to(value) + reach)), method=f"{method}, t on {scale}")

@@ -1,0 +1,176 @@
+"""Answers as columns for figures about all of them: a judge version's verdicts, flags, and how people got to them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Select,
+    case,
+    cast,
+    func,
+    literal,
+    literal_column,
+    null,
+    select,
+    union_all,
+)
+
+from judgeboard.domain import Decision, FlagState, Label, QueueOrder
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.stats.arrays import FloatArray, IntArray
+from judgeboard.store.filter_conditions import response_conditions
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.queues import ANSWERS, list_queues
+from judgeboard.store.reviews import is_current, is_test
+from judgeboard.store.statements import CURRENT_OF_VERSION, NOT_OK, Columns, TextColumn, read_columns
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, QUEUE_ITEM, RESPONSE, REVIEW, SKIP
+
+GOOD, BAD, UNUSABLE = 0, 1, 2
+"""The codes of ``JudgedAnswers.verdicts``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedAnswers(Columns):
+    """Logged answers that a judge version was asked about, one row each.
+
+    ``scores`` are the judge's groundedness or quality, NaN if there is none.
+    """
+
+    response_ids: IntArray
+    evidence_groups: IntArray
+    verdicts: IntArray
+    scores: FloatArray
+    query_types: TextColumn
+
+
+def judged_answers(
+    connection: Connection,
+    version_id: int | None,
+    cut: float,
+    where: RowFilter | None = None,
+    score: str = "groundedness",
+) -> JudgedAnswers:
+    """Return the answers with their verdicts; without a version all answers, each with the verdict ``UNUSABLE``.
+
+    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below ``cut``.
+    """
+    matching = None if where in {None, RowFilter()} else response_conditions(connection, where or RowFilter())
+    nothing = (literal(UNUSABLE).label("verdict"), cast(null(), Float).label("score"))
+    of_response = select(RESPONSE.c.id, RESPONSE.c.evidence_group, *nothing, RESPONSE.c.query_type)
+    if version_id is None:
+        return _read(connection, of_response.where(*(matching or response_conditions(connection, RowFilter()))))
+    usable = select(
+        CURRENT.c.response_id.label("id"),
+        CURRENT.c.evidence_group,
+        _verdict(cut).label("verdict"),
+        cast(CURRENT.c[score], Float).label("score"),
+        CURRENT.c.query_type,
+    ).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
+    if matching is not None:
+        usable = usable.where(CURRENT.c.response_id.in_(select(RESPONSE.c.id).where(*matching)))
+    answered = select(CURRENT.c.response_id).where(CURRENT.c.judge_version_id == version_id)
+    failed = select(JUDGMENT.c.response_id).where(
+        NOT_OK, JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.response_id.not_in(answered)
+    )
+    unusable = of_response.where(RESPONSE.c.id.in_(failed), *(matching or response_conditions(connection, RowFilter())))
+    both = union_all(usable, unusable).subquery()
+    return _read(connection, select(both))
+
+
+def _read(connection: Connection, query: Select[Any]) -> JudgedAnswers:
+    return JudgedAnswers(*read_columns(connection, query))
+
+
+def _verdict(cut: float) -> ColumnElement[int]:
+    return case(
+        (CURRENT.c.label == Label.HALLUCINATED.value, literal(BAD)),
+        (CURRENT.c.label.is_not(None), literal(GOOD)),
+        (CURRENT.c.groundedness.is_(None), literal(UNUSABLE)),
+        (CURRENT.c.groundedness < cut - HALF_STEP, literal(BAD)),
+        else_=literal(GOOD),
+    )
+
+
+def count_log(connection: Connection, where: RowFilter | None = None) -> int:
+    """Return the number of logged answers that match."""
+    query = select(func.count()).select_from(RESPONSE).where(*response_conditions(connection, where or RowFilter()))
+    return int(connection.execute(query).scalar_one())
+
+
+# The same text as the condition of the index ix_flag_share.
+_PICKS: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
+
+
+def picked_answers(connection: Connection) -> IntArray:
+    """Return the ids, ascending, of answers that a rule other than the random sample flagged."""
+    (ids,) = read_columns(connection, select(FLAG.c.response_id).where(_PICKS))
+    return np.unique(ids)
+
+
+def severities(connection: Connection) -> tuple[IntArray, FloatArray]:
+    """Return the ids of ``picked_answers`` with the severity of the worst of these flags."""
+    worst = func.max(FLAG.c.severity).label("severity")
+    query = select(FLAG.c.response_id, worst).where(_PICKS).group_by(FLAG.c.response_id)
+    ids, values = read_columns(connection, query)
+    order = np.argsort(ids)
+    return ids[order], values[order]
+
+
+def drawn_answers(connection: Connection) -> IntArray:
+    """Return the ids, ascending, of answers in the random sample of the log."""
+    drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value
+    (ids,) = read_columns(connection, select(FLAG.c.response_id).where(*drawn))
+    return np.unique(ids)
+
+
+def reviewed_in_random_queues(connection: Connection, where: RowFilter | None = None) -> IntArray:
+    """Return the ids, ascending, of answers that were reviewed as items of a queue in random order.
+
+    The queue's filter must be empty or equal ``where``. Items that a person added, repeats and tests do not count.
+    """
+    known = (RowFilter(), where or RowFilter())
+    queues = [
+        queue.id
+        for queue in list_queues(connection, subject=ANSWERS)
+        if queue.sort is QueueOrder.RANDOM and not queue.training and queue.filter in known
+    ]
+    if not queues:
+        return np.empty(0, dtype=np.int64)
+    query = (
+        select(QUEUE_ITEM.c.response_id)
+        .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
+        .where(
+            QUEUE_ITEM.c.queue_id.in_(queues),
+            QUEUE_ITEM.c.repeat_for.is_(None),
+            QUEUE_ITEM.c.test.is_(False),
+            QUEUE_ITEM.c.bulk.is_(None),
+        )
+    )
+    (ids,) = read_columns(connection, query)
+    return np.unique(ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Undecided:
+    """The ids, ascending, of answers with an unsure review, and of answers that somebody skipped in a queue."""
+
+    unsure: IntArray
+    skipped: IntArray
+
+
+def undecided_answers(connection: Connection) -> Undecided:
+    """Return the answers that people did not decide. They may have labels by other people."""
+    unsure = select(REVIEW.c.response_id).where(
+        REVIEW.c.decision == Decision.UNSURE.value, REVIEW.c.response_id.is_not(None), is_current(), ~is_test()
+    )
+    skipped = (
+        select(QUEUE_ITEM.c.response_id)
+        .join(SKIP, SKIP.c.queue_item_id == QUEUE_ITEM.c.id)
+        .where(QUEUE_ITEM.c.response_id.is_not(None))
+    )
+    return Undecided(*(np.unique(read_columns(connection, query)[0]) for query in (unsure, skipped)))

@@ -1,0 +1,340 @@
+"""How many of all answers are bad: worked examples on RAGTruth by the command, and logs made by hand."""
+
+import json
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.rates import RateResult, measure_rate
+from judgeboard.agreement.samples import sampled_labels
+from judgeboard.cli.app import run
+from judgeboard.domain import Decision, FlagState, Status
+from judgeboard.errors import BadInput
+from judgeboard.flags.rules import sampling_number
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import parse_where
+from judgeboard.store.settings import set_setting
+from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ITEM
+from judging_log import address
+from recordings import records
+
+JUDGE = "track_b_modernbert"
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+SIX_DIGITS = 5.1e-7
+
+
+def _imported(
+    store: Store, shared: Path, folder: Path, share: float, labelled: Callable[[dict[str, Any]], bool]
+) -> None:
+    """Import RAGTruth with the verdicts of one judge, and the labels of some of the answers that it judged."""
+    data = shared / "data"
+    verdicts = {
+        row["response_id"]: row for row in records(data / "ragtruth.judgements.jsonl.gz") if row["judge"] == JUDGE
+    }
+    people = [row for row in records(data / "ragtruth.human.jsonl.gz") if row["response_id"] in verdicts]
+    people = [row for row in people if labelled(verdicts[row["response_id"]])]
+    with store.writing() as connection:
+        set_setting(connection, "random_share", share, "test")
+    import_file(store, data / "ragtruth.responses.jsonl.gz", rejected=folder / "rejected.jsonl")
+    for name, kind, rows in (("verdicts", "verdicts", verdicts.values()), ("people", "grades", people)):
+        file = folder / f"{name}.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)))
+        import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl")
+
+
+def _drawn(row: dict[str, Any], share: float) -> bool:
+    return sampling_number("judgeboard", "default", str(row["response_id"])) < share
+
+
+@pytest.fixture
+def example_a(store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
+    """Labels by lot: the random sample of 15 %."""
+    fill_once("rates a", store, lambda new: _imported(new, shared, tmp_path, 0.15, lambda row: _drawn(row, 0.15)))
+    return store
+
+
+@pytest.fixture
+def example_b(store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
+    """Everything that the judge calls bad is labelled, and the random sample of 5 %."""
+    chosen = lambda row: row["label"] == "hallucinated" or _drawn(row, 0.05)  # noqa: E731
+    fill_once("rates b", store, lambda new: _imported(new, shared, tmp_path, 0.05, chosen))
+    return store
+
+
+@pytest.fixture
+def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def command(store: Store, *words: str) -> Any:
+        assert run(["rate", "--db", address(store), "--json", *words]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return command
+
+
+@pytest.fixture
+def expected(shared: Path) -> dict[str, Any]:
+    known: dict[str, Any] = json.loads((shared / "reading" / "validity-expected.json").read_text())["e1_rate"]
+    return known
+
+
+def same(found: Any, known: Any) -> None:
+    for name in ("value", "low", "high"):
+        assert found[name] == pytest.approx(known[name], abs=SIX_DIGITS)
+
+
+@pytest.mark.shared
+def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any, expected: Any) -> None:
+    found = rate_json(example_a)
+    same(found, expected["verdict_strata_mover_process_by_group"])
+    assert found["design_effect"] == pytest.approx(1.298725, abs=SIX_DIGITS)
+    assert (found["n_labelled"], found["n_answers"], found["extras"]) == (193, 1344, 0)
+    assert found["sentence"] == (
+        "About 38 % of all answers are bad (95 % CI 32–44 %); 193 labels, 1,344 judged answers."
+    )
+    assert [(each["verdict"], each["N"], each["n"], each["k"]) for each in found["strata"]] == [
+        ("good", 896, 135, 22),
+        ("bad", 448, 58, 47),
+    ]
+    assert found["judge_share"] == pytest.approx(1 / 3)
+    same(found["labels_only"], expected["labels_only_wilson"])
+    same(rate_json(example_a, "--target", "these"), expected["poststratified_these_mover"])
+    elsewhere = rate_json(example_a, "--labels-from", "rule=random_sample")
+    same(elsewhere, expected[f"rogan_gladen_{JUDGE}"])
+    assert elsewhere["sentence"].startswith("If the judge errs as often as on 193 labels from elsewhere, about 41 %")
+
+
+@pytest.mark.shared
+def test_all_flagged_and_a_random_sample_give_the_published_rate(
+    example_b: Store, rate_json: Any, expected: Any
+) -> None:
+    found = rate_json(example_b)
+    same(found, expected["stratified_flag_process_mover_by_group"])
+    assert found["design_effect"] == pytest.approx(1.20607, abs=SIX_DIGITS)
+    same(rate_json(example_b, "--target", "these"), expected["stratified_flag_these_mover"])
+    for place, name in (("in_all_answers", "weighted"), ("in_graded_answers", "unweighted")):
+        for figure, value in expected[f"agreement_labelled_{name}"].items():
+            assert found[place][figure]["value"] == pytest.approx(value, abs=SIX_DIGITS)
+    graded = measure_agreement(example_b, judge_versions=[JUDGE]).statistics
+    for figure, each in found["in_graded_answers"].items():
+        assert each["value"] == pytest.approx(graded[figure].value)
+    assert (found["in_all_answers"]["kappa"]["low"], found["in_all_answers"]["kappa"]["high"]) == pytest.approx(
+        (0.4455, 0.7340), abs=5.1e-5
+    )
+
+
+@pytest.mark.shared
+def test_slices_are_measured_with_their_own_strata(example_a: Store, rate_json: Any) -> None:
+    found = rate_json(example_a, "--by", "query_type")
+    assert {each["name"]: each["n_answers"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
+    for each in found["slices"]:
+        alone = rate_json(example_a, "--where", f"query_type={each['name']}")
+        assert (each["value"], each["low"], each["high"]) == (alone["value"], alone["low"], alone["high"])
+
+
+@pytest.fixture
+def judged(log: GradedLog) -> list[int]:
+    """Forty answers, of which the judge calls every fourth bad; its scores flag none of them."""
+    ids = log.answers(40)
+    judge(log, ids)
+    return ids
+
+
+def judge(log: GradedLog, ids: list[int]) -> None:
+    verdicts = {each: {"label": BAD if place % 4 == 0 else GOOD, "groundedness": 0.9} for place, each in enumerate(ids)}
+    log.say(log.version(), verdicts)
+
+
+def flag(log: GradedLog, ids: Collection[int], rule: str = "random_sample", severity: float = 0.0) -> None:
+    row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOW, "state": FlagState.OPEN}
+    with log.store.writing() as connection:
+        for each in ids:
+            named = {"response_id": each, "raise_key": f"{rule} {each}", "severity": severity}
+            connection.execute(insert(FLAG), row | named)
+
+
+def label(log: GradedLog, ids: Collection[int], bad: Collection[int] = ()) -> None:
+    log.reviews({each: {"label": BAD if each in bad else GOOD} for each in ids})
+
+
+def strata_in(result: RateResult) -> list[tuple[str, str | None, int, int]]:
+    return [(each.picked, each.verdict, each.N, each.n) for each in result.strata]
+
+
+def test_where_all_answers_are_labelled_the_rate_is_exact(log: GradedLog, judged: list[int]) -> None:
+    label(log, judged, judged[:7])
+    result = measure_rate(log.store, target="these")
+    assert (result.value, result.low, result.high) == (0.175, 0.175, 0.175)
+    assert result.sentence == "18 % of these 40 answers are bad; 40 labels, 40 judged answers."
+    app = measure_rate(log.store)
+    assert app.value == 0.175
+    assert app.low is not None
+    assert app.low < 0.175
+
+
+def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:10], "low_groundedness", 0.5)
+    label(log, judged[:10], judged[:6])
+    result = measure_rate(log.store)
+    assert result.value is None
+    assert result.bounds == pytest.approx((0.15, 0.9))
+    assert result.to_label is not None
+    assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 30)
+    assert result.sentence == (
+        "The share of bad answers is between 15 % and 90 %: none of the 30 answers that no rule flagged has a label "
+        "from a random sample. Label all of them."
+    )
+    assert result.to_label.command == "judgeboard queue create sample --all-answers --order random --limit 40"
+
+
+def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:10], "low_groundedness", 0.5)
+    flag(log, judged[5:25])
+    label(log, judged[:25], judged[:6])
+    result = measure_rate(log.store)
+    assert result.extras == 0
+    assert result.n_labelled == 25
+    assert result.value == pytest.approx(6 / 40)
+
+
+def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[20:])
+    label(log, judged[5:], judged[5:8])
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (20, 15)
+    assert [each.code for each in result.warnings][:1] == ["picked_labels"]
+
+
+def test_the_worst_flagged_answers_are_a_stratum_down_to_which_all_are_reviewed(
+    log: GradedLog, judged: list[int]
+) -> None:
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, judged[15:])
+    label(log, [*judged[:12], *judged[15:20], *judged[25:]], judged[:8])
+    result = measure_rate(log.store)
+    worst = [each for each in strata_in(result) if each[0] == "worst"]
+    assert sum(each[2] for each in worst) == sum(each[3] for each in worst) == 12
+    assert sum(each[2] for each in strata_in(result) if each[0] == "yes") == 18
+    assert result.extras == 0
+
+
+def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) -> None:
+    with log.store.writing() as connection:
+        queue = {"name": "lots", "created_by": "test", "created_at": NOW, "sort": "random", "flagged_only": False}
+        queue_id = connection.execute(insert(QUEUE).returning(QUEUE.c.id), queue | {"max_items": 20}).scalar_one()
+        item = {"queue_id": queue_id, "position": 0, "joined_at": NOW}
+        items = {
+            each: connection.execute(
+                insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id), item | {"response_id": each}
+            ).scalar_one()
+            for each in judged[:20]
+        }
+    for each in judged[:18]:
+        log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=items[each])
+    label(log, judged[18:25])  # two of the queue that were reviewed elsewhere, and five others
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (18, 7)
+    narrower = measure_rate(log.store, where=parse_where(["source=log"]))
+    assert narrower.n_labelled == 18
+
+
+def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int]) -> None:
+    failed = log.answers(10)
+    log.say_all(log.version(), failed, status=Status.UNPARSABLE)
+    flag(log, [*judged[::2], *failed[::2]])
+    label(log, [*judged[::2], *failed[::2]], failed[:4])
+    result = measure_rate(log.store)
+    assert ("yes", "unusable", 10, 5) in strata_in(result)
+    assert result.n_answers == 50
+    assert result.judge_share == pytest.approx(0.25)
+    assert result.in_all_answers["agreement"].n == 20
+
+
+def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log: GradedLog, judged: list[int]) -> None:
+    good = [each for place, each in enumerate(judged) if place % 4]
+    flag(log, good[:15])
+    label(log, good[:15], good[:2])
+    result = measure_rate(log.store)
+    assert strata_in(result) == [("no", None, 40, 15)]
+    assert result.value == pytest.approx(2 / 15)
+
+
+def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
+    ids = log.answers(30)
+    flag(log, ids[:15])
+    label(log, ids[:15], ids[:3])
+    result = measure_rate(log.store)
+    assert result.judge_version is None
+    assert strata_in(result) == [("no", None, 30, 15)]
+    assert (result.value, result.judge_share, dict(result.in_all_answers)) == (0.2, None, {})
+
+
+def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]) -> None:
+    assert measure_rate(log.store).sentence == (
+        "The share of bad answers is not available: none of the 40 answers has a label from a random sample. "
+        "Label all of them."
+    )
+    flag(log, judged[:5])
+    label(log, judged[:5])
+    result = measure_rate(log.store)
+    assert (result.value, result.reason) == (None, "too few (labels in 5 evidence groups, at least 10 needed)")
+
+
+def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged)
+    label(log, judged[:20], judged[:8])
+    for each in judged[20:24]:
+        log.review(each, decision=Decision.UNSURE.value)
+    result = measure_rate(log.store)
+    codes = {each.code: each.text for each in result.warnings}
+    assert "4 of 24 sampled answers" in codes["undecided"]
+    assert codes["waiting"] == "16 of 40 sampled answers are not reviewed yet."
+    assert "few_of_rarer" in codes
+    assert result.left_out["unsure"] == 4
+
+
+def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
+    ids = log.answers(60)
+    scores = {each: place / 60 for place, each in enumerate(ids)}
+    log.say(log.version(), {each: {"groundedness": score} for each, score in scores.items()})
+    flag(log, ids[::3])
+    log.reviews({each: {"groundedness": min(scores[each] + 0.1, 1.0)} for each in ids[::3]})
+    result = measure_rate(log.store, grade="groundedness")
+    assert result.value == pytest.approx(59 / 120 + 0.1, abs=0.03)
+    assert result.sentence.startswith("The mean groundedness of all answers is about 0.5")
+    assert result.judge_share == pytest.approx(59 / 120)
+
+
+def test_judging_again_with_the_same_verdicts_changes_nothing(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:20])
+    label(log, judged[:20], judged[:8])
+    before = measure_rate(log.store)
+    judge(log, judged)
+    assert measure_rate(log.store) == before
+
+
+def test_a_refused_choice_names_the_reason(log: GradedLog, judged: list[int]) -> None:
+    for choice, reason in (
+        ({"by": "judge_version"}, "--judge-version"),
+        ({"grade": "quality", "labels_from": parse_where(["source=log"])}, "share of bad answers"),
+        ({"target": "all"}, "target must be one of"),
+    ):
+        with pytest.raises(BadInput, match=reason):
+            measure_rate(log.store, **choice)
+
+
+def test_sampled_labels_have_one_row_per_label(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:20])
+    label(log, judged[:20], judged[:8])
+    with log.store.reading() as connection:
+        sample = sampled_labels(connection, log.version())
+    assert sorted(sample.response_ids.tolist()) == sorted(judged[:20])
+    assert sample.labels.values.sum() == 8
+    assert sample.verdicts.sum() == 5
+    assert len(sample.query_types) == 20

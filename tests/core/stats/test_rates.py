@@ -1,0 +1,260 @@
+"""Rates of all answers: worked examples on RAGTruth to six digits, degenerate cases, and what holds for any labels."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeboard.domain import Estimate
+from judgeboard.flags.rules import sampling_number
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.rates import (
+    NO_BETTER_THAN_CHANCE,
+    JudgeErrors,
+    Labels,
+    Population,
+    Stratum,
+    bounds,
+    design_effect,
+    predicted_mean,
+    rate,
+    rogan_gladen,
+    strata_of,
+    summed,
+    unweighted_agreement,
+    weighted_agreement,
+)
+from recordings import records
+
+SIX_DIGITS = 5.1e-7
+JUDGE = "track_b_modernbert"
+OTHERS = ("approach_1_modernbert", "track_a_deberta", "baseline_nli")
+
+
+@dataclass(frozen=True)
+class RagTruth:
+    """The answers that every detector judged: labels, verdicts and badness by detector, evidence, type, draw."""
+
+    bad: FloatArray
+    judged_bad: Mapping[str, FloatArray]
+    badness: Mapping[str, FloatArray]
+    groups: IntArray
+    types: Any
+    draws: FloatArray
+    expected: Mapping[str, Any]
+
+    def sums(
+        self, labelled: BoolArray, strata: IntArray | None = None, judge: str = JUDGE, inside: BoolArray | None = None
+    ) -> tuple[Population, Labels]:
+        rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
+        known = np.zeros(len(self.bad), dtype=np.int64) if strata is None else strata
+        count = int(known.max()) + 1
+        return summed(
+            known[rows],
+            self.badness[judge][rows],
+            self.groups[rows],
+            count,
+            labelled[rows],
+            self.bad[labelled & rows],
+        )
+
+    def same(self, estimate: Estimate, name: str, *, ends: bool = True) -> None:
+        known = self.expected[name]
+        assert estimate.value == pytest.approx(known["value"], abs=SIX_DIGITS)
+        if ends:
+            assert estimate.low == pytest.approx(known["low"], abs=SIX_DIGITS)
+            assert estimate.high == pytest.approx(known["high"], abs=SIX_DIGITS)
+
+
+@pytest.fixture(scope="module")
+def ragtruth_rows(shared: Path) -> RagTruth:
+    folder = shared / "data"
+    answers = {row["id"]: row for row in records(folder / "ragtruth.responses.jsonl.gz")}
+    people = {row["response_id"]: row for row in records(folder / "ragtruth.human.jsonl.gz")}
+    verdicts: dict[str, dict[str, Any]] = {}
+    for row in records(folder / "ragtruth.judgements.jsonl.gz"):
+        verdicts.setdefault(row["judge"], {})[row["response_id"]] = row
+    ids = sorted(verdicts[JUDGE], key=str)
+    evidence = [json.dumps([answers[each]["query"], answers[each]["context"]]) for each in ids]
+    judges = (JUDGE, *OTHERS)
+    return RagTruth(
+        np.array([people[each]["label"] == "hallucinated" for each in ids], dtype=float),
+        {name: np.array([verdicts[name][each]["label"] == "hallucinated" for each in ids], float) for name in judges},
+        {name: np.array([1 - verdicts[name][each]["groundedness"] for each in ids]) for name in judges},
+        np.unique(evidence, return_inverse=True)[1],
+        np.array([answers[each]["query_type"] for each in ids]),
+        np.array([sampling_number("judgeboard", "default", str(each)) for each in ids]),
+        json.loads((shared / "reading" / "validity-expected.json").read_text())["e1_rate"],
+    )
+
+
+@pytest.mark.shared
+class TestRagTruth:
+    def test_labels_by_lot_in_strata_by_verdict(self, ragtruth_rows: RagTruth) -> None:
+        drawn = ragtruth_rows.draws < 0.15
+        population, labels = ragtruth_rows.sums(drawn, ragtruth_rows.judged_bad[JUDGE].astype(np.int64))
+        strata = strata_of(population, labels)
+        assert strata == (Stratum(896, 135, 22), Stratum(448, 58, 47))
+        effect = design_effect(population, labels)
+        assert effect == pytest.approx(1.298725, abs=SIX_DIGITS)
+        ragtruth_rows.same(rate(strata, "these"), "poststratified_these_mover")
+        ragtruth_rows.same(rate(strata, "app"), "verdict_strata_mover_process_by_answer")
+        ragtruth_rows.same(rate(strata, "app", effect), "verdict_strata_mover_process_by_group")
+
+    def test_all_flagged_and_a_random_sample(self, ragtruth_rows: RagTruth) -> None:
+        judged = ragtruth_rows.judged_bad[JUDGE]
+        labelled = (judged == 1) | (ragtruth_rows.draws < 0.05)
+        population, labels = ragtruth_rows.sums(labelled, judged.astype(np.int64))
+        strata = strata_of(population, labels)
+        assert strata == (Stratum(896, 47, 8), Stratum(448, 448, 359))
+        effect = design_effect(population, labels)
+        assert effect == pytest.approx(1.20607, abs=SIX_DIGITS)
+        ragtruth_rows.same(rate(strata, "these"), "stratified_flag_these_mover")
+        ragtruth_rows.same(rate(strata, "app"), "stratified_flag_process_mover")
+        ragtruth_rows.same(rate(strata, "app", effect), "stratified_flag_process_mover_by_group")
+        without = (Stratum(896, 0, 0), strata[1])
+        assert rate(without).value is None
+        expected = ragtruth_rows.expected["bounds_no_random"]
+        assert bounds(without) == pytest.approx((expected["low"], expected["high"]), abs=SIX_DIGITS)
+        figures = weighted_agreement(population, labels, judged[labelled])
+        for name, value in ragtruth_rows.expected["agreement_labelled_weighted"].items():
+            assert figures[name].value == pytest.approx(value, abs=SIX_DIGITS)
+        for name, value in ragtruth_rows.expected["agreement_labelled_unweighted"].items():
+            plain = unweighted_agreement(ragtruth_rows.bad[labelled], judged[labelled])
+            assert plain[name].value == pytest.approx(value, abs=SIX_DIGITS)
+        published = {
+            "kappa": (0.6095, 0.4455, 0.7340),
+            "sensitivity": (0.7018, 0.5477, 0.8206),
+            "specificity": (0.8931, 0.8607, 0.9187),
+            "precision": (0.8013, 0.7493, 0.8448),
+        }
+        for name, numbers in published.items():
+            each = figures[name]
+            assert (each.value, each.low, each.high) == pytest.approx(numbers, abs=5.1e-5)
+
+    def test_prediction_powered_inference(self, ragtruth_rows: RagTruth) -> None:
+        drawn = ragtruth_rows.draws < 0.15
+        sums = ragtruth_rows.sums(drawn)
+        ragtruth_rows.same(predicted_mean(*sums, share=True), "ppi_tuned_by_group")
+        ragtruth_rows.same(predicted_mean(*sums, share=True, target="these"), "ppi_tuned_these_answers")
+        ragtruth_rows.same(predicted_mean(*sums, share=True, slope="full"), "ppi_lambda1_by_group")
+        for judge in OTHERS:
+            estimate = predicted_mean(*ragtruth_rows.sums(drawn, judge=judge), share=True)
+            ragtruth_rows.same(estimate, f"ppi_tuned_by_group_{judge}")
+        for query_type in ("Data2txt", "QA", "Summary"):
+            inside = ragtruth_rows.types == query_type
+            ragtruth_rows.same(
+                predicted_mean(*ragtruth_rows.sums(drawn, inside=inside), share=True), f"ppi_tuned_{query_type}"
+            )
+        types = np.unique(ragtruth_rows.types, return_inverse=True)[1]
+        ragtruth_rows.same(
+            predicted_mean(*ragtruth_rows.sums(drawn, types), share=True), "stratified_ppi_by_query_type"
+        )
+
+    @pytest.mark.parametrize("judge", [JUDGE, *OTHERS])
+    def test_labels_from_elsewhere(self, ragtruth_rows: RagTruth, judge: str) -> None:
+        drawn = ragtruth_rows.draws < 0.15
+        bad, judged = ragtruth_rows.bad[drawn] == 1, ragtruth_rows.judged_bad[judge][drawn] == 1
+        errors = JudgeErrors(int(bad.sum()), int((bad & judged).sum()), int((~bad).sum()), int((~bad & ~judged).sum()))
+        made = rogan_gladen(int(ragtruth_rows.judged_bad[judge].sum()), len(ragtruth_rows.bad), errors)
+        ragtruth_rows.same(made, f"rogan_gladen_{judge}")
+
+
+def test_a_part_without_a_label_has_no_rate_but_bounds() -> None:
+    strata = (Stratum(90, 0, 0), Stratum(10, 10, 5))
+    assert rate(strata).value is None
+    assert bounds(strata) == pytest.approx((0.05, 0.95))
+    assert rate(()).reason == "no answers"
+
+
+def test_a_stratum_without_a_bad_answer_still_adds_to_the_width() -> None:
+    estimate = rate((Stratum(1000, 10, 0),), "these")
+    assert estimate.value == 0
+    assert estimate.low == 0
+    assert (estimate.high or 0) > 0.2
+
+
+def test_a_judge_no_better_than_chance_corrects_nothing() -> None:
+    assert rogan_gladen(5, 10, JudgeErrors(10, 5, 10, 5)).reason == NO_BETTER_THAN_CHANCE
+    assert rogan_gladen(5, 10, JudgeErrors(0, 0, 10, 5)).value is None
+
+
+@st.composite
+def strata(draw: Callable[..., Any]) -> tuple[Stratum, ...]:
+    made = []
+    for _ in range(draw(st.integers(1, 4))):
+        answers = draw(st.integers(1, 400))
+        labelled = draw(st.integers(1, answers))
+        made.append(Stratum(answers, labelled, draw(st.integers(0, labelled))))
+    return tuple(made)
+
+
+@given(strata(), st.sampled_from(["app", "these"]), st.floats(1, 10))
+def test_a_rate_is_inside_its_interval_and_never_outside_0_to_1(made, target, effect) -> None:
+    estimate = rate(made, target, effect)
+    assert 0 <= estimate.low <= estimate.value + 1e-9
+    assert estimate.value <= estimate.high + 1e-9 <= 1 + 1e-9
+
+
+@given(strata(), st.sampled_from(["app", "these"]), st.integers(2, 5))
+def test_more_labels_never_make_the_interval_wider(made, target, times) -> None:
+    few = tuple(Stratum(each.answers * times, each.labelled, each.bad) for each in made)
+    many = tuple(Stratum(each.answers * times, each.labelled * times, each.bad * times) for each in made)
+    narrow, wide = rate(many, target), rate(few, target)
+    assert narrow.value == pytest.approx(wide.value)
+    assert narrow.high - narrow.low <= wide.high - wide.low + 1e-9
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), min_size=2, max_size=60))
+def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows) -> None:
+    bad = np.array([each[0] for each in rows], dtype=float)
+    judged = np.array([each[1] for each in rows], dtype=np.int64)
+    everything = np.ones(len(rows), dtype=np.bool_)
+    groups = np.array([each[2] for each in rows])
+    population, labels = summed(judged, judged.astype(float), groups, 2, everything, bad)
+    estimate = rate(strata_of(population, labels), "these")
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((bad.mean(),) * 3)
+    figures = weighted_agreement(population, labels, judged.astype(float), "these")
+    plain = unweighted_agreement(bad, judged.astype(float))
+    assert {name: each.value for name, each in figures.items()} == pytest.approx(
+        {name: each.value for name, each in plain.items()}
+    )
+    assert design_effect(population, labels) >= 1
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1), st.booleans(), st.integers(0, 9)), min_size=4, max_size=60))
+def test_the_predicted_share_never_leaves_0_to_1(rows) -> None:
+    bad, scores, drawn, groups = (np.array(column) for column in zip(*rows, strict=True))
+    drawn[:2] = True
+    one = np.zeros(len(rows), dtype=np.int64)
+    for target in ("app", "these"):
+        made = predicted_mean(
+            *summed(one, scores, groups, 1, drawn, bad[drawn].astype(float)), target=target, share=True
+        )
+        for number in (made.value, made.low, made.high):
+            assert number is None or 0 <= number <= 1
+
+
+def test_the_order_of_the_answers_changes_nothing() -> None:
+    rng = np.random.default_rng(3)
+    strata_codes, groups = rng.integers(0, 3, 200), rng.integers(0, 40, 200)
+    scores, drawn = rng.random(200), rng.random(200) < 0.3
+    bad = (rng.random(200) < scores).astype(float)
+    results = []
+    for order in (np.arange(200), rng.permutation(200)):
+        labelled = drawn[order]
+        population, labels = summed(
+            strata_codes[order], scores[order], groups[order], 3, labelled, bad[order][labelled]
+        )
+        effect = design_effect(population, labels)
+        results.append(
+            (rate(strata_of(population, labels), "app", effect), predicted_mean(population, labels, share=True))
+        )
+    for one, other in zip(*results, strict=True):
+        assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
