@@ -228,7 +228,12 @@ def cell_types(*modules: types.ModuleType) -> dict[str, str]:
 IMPORTS_START = """# Import columns
 
 A column is recognised by its name; case, spaces, dots and hyphens do not matter. `--map THEIRS=ours` maps any other
-column. Files may be gzipped.
+column. `--map-value FIELD:WORD=VALUE` gives a word its value. Files may be gzipped.
+
+A label is `grounded` (good) or `hallucinated` (bad). Other pairs of words are read as well: consistent and
+inconsistent, correct and incorrect, faithful and unfaithful, supported and unsupported, pass and fail, yes and no, true
+and false, 1 and 0. In a column that asks for a fault, such as `hallucination`, "yes" is bad. The import prints which
+word it read as which label.
 """
 
 
@@ -241,6 +246,9 @@ def imports_page() -> str:
     for name, kind in KINDS.items():
         cls = kind_class(name)
         known = cell_types(sys.modules[cls.__module__], fields, importing, scales)
+        known |= {field: f"one of {code(list(options))}" for field, options in cls.choices.items()}
+        if "label" in cls.choices:
+            known["label"] += ", or a word for it"
         rows = [
             (
                 f"`{field}`",

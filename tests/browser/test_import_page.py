@@ -74,3 +74,20 @@ def test_grades_of_a_file_are_those_of_the_person_with_that_name(reviewer, site,
     page = reviewer("Zoe")
     page.goto("/my-reviews")
     expect(page.get_by_text("1 review, newest first.")).to_be_visible()
+
+
+def test_words_for_labels_are_shown_and_chosen(reviewer, site, tmp_path: Path) -> None:
+    words = (("claims", "inconsistent"), ("good", "so so"))
+    rows = [{"response_id": name, "annotator": "lea", "label": word} for name, word in words]
+    page = reviewer("Mara")
+    page.goto("/import?kind=People%27s+grades")
+    page.locator("input[type=file]").set_input_files(write(tmp_path / "labels.jsonl", *rows))
+    card = page.locator(".st-key-import_card")
+    expect(card).to_contain_text("1 of 2 rows can be imported.")
+    expect(card).to_contain_text("Labels: hallucinated (bad) from 'inconsistent' (1 row).")
+    expect(card).to_contain_text("Some labels are not known: choose what they mean.")
+    words_field = page.locator(".st-key-import_label_words")
+    expect(words_field).to_contain_text("The label so so means")
+    words_field.get_by_text("Grounded (good)").last.click()
+    expect(card).to_contain_text("grounded (good) from 'so so' (1 row)")
+    expect(card).to_contain_text("2 of 2 rows can be imported.")

@@ -31,6 +31,14 @@ def _parsed_mapping(_context: click.Context, _option: click.Parameter, pairs: tu
     return parse_mapping(pairs)
 
 
+def _parsed_values(
+    _context: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, dict[str, str]]:
+    from judgeboard.imports.values import parse_values
+
+    return parse_values(texts)
+
+
 def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
     """Return the option ``--map`` of a command that imports."""
     return click.option(
@@ -48,6 +56,7 @@ def kind_lines() -> str:
     "judgeboard import may-log.jsonl.gz",
     "judgeboard import log.csv --map Frage=query --map Antwort=answer --source shop",
     "judgeboard import --kind grades grades.jsonl",
+    "judgeboard import --kind grades grades.csv --map-value label:ok=grounded --map-value label:nok=hallucinated",
     "judgeboard import --kind pairs arena.jsonl.gz",
     json=False,
     help=f"""Import files into the database. Files may be gzipped; - is standard input. Kinds of files:
@@ -66,6 +75,17 @@ could be used, or a file could not be read to its end.
     "Name the field that a column of the file contains, for example Frage=query. Dots name a value inside an "
     "object or a list: input.question=query, contexts.0.text=context. Repeat for more columns. "
     "Fields of answers: query, answer, context, external_id, asked_at, ...",
+)
+@click.option(
+    "--map-value",
+    "values",
+    multiple=True,
+    metavar="FIELD:WORD=VALUE",
+    callback=_parsed_values,
+    help="Name the value of a word in a field, for example label:inconsistent=hallucinated. Repeat for more words. A "
+    "label is grounded (good) or hallucinated (bad). Words known without this option: consistent or inconsistent, "
+    "correct or incorrect, faithful or unfaithful, supported or unsupported, pass or fail, yes or no, true or false, "
+    "1 or 0.",
 )
 @click.option(
     "--source",
@@ -151,6 +171,7 @@ def summary_lines(summary: "ImportSummary") -> list[str]:
     return [
         _counts(summary),
         *_columns(summary),
+        *_labels(summary),
         *_first(rejected, summary.rejected - summary.differing),
         *_differing(summary),
         *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
@@ -194,6 +215,18 @@ def _columns(summary: "ImportSummary") -> list[str]:
         if not use.sure:
             choices = " or ".join(f"--map {f'{use.theirs}={scale}'!r}" for scale in ("thumbs", "stars"))
             lines.append(f"  not sure: {use.theirs!r}: {use.how} Use {choices}")
+    return lines
+
+
+def _labels(summary: "ImportSummary") -> list[str]:
+    """Return which words were read as which label, if they are other words."""
+    from judgeboard.imports.labels import in_other_words, labels_sentence, other_way
+
+    if not in_other_words(summary.labels):
+        return []
+    lines = [f"  labels: {labels_sentence(summary.labels)}"]
+    if turned := other_way(summary.labels):
+        lines.append(f"  if these words mean the other label, use {turned}")
     return lines
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports.values import Meanings, spelled_number, word_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.text import MAX_NAME, as_utc
 
@@ -111,6 +112,7 @@ class Columns:
     ``fields`` has the other names of each field. ``mapping``, ``{theirs: ours}``, takes precedence over names; with
     dots, ``theirs`` may be the path to a value inside a column. ``left_over`` is the report's text for columns that are
     not fields. ``reads_left_over`` returns whether they are read anyway, given the fields that have a column.
+    Feedback with one of the ``meanings`` is not ambiguous.
     """
 
     def __init__(
@@ -120,12 +122,14 @@ class Columns:
         *,
         left_over: str,
         reads_left_over: Callable[[Collection[str]], bool] = lambda _fields: False,
+        meanings: Meanings | None = None,
     ) -> None:
         self._fields = fields
         self._mapping = {theirs: _field(fields, theirs, ours) for theirs, ours in (mapping or {}).items()}
         self._nested = dict(_nested_paths(self._mapping))
         self._left_over = left_over
         self._reads_left_over = reads_left_over
+        self._meant = (meanings or {}).get("feedback", {})
         self._plans: dict[tuple[str, ...], Plan] = {}
         self._seen: dict[str, _Column] = {}
         mapped = [ours for ours in self._mapping.values() if ours != EXTRA]
@@ -210,7 +214,7 @@ class Columns:
                 continue
             if column.example is None:
                 column.example = value if not isinstance(value, str) else value[:200]
-            if column.use == "feedback" and may_be_either(value):
+            if column.use == "feedback" and may_be_either(value) and word_of(value) not in self._meant:
                 column.unsure.add(int(value))
 
 
@@ -241,7 +245,6 @@ NOT_JSON = "a text that is not JSON"
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Value = TypeVar("Value")
-_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
 class Unusable(Exception):
@@ -259,6 +262,7 @@ class Cells:
 
     ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value, and numbers are read
     from texts. In other formats, the text "3" is not a number. ``parsed`` has the values read from texts, by column.
+    ``meanings`` has the values that replace words.
     """
 
     values: Mapping[str, Any]
@@ -266,6 +270,7 @@ class Cells:
     extra: tuple[str, ...] = ()
     textual: bool = False
     parsed: dict[str, Any] = field(default_factory=dict)
+    meanings: Meanings = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as a JSON object. Reading this object gives the same values."""
@@ -273,12 +278,17 @@ class Cells:
             return dict(self.values)
         return {name: self.parsed.get(name, None if value == "" else value) for name, value in self.values.items()}
 
-    def get(self, field: str) -> Any:
-        """Return the raw value of a field, None if it is absent."""
+    def raw(self, field: str) -> Any:
+        """Return the value of a field as the file has it, None if it is absent."""
         if field not in self.taken:  # a default name would not be safe: a column can have any name, even ""
             return None
         value = self.values.get(self.taken[field])
         return None if value == "" and self.textual else value
+
+    def get(self, field: str) -> Any:
+        """Return the value of a field, None if it is absent. A value replaces a word that has a meaning."""
+        value = self.raw(field)
+        return self.meanings[field].get(word_of(value) or "", value) if field in self.meanings else value
 
     def text(self, field: str) -> str | None:
         """Return a text, unchanged."""
@@ -313,7 +323,7 @@ class Cells:
     def number(self, field: str) -> Any:
         """Return a value that the caller checks as a number. In CSV, the number is read from the text."""
         value = self.get(field)
-        if self.textual and isinstance(value, str):
+        if (self.textual or field in self.meanings) and isinstance(value, str):
             value = spelled_number(value)
             if _fault(value) is None:
                 self.parsed[self.taken[field]] = value
@@ -373,16 +383,6 @@ def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:
         return check(value)
     except ValueError as error:
         raise Unusable(field, str(error)) from None
-
-
-def spelled_number(text: str) -> Any:
-    """Return the number in a text ("3" is 3, "3.0" is 3.0), or the text if it is not a number."""
-    if _INTEGER.fullmatch(text.strip()):
-        return int(text)
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def may_be_either(value: Any) -> bool:

@@ -1,8 +1,9 @@
 """People's grades of responses, and their preferences between the answers of pairs."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
@@ -75,6 +76,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         ),
     }
     needed = ("annotator",)
+    choices: ClassVar[Mapping[str, type[StrEnum]]] = {"label": Label, "shown": Shown}
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -95,7 +97,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         scale = own_scale(cells)
         scores = scores_in(cells, scale, "aspects")
         grade = Grade(
-            label=cells.choice("label", Label),
+            label=self.labels.read(cells),
             label_implied=_is_true(cells, "label_implied"),
             groundedness=checked("groundedness", checked_groundedness, cells.number("groundedness")),
             quality=None if scale else checked("quality", checked_quality, cells.number("quality")),

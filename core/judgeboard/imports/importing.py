@@ -15,6 +15,8 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
 from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
+from judgeboard.imports.labels import LabelWord
+from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import finish_batch, same_file_before, start_batch
@@ -37,6 +39,7 @@ class ImportSummary:
     Rejected rows include ``differing`` rows, whose id is stored with other content. ``unreadable`` is the reason if the
     file could not be read to its end. ``before`` is the time of an earlier import of the same bytes.
     ``first_differing`` is a separate list because all unusable rows of a batch come before its differing rows.
+    ``labels`` are the words that the file has for labels.
     """
 
     file: str
@@ -49,6 +52,7 @@ class ImportSummary:
     rejected: int = 0
     differing: int = 0
     columns: tuple[ColumnUse, ...] = ()
+    labels: tuple[LabelWord, ...] = ()
     unreadable: str | None = None
     rejected_file: Path | None = None
     rejected_problem: str | None = None
@@ -104,6 +108,7 @@ def import_file(
     kind: str = "responses",
     format: str = AUTO,  # noqa: A002 - the name of the command's option
     mapping: Mapping[str, str] | None = None,
+    values: Mapping[str, Mapping[str, str]] | None = None,
     source: str | None = None,
     dry_run: bool = False,
     rejected: Path | None = None,
@@ -119,9 +124,10 @@ def import_file(
 
     ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not; ``name`` names a stream in
     messages. ``kind`` is one of `KINDS`, ``format`` is ``auto`` or one of `FORMATS`, ``mapping`` is ``{theirs: ours}``
-    for columns that are not recognised. ``source`` is the log of rows without a source (default: ``default``). For
-    kinds that refer to stored responses or pairs, it is the log with these (default: any). A ``dry_run`` stores and
-    writes nothing. ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected rows.
+    for columns that are not recognised. ``values``, ``{field: {word: value}}``, has the values of words in a field.
+    ``source`` is the log of rows without a source (default: ``default``). For kinds that refer to stored responses or
+    pairs, it is the log with these (default: any). A ``dry_run`` stores and writes nothing. ``on_rejected`` gets each
+    rejected row, also in a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -129,7 +135,14 @@ def import_file(
     """
     digest = _sha256(file)
     with read_records(
-        file, kind=kind, format=format, mapping=mapping, source=source, name=name, actor=actor_name(actor)
+        file,
+        kind=kind,
+        format=format,
+        mapping=mapping,
+        values=values,
+        source=source,
+        name=name,
+        actor=actor_name(actor),
     ) as reading:
         summary = ImportSummary(file=reading.name, kind=kind, dry_run=dry_run, format=reading.format.title)
         if digest is not None:
@@ -148,6 +161,7 @@ def import_file(
             batch.flush()
             batch.finish()
         summary.columns = reading.columns()
+        summary.labels = reading.kind.labels.report()
         summary.unreadable = reading.unreadable
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
         summary.rejected_problem = rejects.problem
@@ -326,6 +340,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         format_: Format,
         kind: ImportKind[Any],
         mapping: Mapping[str, str] | None,
+        meanings: Meanings,
     ) -> None:
         self.name = source.name
         self.format = format_
@@ -334,7 +349,14 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self.line = 0
         self.row: dict[str, Any] = {}
         self._source = source
-        self._columns = Columns(kind.columns, mapping, left_over=kind.left_over, reads_left_over=kind.reads_left_over)
+        self._meanings = meanings
+        self._columns = Columns(
+            kind.columns,
+            mapping,
+            left_over=kind.left_over,
+            reads_left_over=kind.reads_left_over,
+            meanings=meanings,
+        )
         self._rows_of_file = self._noting_the_end(format_.read(source))
         self._items = self._opened()
 
@@ -395,7 +417,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             theirs, reason = fault
             ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
-        cells = Cells(values, taken, others, self.format.textual)
+        cells = Cells(values, taken, others, self.format.textual, meanings=self._meanings)
         try:
             record = self.kind.build(cells)
         except Unusable as error:
@@ -421,6 +443,7 @@ def read_records(
     kind: str = "responses",
     format: str = AUTO,  # noqa: A002 - the name of the command's option
     mapping: Mapping[str, str] | None = None,
+    values: Mapping[str, Mapping[str, str]] | None = None,
     source: str | None = None,
     name: str | None = None,
     actor: str = "library",
@@ -432,9 +455,10 @@ def read_records(
     if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
         raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
     importing = chosen(source, actor)
+    meanings = meanings_of(values or {}, chosen.columns, chosen.choices, mapping or {})
     opened = ByteSource(file, name)
     try:
-        return Reading(opened, find_format(opened, format), importing, mapping)
+        return Reading(opened, find_format(opened, format), importing, mapping, meanings)
     except BaseException:
         opened.close()
         raise

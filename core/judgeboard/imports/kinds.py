@@ -4,12 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import Cells, ColumnNames
+from judgeboard.imports.labels import LabelWords
 
 if TYPE_CHECKING:  # listing the kinds loads no database library
     from sqlalchemy import Connection
@@ -121,19 +123,22 @@ class ImportKind(ABC, Generic[Record]):
     ``source`` is the source of rows that name no source. For kinds that refer to stored responses or pairs, it is their
     source (None: any). ``columns`` has the other names of each field. The fields ``needed`` show the kind of a row.
     ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
-    only refer to stored responses or pairs. ``batch_id`` is the import batch of the records that are stored next.
+    only refer to stored responses or pairs. ``choices`` has the values of fields with few values. ``labels`` counts the
+    words for labels. ``batch_id`` is the import batch of the records that are stored next.
     """
 
     columns: ClassVar[ColumnNames]
     needed: ClassVar[tuple[str, ...]]
     left_over: ClassVar[str] = "not stored"
     brings_answers: ClassVar[bool] = False
+    choices: ClassVar[Mapping[str, type[StrEnum]]] = {}
     batch_id: int
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         self.source = source
         self.actor = actor
         self.seen = SeenIds()
+        self.labels = LabelWords()
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:  # noqa: ARG003 - grades depend on them

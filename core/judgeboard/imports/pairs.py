@@ -21,11 +21,11 @@ from judgeboard.imports.fields import (
     metadata_in,
     parsed_json,
     raw_text,
-    spelled_number,
 )
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
+from judgeboard.imports.values import spelled_number
 from judgeboard.store.comparisons import NewComparison, key_of, store_comparisons, stored_comparisons
 from judgeboard.store.pairs import ids_of_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
@@ -161,13 +162,14 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         "error": known_names.ERROR,
     }
     needed = ("external_id", "judge")
+    choices: ClassVar[Mapping[str, type[StrEnum]]] = {"label": Label, "status": Status}
 
     def build(self, cells: Cells) -> ImportedVerdict:
         """Return the verdict of a row."""
         response_id = cells.required_name("external_id", MAX_ID)
         judge = cells.required_name("judge")
         status = cells.choice("status", Status) or Status.OK
-        label = cells.choice("label", Label)
+        label = self.labels.read(cells)
         groundedness = checked("groundedness", checked_groundedness, cells.number("groundedness"))
         scale = own_scale(cells)
         quality = None if scale else checked("quality", checked_quality, cells.number("quality"))

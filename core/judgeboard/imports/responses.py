@@ -1,9 +1,10 @@
 """Logged responses."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
@@ -72,6 +73,7 @@ class ResponseImport(ImportKind[Response]):
         "kind": ("kind",),
     }
     needed = ("query", "answer")
+    choices: ClassVar[Mapping[str, type[StrEnum]]] = {"kind": ResponseKind}
     left_over = "kept in metadata"
     brings_answers = True
 
@@ -215,9 +217,9 @@ def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_UP = frozenset({"up", "thumbs up", "thumbs_up", "thumbsup", "👍", "true", "positive", "like", "liked"})
+_UP = frozenset({"up", "thumbs up", "thumbs_up", "thumbsup", "👍", "true", "yes", "positive", "like", "liked"})
 _DOWN = frozenset(
-    {"down", "thumbs down", "thumbs_down", "thumbsdown", "👎", "false", "negative", "dislike", "disliked"}
+    {"down", "thumbs down", "thumbs_down", "thumbsdown", "👎", "false", "no", "negative", "dislike", "disliked"}
 )
 _SKIN_TONES = dict.fromkeys(range(0x1F3FB, 0x1F400))
 _FIELDS = (("thumbs", FeedbackKind.THUMBS), ("stars", FeedbackKind.STARS), ("feedback", None))

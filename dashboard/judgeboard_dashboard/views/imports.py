@@ -6,11 +6,12 @@ from typing import BinaryIO, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgeboard.domain import Rejected
+from judgeboard.domain import Label, Rejected
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import ColumnUse, nested_names
 from judgeboard.imports.importing import DEFAULT_SOURCE, ImportSummary
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.imports.labels import RATINGS, LabelWord, in_other_words, labels_sentence
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.reviewers import Reviewer
@@ -41,6 +42,8 @@ _TRIAL = "import_trial"
 _DONE = "import_done"
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _KEPT = "import_mapping"
+_KEPT_LABELS = "import_labels"
+_MOST_WORDS = 12  # words for labels that can be mapped on the page
 TEXTS = ("query", "answer", "reference")
 REJECTED_COLUMNS: Columns[Rejected] = {
     Column("Line", "integer", width=70): lambda row: row.line,
@@ -98,8 +101,8 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     )
     if upload is None:
         return None
-    mapping = tuple(sorted(_answers(upload.file_id, kind).items()))
-    return Choice(upload.file_id, upload.name, kind, source.strip(), mapping), cast("BinaryIO", upload)
+    mapping, labels = (tuple(sorted(kept(upload.file_id, kind).items())) for kept in (_answers, _labels))
+    return Choice(upload.file_id, upload.name, kind, source.strip(), mapping, labels), cast("BinaryIO", upload)
 
 
 def _tried(choice: Choice, stream: BinaryIO) -> Imported | None:
@@ -144,6 +147,7 @@ def _understood(trial: Imported) -> None:
     columns = columns_table(trial.choice.kind, trial.summary.columns)
     table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
     _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
+    _ask_labels(trial.choice.file_id, trial.choice.kind, trial.summary.labels)
     _first_rows(trial)
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
 
@@ -227,6 +231,33 @@ def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None]) -
     )
 
 
+def _ask_labels(file_id: str, kind: str, words: Sequence[LabelWord]) -> None:
+    """Show the label of each word that is not the name of a label, so that a person can change it."""
+    others = list({each.word: each for each in words if each.word not in set(Label)}.values())
+    if not others:
+        return
+    with st.container(key="import_label_words", horizontal=True, vertical_alignment="bottom", gap="small"):
+        for each in others[:_MOST_WORDS]:
+            _ask_label(file_id, kind, each)
+
+
+def _ask_label(file_id: str, kind: str, each: LabelWord) -> None:
+    key = f"import_label_{file_id}_{kind}_{each.word}"
+    labels = _labels(file_id, kind)
+
+    def answer() -> None:
+        _replace(labels, [each.word], each.word, st.session_state[key])
+
+    st.session_state.setdefault(key, each.label)
+    st.segmented_control(
+        f"The label {as_label(each.word)} means",
+        list(RATINGS),
+        format_func=lambda label: f"{capital(label)} ({RATINGS[label]})",
+        key=key,
+        on_change=answer,
+    )
+
+
 def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None, ours: str | None) -> None:
     """Remove the columns ``before`` from the mapping. Then map ``theirs`` to ``ours``, unless one of them is None."""
     for column in before:
@@ -241,6 +272,12 @@ def _answers(file_id: str, kind: str) -> dict[str, str]:
     return kept.setdefault((file_id, kind), {})
 
 
+def _labels(file_id: str, kind: str) -> dict[str, str]:
+    """Return the chosen label of each word in a file."""
+    kept: dict[tuple[str, str], dict[str, str]] = st.session_state.setdefault(_KEPT_LABELS, {})
+    return kept.setdefault((file_id, kind), {})
+
+
 def _trial_card(trial: Imported) -> Reviewer | None:
     """Show the trial. If Import was pressed, return the person who pressed it."""
     summary = trial.summary
@@ -248,6 +285,8 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         show(tag("div", tag("b", dry_lead(summary)), cls="jb-say"))
         _unreadable(summary)
         show(tag("div", dry_details(summary), cls="jb-cap"))
+        if in_other_words(summary.labels):
+            show(tag("div", f"Labels: {labels_sentence(summary.labels)}.", cls="jb-cap"))
         if not_read_words(summary):
             show(tag("div", not_read_words(summary), cls="jb-cap"))
         buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the name field

@@ -77,13 +77,17 @@ _WIDTHS = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A file and how to read it; equal choices give equal trials. An empty ``source`` means the default."""
+    """A file and how to read it; equal choices give equal trials.
+
+    An empty ``source`` means the default. ``labels`` has the label of words.
+    """
 
     file_id: str
     name: str
     kind: str
     source: str
     mapping: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -124,10 +128,10 @@ def try_file(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], b
     Raises BadInput if the file has no rows, or the mapping cannot be used.
     """
     trial = import_upload(stream, choice, on_rows, dry_run=True)
-    plain = replace(choice, mapping=())
+    plain = replace(choice, mapping=(), labels=())
     if not choice.mapping:
         unmapped = trial.summary.columns
-    elif before is not None and replace(before.choice, mapping=()) == plain:
+    elif before is not None and replace(before.choice, mapping=(), labels=()) == plain:
         unmapped = before.unmapped
     else:
         unmapped = import_upload(stream, plain, on_rows, dry_run=True).summary.columns
@@ -146,6 +150,7 @@ def import_upload(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], Non
         stream,
         kind=choice.kind,
         mapping=dict(choice.mapping),
+        values={"label": dict(choice.labels)} if choice.labels else None,
         source=choice.source or None,
         name=choice.name,
         on_progress=lambda rows, _share: on_rows(rows),
@@ -183,6 +188,8 @@ def dry_details(summary: ImportSummary) -> str:
     others = f"{', '.join(parts)}. " if parts else ""
     if any(not use.sure for use in summary.columns):
         others += "Some values are not clear and are left out: choose what their column contains. "
+    if any(each.label is None for each in summary.labels):
+        others += "Some labels are not known: choose what they mean. "
     return f"{others}Nothing is stored until you press Import." if has_news(summary) else others.strip()
 
 

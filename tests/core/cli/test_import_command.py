@@ -158,3 +158,16 @@ def test_a_rating_of_ones_and_noughts_is_left_out_until_a_mapping_names_its_scal
     how = "values 1 and 0 left out: thumbs or stars? Use --map 'rating=thumbs' or --map 'rating=stars'"
     assert [line for line in printed if "thumbs" in line] == [f"  not sure: 'rating': {how}"]
     assert "4 unchanged, 0 rejected, 4 feedback added" in lines(rows, "--map", "rating=thumbs")[0]
+
+
+def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines) -> None:
+    lines([ticket(number, id=f"r{number}") for number in (1, 2, 3)], *BOTH)
+    graded = [{"response_id": f"r{n}", "annotator": "ann", "label": n == 1} for n in (1, 2, 3)]
+    printed = lines(graded, "--kind", "grades", "--dry-run")
+    assert "  labels: hallucinated (bad) from 'false' (2 rows), grounded (good) from 'true' (1 row)" in printed
+    turn = "--map-value label:false=grounded --map-value label:true=hallucinated"
+    assert f"  if these words mean the other label, use {turn}" in printed
+    printed = lines(graded, "--kind", "grades", *turn.split())
+    assert "  labels: hallucinated (bad) from 'true' (1 row), grounded (good) from 'false' (2 rows)" in printed
+    assert not any("other label" in line for line in printed)
+    assert not any("labels:" in line for line in lines([graded[0] | {"label": "grounded"}], "--kind", "grades"))

@@ -1,0 +1,78 @@
+"""Values that a file writes as texts: numbers, and words that ``--map-value`` gives a value."""
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+from judgeboard.errors import BadInput
+
+Meanings = Mapping[str, Mapping[str, str]]
+"""The value of a word, by field and word (`word_of`)."""
+
+_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_JOINED = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")
+
+
+def spelled_number(text: str) -> Any:
+    """Return the number in a text ("3" is 3, "3.0" is 3.0), or the text if it is not a number."""
+    if _INTEGER.fullmatch(text.strip()):
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def word_of(value: Any) -> str | None:
+    """Return a value as a word in lower case: "not supported" for "Not_Supported", "true" for True, "1" for 1.0.
+
+    Return None if the value is None, a list or an object.
+    """
+    if isinstance(value, str):
+        number = spelled_number(value)
+        value = number if isinstance(number, float) and number.is_integer() else value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, str | int | float):  # True and False are of type int
+        return None
+    return " ".join(_JOINED.sub(" ", str(value)).split()).casefold()
+
+
+def parse_values(texts: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return ``{field: {word: value}}`` from texts like ``FIELD:WORD=VALUE``."""
+    values: dict[str, dict[str, str]] = {}
+    for text in texts:
+        field, _, rest = text.partition(":")
+        word, _, value = rest.rpartition("=")
+        if not field or not word.strip() or not value:
+            example = "--map-value label:inconsistent=hallucinated"
+            raise BadInput(f"--map-value {text}: write it as FIELD:WORD=VALUE, for example {example}")
+        if word in values.setdefault(field, {}):
+            raise BadInput(f"--map-value names the word {word!r} of {field} twice")
+        values[field][word] = value
+    return values
+
+
+def meanings_of(
+    values: Mapping[str, Mapping[str, str]],
+    fields: Mapping[str, tuple[str, ...]],
+    choices: Mapping[str, type[StrEnum]],
+    mapping: Mapping[str, str],
+) -> Meanings:
+    """Return the values of words. A field is named by its own name, another known name, or the column mapped to it.
+
+    ``choices`` has the possible values of a field that has only a few.
+    """
+    meanings: dict[str, dict[str, str]] = {}
+    for name, words in values.items():
+        named = mapping.get(name, name)
+        ours = next((each for each, called in fields.items() if named == each or named in called), None)
+        if ours is None:
+            raise BadInput(f"--map-value: there is no field {name!r}; choose {', '.join(fields)}")
+        options = [each.value for each in choices.get(ours, ())]
+        for word, value in words.items():
+            if options and value not in options:
+                raise BadInput(f"--map-value {name}:{word}={value}: {value!r} is not one of {', '.join(options)}")
+            meanings.setdefault(ours, {})[word_of(word) or word] = value
+    return meanings
