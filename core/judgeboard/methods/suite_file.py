@@ -21,6 +21,7 @@ from judgeboard.judges.material import Context
 from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, overall, read_rubric, rubric_from
 from judgeboard.stats.estimates import number_words, percent, two_decimals
 from judgeboard.stats.means import mean_paired_change
+from judgeboard.stats.paired import Conclusion, conclusion
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.store.suites import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
 from judgeboard.text import shortened
@@ -284,14 +285,21 @@ class Baseline:
     @property
     def average_fell(self) -> bool:
         """Whether the interval of the change is below 0; without an interval, whether the change is below 0."""
-        change = self.mean_change
-        top = change.value if change.high is None else change.high
-        return top is not None and round(top, _ROUND) < 0
+        return _is_worse(self.mean_change)
 
     def pass_rate_fell(self, max_drop: float) -> bool:
         """Whether the pass rate fell significantly and by more than ``max_drop``."""
-        change = self.pass_rate_change.value
-        return change is not None and round(-change, _ROUND) > round(max_drop, _ROUND) and self.p < SIGNIFICANT
+        change = self.pass_rate_change
+        fell_far = change.value is not None and round(-change.value, _ROUND) > round(max_drop, _ROUND)
+        # With few discordant cases, the interval is too narrow: McNemar's exact test must agree.
+        return fell_far and _is_worse(change) and self.p < SIGNIFICANT
+
+
+def _is_worse(change: Estimate) -> bool:
+    """Return whether a change is below 0. Without an interval, because all cases changed alike, its value decides."""
+    if change.high is None:
+        return change.value is not None and round(change.value, _ROUND) < 0
+    return conclusion(change) is Conclusion.WORSE
 
 
 def find_baseline(

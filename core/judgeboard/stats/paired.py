@@ -1,0 +1,212 @@
+"""Paired comparisons: two versions on the same answers, the change with its interval, and the conclusion from it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from statistics import NormalDist
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
+from judgeboard.stats.estimates import Z, leaving_out, measured, t_quantile, unmeasured
+from judgeboard.stats.intervals import influence_estimate, mean_estimate, standard_error, wilson
+from judgeboard.stats.proportions import mcnemar
+
+WITHIN = 0.02
+"""The loss that still counts as "as good", as a share."""
+
+MIN_GROUPS = 10
+"""The minimum number of evidence groups for a conclusion."""
+
+POWER = Z + NormalDist().inv_cdf(0.8)
+"""How many standard errors a change must be for a test at 5 % to find it in 80 of 100 samples, 2.80."""
+
+
+class Conclusion(StrEnum):
+    """What a comparison shows. ``as_good``: not worse by more than was allowed."""
+
+    BETTER = "better"
+    AS_GOOD = "as_good"
+    WORSE = "worse"
+    NOT_SHOWN = "not_shown"
+
+    @property
+    def exit_code(self) -> int:
+        """0 better or as good, 1 worse, 2 not shown yet."""
+        return {Conclusion.WORSE: 1, Conclusion.NOT_SHOWN: 2}.get(self, 0)
+
+
+def conclusion(change: Estimate, within: float = 0.0) -> Conclusion:
+    """Return what the interval of a change shows; a change above 0 is an improvement.
+
+    ``within`` is the loss that still counts as "as good". With 0, nothing is "as good".
+    """
+    if change.low is None or change.high is None:
+        return Conclusion.NOT_SHOWN
+    if change.low > 0:
+        return Conclusion.BETTER
+    if change.high < 0:
+        return Conclusion.WORSE
+    return Conclusion.AS_GOOD if change.low > -within else Conclusion.NOT_SHOWN
+
+
+def opposite(change: Estimate) -> Estimate:
+    """Return the change in the other direction."""
+    if change.value is None:
+        return change
+    interval = None if change.low is None or change.high is None else (-change.high, -change.low)
+    turned = measured(-change.value, change.n, interval, method=change.method, unit=change.unit, reason=change.reason)
+    return leaving_out(turned, *change.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedShares:
+    """Two versions on the same ``n`` answers.
+
+    ``only_first`` and ``only_second`` count the answers that only one version got right. ``change`` is the share right
+    of the second version minus that of the first. ``p`` is by evidence group (None if there is no difference at all),
+    ``p_mcnemar`` is McNemar's exact p by answer. A test at 5 % finds this change with a power of 80 % from
+    ``labels_needed`` labels; the versions differ on about ``differing_needed`` of them.
+    """
+
+    n: int
+    first_right: int
+    second_right: int
+    only_first: int
+    only_second: int
+    change: Estimate
+    p: float | None
+    p_mcnemar: float
+    labels_needed: int | None
+    differing_needed: int | None
+
+
+def paired_shares(first_right: BoolArray, second_right: BoolArray, groups: Grouping) -> PairedShares:
+    """Compare two versions by the answers that each got right. ``groups`` are the evidence groups of the answers."""
+    changes = second_right.astype(np.float64) - first_right.astype(np.float64)
+    n = len(changes)
+    only_first, only_second = int((changes < 0).sum()), int((changes > 0).sum())
+    by_group = groups.sums(changes)
+    spread = float(np.square(by_group).sum())
+    needed = differing_needed = None
+    if only_first != only_second and groups.count > 1:
+        needed = math.ceil((POWER * standard_error(changes, groups) / float(changes.mean())) ** 2 * n)
+        differing_needed = math.ceil(needed * (only_first + only_second) / n)
+    return PairedShares(
+        n=n,
+        first_right=int(first_right.sum()),
+        second_right=int(second_right.sum()),
+        only_first=only_first,
+        only_second=only_second,
+        change=change_of_shares(changes, groups),
+        p=2 * NormalDist().cdf(-abs(float(by_group.sum())) / math.sqrt(spread)) if spread else None,
+        p_mcnemar=mcnemar(only_first, only_second),
+        labels_needed=needed or None,
+        differing_needed=differing_needed or None,
+    )
+
+
+def change_of_shares(changes: FloatArray, groups: Grouping) -> Estimate:
+    """Return the mean of changes of -1, 0 or 1 (one per row) with its interval by evidence group.
+
+    If all changes are equal, the interval is Wilson's for the share of groups that change, in either direction.
+    """
+    if not len(changes):
+        return unmeasured(0, "no answers")
+    estimate = mean_estimate(changes, groups)
+    if estimate.low is not None or groups.count < 2:
+        return estimate
+    return without_spread(float(changes[0]), len(changes), groups)
+
+
+def without_spread(value: float, n: int, groups: Grouping) -> Estimate:
+    """Return a change of -1, 0 or 1 that all ``n`` rows have, with Wilson's interval on the groups."""
+    low, high = (float(end) for end in wilson(abs(value), groups.count))
+    ends = (-high, high) if value == 0 else (low, high) if value > 0 else (-high, -low)
+    return measured(value, n, ends, method=f"Wilson on {groups.count:,} {groups.unit}s", unit=groups.unit)
+
+
+def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> dict[str, Estimate]:
+    """Return the changes of kappa, recall and specificity from the first to the second version.
+
+    ``first``, ``second`` and ``people`` tell which answers each called bad.
+    """
+    gains = (second == people).astype(np.float64) - (first == people).astype(np.float64)
+    changes = {"kappa": _kappa_change(first, second, people, groups)}
+    for name, inside in (("sensitivity", people), ("specificity", ~people)):
+        changes[name] = change_of_shares(gains[inside], groups.at(inside))
+    return changes
+
+
+def _kappa_change(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> Estimate:
+    before, after = (_kappa(each, people) for each in (first, second))
+    if before is None or after is None:
+        return unmeasured(len(people), "all labels are the same")
+    return influence_estimate(after[0] - before[0], after[1] - before[1], groups)
+
+
+def _kappa(judge: BoolArray, people: BoolArray) -> tuple[float, FloatArray] | None:
+    """Return Cohen's kappa and the influence of each answer on it; None if chance alone would agree always."""
+    if not len(people):
+        return None
+    judged, bad = judge.astype(np.float64), people.astype(np.float64)
+    agree = (judge == people).astype(np.float64)
+    share_judged, share_bad, seen = float(judged.mean()), float(bad.mean()), float(agree.mean())
+    chance = share_judged * share_bad + (1 - share_judged) * (1 - share_bad)
+    if chance == 1:
+        return None
+    of_chance = (judged - share_judged) * (2 * share_bad - 1) + (bad - share_bad) * (2 * share_judged - 1)
+    influence = (agree - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
+    return (seen - chance) / (1 - chance), influence
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return the p values adjusted for their number, in the same order (S. Holm, 1979)."""
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted
+
+
+@dataclass(frozen=True, slots=True)
+class MeanChange:
+    """A mean change with Student's t interval of ``df`` degrees of freedom; None: no interval, or of another kind."""
+
+    change: Estimate
+    df: int | None = None
+
+    @property
+    def error(self) -> float | None:
+        """The standard error."""
+        if self.df is None or self.change.value is None or self.change.high is None:
+            return None
+        return (self.change.high - self.change.value) / float(t_quantile(self.df))
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p value of no change; None without a standard error."""
+        from scipy.special import stdtr
+
+        if self.df is None or self.change.value is None or not self.error:
+            return None
+        return float(2 * stdtr(self.df, -abs(self.change.value) / self.error))
+
+    @property
+    def labels_needed(self) -> int | None:
+        """The number of labels that finds a change of this size with a power of 80 %."""
+        if not self.change.value or not self.error:
+            return None
+        return math.ceil((POWER * self.error / self.change.value) ** 2 * self.change.n)
+
+    def simultaneous(self, tests: int) -> Estimate:
+        """Return the change with an interval that holds for ``tests`` changes at once (Bonferroni)."""
+        from scipy.special import stdtrit
+
+        if self.df is None or self.change.value is None or not self.error:
+            return self.change
+        reach = float(stdtrit(self.df, 1 - 0.025 / tests)) * self.error
+        low, high = (round(self.change.value + side * reach, 12) for side in (-1, 1))
+        return replace(self.change, low=low, high=high, level=1 - 0.05 / tests)

@@ -1,0 +1,193 @@
+"""Two versions on the same answers: change, p, conclusion, labels needed, and several tests at once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.domain import Estimate
+from judgeboard.flags.rules import sampling_number
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.paired import (
+    Conclusion,
+    MeanChange,
+    change_of_shares,
+    changes_by_class,
+    conclusion,
+    holm,
+    opposite,
+    paired_shares,
+)
+from recordings import records
+
+
+@pytest.fixture(scope="module")
+def labelled(shared: Path) -> dict[str, Any]:
+    """The answers of RAGTruth that detectors judged: people's label, each detector's label, evidence and draws."""
+    answers = {row["id"]: row for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")}
+    people = {row["response_id"]: row["label"] for row in records(shared / "data" / "ragtruth.human.jsonl.gz")}
+    verdicts: dict[str, dict[str, str]] = {}
+    for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz"):
+        verdicts.setdefault(row["judge"], {})[row["response_id"]] = row["label"]
+    ids = sorted(verdicts["track_b_modernbert"])
+    evidence = [json.dumps([answers[each]["query"], answers[each]["context"]]) for each in ids]
+    return {
+        "people": np.array([people[each] == "hallucinated" for each in ids]),
+        "judges": {
+            name: np.array([given_[each] == "hallucinated" for each in ids]) for name, given_ in verdicts.items()
+        },
+        "groups": np.unique(evidence, return_inverse=True)[1],
+        "held out": np.array(
+            [sampling_number("align", "ragtruth", str(answers[each]["source_id"])) < 0.5 for each in ids]
+        ),
+        "129 labels": np.array([sampling_number("judgeboard", "default", each) < 0.1 for each in ids]),
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(shared: Path) -> dict[str, Any]:
+    file = shared / "reading" / "validity-expected.json"
+    if not file.is_file():
+        pytest.skip("the expected figures are absent")
+    figures: dict[str, Any] = json.loads(file.read_text())["e6_align"]
+    return figures
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "first", "second", "rows"),
+    [
+        ("v1 approach_1, v2 track_b, all", "approach_1_modernbert", "track_b_modernbert", None),
+        ("held-out half", "approach_1_modernbert", "track_b_modernbert", "held out"),
+        ("129 labels", "approach_1_modernbert", "track_b_modernbert", "129 labels"),
+        ("v1 track_b_arm_c, v2 track_b", "track_b_arm_c", "track_b_modernbert", None),
+        ("v1 track_b, v2 track_b_large", "track_b_modernbert", "track_b_large", None),
+    ],
+)
+def test_judge_versions_compare_as_published(
+    labelled: dict[str, Any], expected: dict[str, Any], name: str, first: str, second: str, rows: str | None
+) -> None:
+    inside = np.ones(len(labelled["people"]), dtype=bool) if rows is None else labelled[rows]
+    right = [(labelled["judges"][each] == labelled["people"])[inside] for each in (first, second)]
+    groups = grouping(labelled["groups"][inside], int(inside.sum()))
+    measured, known = paired_shares(right[0], right[1], groups), expected[name]
+    assert (measured.n, groups.count) == (known["n"], known["groups"])
+    assert (measured.only_first, measured.only_second) == (known["only1"], known["only2"])
+    assert measured.first_right / measured.n == pytest.approx(known["accuracy1"], abs=1e-6)
+    assert measured.p_mcnemar == pytest.approx(known["p_mcnemar"], rel=1e-3)
+    assert measured.p == pytest.approx(known["p_clustered"], rel=1e-3)
+    change = (measured.change.value, measured.change.low, measured.change.high)
+    assert change == pytest.approx((known["change"], known["low"], known["high"]), abs=1e-6)
+    assert measured.labels_needed == known["labels_for_power_80"]
+    assert measured.differing_needed == known["of_those_differing"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "reached", "code"),
+    [
+        (0.01, 0.05, Conclusion.BETTER, 0),
+        (-0.01, 0.05, Conclusion.AS_GOOD, 0),
+        (-0.02, 0.05, Conclusion.NOT_SHOWN, 2),
+        (-0.03, -0.01, Conclusion.WORSE, 1),
+        (-0.015, -0.01, Conclusion.WORSE, 1),
+        (None, None, Conclusion.NOT_SHOWN, 2),
+    ],
+)
+def test_the_interval_decides(low: float | None, high: float | None, reached: Conclusion, code: int) -> None:
+    change = Estimate(0.0, low, high, n=100)
+    assert conclusion(change, 0.02) is reached
+    assert reached.exit_code == code
+    assert conclusion(change) is (Conclusion.NOT_SHOWN if reached is Conclusion.AS_GOOD else reached)
+
+
+def test_equal_changes_still_have_an_interval() -> None:
+    """Ten answers on which two versions do the same are no proof that they are equal."""
+    nothing = change_of_shares(np.zeros(10), grouping(None, 10))
+    assert nothing.value == 0.0
+    assert (nothing.low, nothing.high) == pytest.approx((-0.2775328, 0.2775328), abs=1e-6)
+    always = change_of_shares(-np.ones(10), grouping(None, 10))
+    assert (always.value, always.low) == (-1.0, -1.0)
+    assert always.high == pytest.approx(-0.7224672, abs=1e-6)
+    assert change_of_shares(np.zeros(5), grouping(np.zeros(5, dtype=np.int64), 5)).low is None, "one group only"
+    assert change_of_shares(np.empty(0), grouping(None, 0)).value is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 8)), min_size=1, max_size=40))
+def test_the_other_way_round_is_the_mirror(rows: list[tuple[bool, bool, int]]) -> None:
+    first, second = (np.array([row[side] for row in rows]) for side in (0, 1))
+    groups = grouping(np.array([row[2] for row in rows]), len(rows))
+    there, back = paired_shares(first, second, groups), paired_shares(second, first, groups)
+    assert opposite(there.change) == back.change
+    assert (there.only_first, there.p, there.labels_needed) == (back.only_second, back.p, back.labels_needed)
+    if there.change.low is not None and there.change.high is not None:
+        assert there.change.low <= (there.change.value or 0) <= there.change.high
+
+
+def test_better_in_all_may_be_worse_on_the_bad_answers() -> None:
+    people = np.array([True] * 20 + [False] * 80)
+    first = people.copy()
+    first[20:60] = True  # finds all bad answers, and calls half of the good ones bad
+    second = np.zeros(100, dtype=bool)
+    second[8:20] = True
+    changes = changes_by_class(first, second, people, grouping(None, 100))
+    assert changes["sensitivity"].value == -0.4
+    assert changes["specificity"].value == 0.5
+    assert (changes["sensitivity"].high or 0) < 0 < (changes["specificity"].low or 0)
+    kappa = [(0.6 - 0.44) / 0.56, (0.92 - 0.728) / 0.272]
+    assert changes["kappa"].value == pytest.approx(kappa[1] - kappa[0])
+    one_class = changes_by_class(first[:20], second[:20], people[:20], grouping(None, 20))
+    assert one_class["specificity"].value is None
+
+
+@pytest.mark.shared
+def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(labelled: dict[str, Any]) -> None:
+    people, first, second = (
+        labelled["people"],
+        labelled["judges"]["approach_1_modernbert"],
+        labelled["judges"]["track_b_modernbert"],
+    )
+    change = changes_by_class(first, second, people, grouping(labelled["groups"], len(people)))["kappa"]
+
+    def kappa(judge: Any, of: Any) -> float:
+        a, b = judge.mean(), of.mean()
+        chance = a * b + (1 - a) * (1 - b)
+        return float(((judge == of).mean() - chance) / (1 - chance))
+
+    random = np.random.default_rng(3)
+    members = [np.flatnonzero(labelled["groups"] == group) for group in range(225)]
+    draws = []
+    for _ in range(1_000):
+        rows = np.concatenate([members[group] for group in random.integers(0, 225, 225)])
+        draws.append(kappa(second[rows], people[rows]) - kappa(first[rows], people[rows]))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    assert change.value == pytest.approx(kappa(second, people) - kappa(first, people))
+    assert change.low == pytest.approx(low, abs=0.1 * (high - low))
+    assert change.high == pytest.approx(high, abs=0.1 * (high - low))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_equals_statsmodels(p_values: list[float]) -> None:
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1].tolist())
+
+
+def test_holm_keeps_the_order() -> None:
+    assert holm([0.007981, 0.2847, 0.01532]) == pytest.approx([0.023943, 0.2847, 0.03064])
+    assert holm([]) == []
+
+
+def test_an_interval_for_three_changes_at_once_is_wider() -> None:
+    reach = 2.0638986 * 0.080048
+    change = MeanChange(Estimate(-0.231619, -0.231619 - reach, -0.231619 + reach, n=25), 24)
+    assert change.p == pytest.approx(0.007981, rel=1e-3)
+    at_once = change.simultaneous(3)
+    assert (at_once.low, at_once.high) == pytest.approx((-0.437635, -0.025604), abs=1e-5)
+    assert at_once.level == pytest.approx(1 - 0.05 / 3)
+    assert change.simultaneous(1).low == pytest.approx(change.change.low)
+    assert MeanChange(Estimate(None, n=1)).p is None
