@@ -15,7 +15,7 @@ from judgeboard.errors import BadInput
 from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.ratings import HUMANS, Human
-from judgeboard.stats.repeats import UNUSABLE_AS, UnusableAs
+from judgeboard.stats.repeats import INCONSISTENT_AS, UNUSABLE_AS, InconsistentAs, UnusableAs
 from judgeboard.store.filters import METADATA, METADATA_FIELD, metadata_field, metadata_path
 from judgeboard.store.health import answer_facts
 from judgeboard.store.metadata import NO_VALUE, metadata_of, shown_value
@@ -65,12 +65,14 @@ class AgreementChoice:
     reviewer_id: int | None = None
     implied_labels: bool = True
     small: Small = "skip"
+    inconsistent: InconsistentAs = "net"
 
     def __post_init__(self) -> None:
         check_known("of", self.of, get_args(Of))
         check_known("unit", self.unit, get_args(Unit))
         check_known("human", self.human, HUMANS)
         check_known("unusable", self.unusable, UNUSABLE_AS)
+        check_known("inconsistent", self.inconsistent, INCONSISTENT_AS)
         check_known("small", self.small, get_args(Small))
         if self.by is not None:
             sliced_by(self.by)
@@ -81,6 +83,7 @@ class AgreementChoice:
         for is_wrong, message in (
             (answers and self.aspect is not None, "only pairs have an aspect: add --unit pairs"),
             (answers and self.unusable != "drop", "--unusable applies to pairs only: add --unit pairs"),
+            (answers and self.inconsistent != "net", "--inconsistent applies to pairs only: add --unit pairs"),
             (not answers and not self.implied_labels, "--no-implied-labels applies to answers only"),
             (answers and self.grade == PREFERENCE, "only pairs have a preference: add --unit pairs"),
             (not answers and self.grade in GRADES, f"pairs have no {self.grade}; they have a preference per --aspect"),

@@ -17,11 +17,13 @@ from judgeboard.agreement.notes import (
     luck,
     notes,
     notes_on_people,
+    order_sentence,
     other_grades,
     people_sentence,
+    unusable_sentence,
 )
 from judgeboard.agreement.pair_ratings import PairRatings
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, are_related
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, RatingPairs, are_related
 from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
     AgreementResult,
@@ -49,7 +51,7 @@ from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.proportions import anchoring
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
 from judgeboard.stats.ratings import Human
-from judgeboard.stats.repeats import UnusableAs
+from judgeboard.stats.repeats import NONE, InconsistentAs, UnusableAs
 from judgeboard.store.engine import Readable
 from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import before_and_after
@@ -70,6 +72,7 @@ def measure_agreement(
     grade: str | None = None,
     human: Human = "gold",
     unusable: UnusableAs = "drop",
+    inconsistent: InconsistentAs = "net",
     by: By | None = None,
     epsilon: float | None = None,
     small: Small = "skip",
@@ -88,6 +91,8 @@ def measure_agreement(
         human: The grades that a judge is compared with: ``gold`` (the gold label, or else people combined),
             ``majority`` (people combined) or ``each`` (every person's grade, stacked).
         unusable: How unusable verdicts on pairs count: not at all (``drop``), as ``wrong`` or as a ``tie``.
+        inconsistent: How pairs count if the judge changes its preference with the order of the answers: by the ``net``
+            vote of both orders (A: -1, tie: 0, B: 1), not at all (``drop``), as ``wrong`` or as a ``tie``.
         by: Also measures each slice: query_type, judge_version, generator, source, time (months), length, rule, or a
             metadata field as ``metadata.tenant``.
         epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
@@ -100,7 +105,18 @@ def measure_agreement(
     """
     versions = tuple(judge_versions)
     choice = AgreementChoice(
-        of, versions, unit, aspect, grade, human, unusable, by, epsilon, implied_labels=implied_labels, small=small
+        of,
+        versions,
+        unit,
+        aspect,
+        grade,
+        human,
+        unusable,
+        by,
+        epsilon,
+        implied_labels=implied_labels,
+        small=small,
+        inconsistent=inconsistent,
     )
     with store.reading() as connection:
         return agreement_of(connection, choice)
@@ -158,7 +174,7 @@ def stand_in_test(
 def _load(connection: Connection, choice: AgreementChoice) -> Source:
     if choice.unit == "pairs":
         aspect = choice.aspect if choice.grade in {None, "preference"} else choice.grade
-        return PairRatings(connection, aspect, choice.unusable, choice.human)
+        return PairRatings(connection, aspect, choice.unusable, choice.human, choice.inconsistent)
     grade = choice.grade or "label"
     source = PairSource(connection, choice.reviewer_id, choice.human, grade, implied_labels=choice.implied_labels)
     return AnswerRatings(source, grade)
@@ -202,14 +218,16 @@ def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> 
         raise NotFound("no judge version has a usable verdict of this kind")
     result = of_raters(choice, rated.ratings)
     slices = tuple(_slices_of_raters(connection, choice, rated))
-    one_judge = int((rated.ratings.per_item == 1).sum())
+    in_orders = choice.unit == "pairs"
+    sentence = people_sentence(result, "comparisons" if in_orders else choice.things, "judge versions")
+    left_out = source.left_out_of_judges(versions, rated)
     return replace(
         result,
         aspect=source.aspect,
         title="judges",
         judge_versions=measured_versions(each for each in versions if each.title in rated.ratings.raters),
-        sentence=people_sentence(result, choice.things, "judge versions"),
-        left_out={"one_judge": one_judge} if one_judge else {},
+        sentence=f"{sentence} A comparison is a pair in one order of its answers." if in_orders else sentence,
+        left_out={reason: n for reason, n in left_out.items() if n},
         slices=slices,
         notes=(*_correlated(choice, source, combinations(versions, 2)), *_luck(choice, slices)),
     )
@@ -258,16 +276,11 @@ def _judge_figures(
     """Return all figures of a judge version with people as a result without notes, and the statistics for the notes."""
     compared = source.compared(version)
     of_pairs = measured(compared.pairs, choice.unit, choice.human, only=only)
-    statistics, confusion = with_accuracy(of_pairs), of_pairs.confusion
-    if compared.wrong is not None:
-        # Verdicts that count as wrong change only accuracy and table: other figures need the judge's own categories.
-        counted = measured(compared.wrong, choice.unit, choice.human)
-        statistics |= {"agreement": counted.agreement, "accuracy": counted.agreement}
-        confusion = counted.confusion
+    statistics = with_accuracy(of_pairs) | _order_figures(compared)
     if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
         statistics = _with_numbers(statistics, measured(numbers.pairs, choice.unit, choice.human).estimates)
     alt_test, tests = _stand_in_tests(connection, choice, source, version)
-    everybody = choice.reviewer_id is None
+    everybody, answers = choice.reviewer_id is None, choice.unit == "responses"
     result = AgreementResult(
         of=choice.of,
         unit=choice.unit,
@@ -275,24 +288,34 @@ def _judge_figures(
         aspect=source.aspect,
         human=choice.human,
         compared_with=compared_with(choice.human, combined_as(source.scale)) if everybody else None,
+        inconsistent=None if answers else choice.inconsistent,
+        unusable=None if answers else choice.unusable,
         title=version.title,
         judge_versions=measured_versions([version]),
-        sentence=_judge_sentence(choice, of_pairs) if only is None else "",
+        sentence=_judge_sentence(choice, compared, of_pairs) if only is None else "",
         n=compared.n,
         left_out=compared.left_out,
         statistics=statistics,
-        confusion=confusion,
+        confusion=of_pairs.confusion,
         calibration=_calibration(compared.pairs),
         alt_test=alt_test,
         by=choice.by,
         slices=tuple(
             AgreementSlice(
-                name, part.n, with_accuracy(measured(part, choice.unit, choice.human, only=of_slices)), tests.get(name)
+                name,
+                part.n,
+                with_accuracy(measured(part.pairs, choice.unit, choice.human, only=of_slices)) | _order_figures(part),
+                tests.get(name),
             )
-            for name, part in _pairs_by_slice(choice, source, version)
+            for name, part in _by_slice(choice, source, version)
         ),
     )
     return result, of_pairs
+
+
+def _order_figures(rated: RatingPairs) -> Statistics:
+    """Return how often the judge changes its preference with the order, if it compared pairs."""
+    return {} if rated.orders is None else {"changed_with_order": rated.orders.changed_with_order()}
 
 
 def _stand_in_tests(
@@ -312,14 +335,11 @@ def _stand_in_tests(
     return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon, choice.small)
 
 
-def _pairs_by_slice(
-    choice: AgreementChoice, source: Source, version: StoredVersion
-) -> Iterator[tuple[str, AnswerPairs]]:
+def _by_slice(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[tuple[str, RatingPairs]]:
     if choice.by == "judge_version":
-        yield from ((each.title, source.compared(each).pairs) for each in source.versions)
+        yield from ((each.title, source.compared(each)) for each in source.versions)
     elif choice.by is not None:
-        pairs = source.compared(version).pairs
-        yield from ((name, pairs.at(inside)) for name, inside in source.slices(choice.by, pairs))
+        yield from source.slices(choice.by, source.compared(version))
 
 
 def _judge_version(connection: Connection, choice: AgreementChoice, source: Source) -> StoredVersion:
@@ -348,11 +368,16 @@ def _correlated(
     return correlated_judges(judges, source.unit, source.human, choice.things)
 
 
-def _judge_sentence(choice: AgreementChoice, statistics: PairStatistics) -> str:
+def _judge_sentence(choice: AgreementChoice, rated: RatingPairs, statistics: PairStatistics) -> str:
     if statistics.n == 0 and choice.unit == "responses":
         return EMPTY
     each = f"grades of {choice.things} by people"
-    return judge_sentence(statistics, each if choice.human == "each" else f"{choice.things} that people graded")
+    agreed = judge_sentence(statistics, each if choice.human == "each" else f"{choice.things} that people graded")
+    if rated.orders is None:
+        return agreed
+    changed = order_sentence(rated.orders.changed_with_order(), choice.inconsistent)
+    unusable = unusable_sentence(int((rated.orders.verdicts == NONE).sum()), choice.unusable)
+    return " ".join(filter(None, (changed, agreed, unusable)))
 
 
 def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:

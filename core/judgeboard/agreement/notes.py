@@ -28,6 +28,7 @@ from judgeboard.stats.estimates import (
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import Human, Kind, Scale
+from judgeboard.stats.repeats import InconsistentAs, UnusableAs
 from judgeboard.store.grades import AGAIN, GradedReviews
 
 EMPTY = (
@@ -67,6 +68,30 @@ def judge_sentence(statistics: PairStatistics, rows: str = "answers that people 
         return f"{start} {_scores_sentence(statistics)}"
     ordered = "weighted_kappa" in statistics.estimates
     return f"{start} {_levels_sentence(statistics) if ordered else _labels_sentence(statistics)}"
+
+
+_CHANGED: dict[InconsistentAs, str] = {
+    "net": "On these, the votes of both orders are added: A and B make a tie, a tie and a win make the win.",
+    "drop": "These pairs are left out.",
+    "wrong": "These pairs count as wrong.",
+    "tie": "These pairs count as ties.",
+}
+
+
+def order_sentence(changed: Estimate, inconsistent: InconsistentAs) -> str | None:
+    """Return how often a judge's preference changes with the order and how such pairs count; None below 10 pairs."""
+    if changed.value is None or changed.n < MIN_PAIRS:
+        return None
+    share = f"On {percent(changed.value)} of the pairs the judge changed its preference with the order."
+    return f"{share} {_CHANGED[inconsistent]}" if changed.value else share
+
+
+def unusable_sentence(n: int, unusable: UnusableAs) -> str | None:
+    """Return how ``n`` unusable verdicts on pairs count; None if there are none, or if they are left out."""
+    if not n or unusable == "drop":
+        return None
+    are = "1 unusable verdict counts" if n == 1 else f"{n:,} unusable verdicts count"
+    return f"{are} as {'wrong' if unusable == 'wrong' else 'a tie'}."
 
 
 def people_sentence(result: AgreementResult, rows: str, who: str) -> str:
@@ -332,7 +357,8 @@ def correlated_judges(
         one = of_first.at(np.isin(of_first.response_ids, of_second.response_ids))
         other = of_second.at(np.isin(of_second.response_ids, of_first.response_ids))
         groups = grouping_of(one, unit, human)
-        shared = judges_and_people(one.judge, other.judge, one.people, one.scale, groups)
+        scale = max(one.scale, other.scale, key=lambda scale: len(scale.categories or ()))
+        shared = judges_and_people(one.judge, other.judge, one.people, scale, groups)
         if shared is not None and shared.excess.value is not None and surely_above(shared.excess, 0):
             people = " and ".join(map(two_decimals, shared.with_people))
             text = (

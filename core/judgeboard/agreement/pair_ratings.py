@@ -1,7 +1,7 @@
 """Preferences of people and judges (which of two answers is better), read from the store."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -16,7 +16,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.ratings import PREFERENCE, Human, PeopleValues, Scale, human_values
-from judgeboard.stats.repeats import INCONSISTENT, NONE, UnusableAs
+from judgeboard.stats.repeats import INCONSISTENT, NONE, WRONG, InconsistentAs, OrderVerdicts, UnusableAs
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import (
@@ -35,10 +35,10 @@ from judgeboard.store.preferences import (
 from judgeboard.store.reviewers import reviewer_names
 
 SIDES = tuple(map(str, Preference))
-UNUSABLE = "unusable"
+NO_VERDICT = "no verdict"
 
-PREFERENCE_OR_NONE = Scale("preference", (*SIDES, UNUSABLE))
-"""The scale if unusable verdicts count as wrong."""
+PREFERENCE_OR_NONE = Scale("preference", (*SIDES, NO_VERDICT))
+"""The scale if contradictory or unusable verdicts count as wrong."""
 
 DIFFERENCE = Scale("difference")
 """How much better B is than A: people's grades of a pair, or a judge's score of B minus its score of A."""
@@ -48,14 +48,16 @@ _NO_GRADE = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairVerdicts:
-    """A judge version's verdicts on pairs: ``sides`` are positions in ``SIDES``, `INCONSISTENT` or `NONE`.
+    """A judge version's verdicts on pairs, by id.
 
-    ``differences`` are NaN if the judge compared the answers and did not score each of them.
+    ``asked`` tells for each order which pairs the judge was asked about. ``differences`` is None if the judge compared
+    the answers. If it scored each answer instead, its verdicts are those of one order.
     """
 
     ids: IntArray
-    sides: IntArray
-    differences: FloatArray
+    orders: OrderVerdicts
+    asked: tuple[BoolArray, BoolArray]
+    differences: FloatArray | None = None
 
 
 class PairRatings:
@@ -74,11 +76,13 @@ class PairRatings:
         aspect: str | None = None,
         unusable: UnusableAs = "drop",
         human: Human = "gold",
+        inconsistent: InconsistentAs = "net",
     ) -> None:
         """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if it has no preferences."""
         self._connection = connection
         self.unusable = unusable
         self.human = human
+        self.inconsistent = inconsistent
         every = load_preferences(connection)
         aspects = sorted({each.aspect for each in every if each.blind})
         self.aspect = _aspect(aspect, aspects)
@@ -120,7 +124,7 @@ class PairRatings:
         ids = np.array([rows[0].pair_id for rows in again], dtype=np.int64)
         names = np.array([self.names[rows[0].reviewer_id] for rows in again], dtype=np.str_)
         first, second = (_words(codes(side_of(rows[at]) for rows in again)) for at in (0, -1))
-        return RatedTwice(ids, names, first, second, ids)
+        return RatedTwice(ids, names, first, second, self._questions(ids))
 
     def gold(self, ids: IntArray) -> FloatArray:
         """Return the gold labels of pairs."""
@@ -135,7 +139,7 @@ class PairRatings:
         return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
 
     def compared(self, version: StoredVersion) -> RatingPairs:
-        """Return the rating pairs of a judge version; pairs with contradictory orders have no verdict."""
+        """Return the rating pairs of a judge version."""
         if version.id not in self._compared:
             self._compared[version.id] = self._compare(version)
         return self._compared[version.id]
@@ -144,60 +148,75 @@ class PairRatings:
         verdicts = self.verdicts(version)
         people = self._people_values(self._sides, "label")
         known = among(people.response_ids, verdicts.ids)
-        sides = np.full(len(known), NONE)
-        sides[known] = verdicts.sides[np.searchsorted(verdicts.ids, people.response_ids[known])]
-        none = known & (sides == NONE)
-        if self.unusable == "tie":
-            sides = np.where(none, SIDES.index(Preference.TIE.value), sides)
-        usable = known & (sides >= 0)
-        wrong = none if self.unusable == "wrong" else np.zeros_like(none)
+        at = np.searchsorted(verdicts.ids, people.response_ids[known])
+        sides = self._counted(verdicts)[at]
         left_out = {
             "ties": people.ties,
             "only_gold": people.only_gold,
             "without_verdict": int((~known).sum()),
-            "inconsistent": int((known & (sides == INCONSISTENT)).sum()),
-            "unusable": int(none.sum()) if self.unusable == "drop" else 0,
+            "inconsistent": int((sides == INCONSISTENT).sum()),
+            "unusable": int((sides == NONE).sum()),
         }
-        preferences = _words(people.values.astype(np.int64))
-        pairs = self._as_pairs(PREFERENCE, people.response_ids[usable], _words(sides[usable]), preferences[usable])
-        counted = self._as_pairs(
-            PREFERENCE_OR_NONE,
-            people.response_ids[usable | wrong],
-            np.where(wrong, UNUSABLE, _words(np.maximum(sides, 0)))[usable | wrong],
-            preferences[usable | wrong],
+        rows = sides >= 0
+        scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
+        preferences = _words(people.values.astype(np.int64)[known][rows])
+        pairs = self._as_pairs(scale, verdicts.ids[at][rows], _words(sides[rows]), preferences)
+        compared = np.unique(at)
+        return RatingPairs(
+            pairs,
+            {why: n for why, n in left_out.items() if n},
+            verdicts.ids[compared],
+            verdicts.orders.at(compared) if verdicts.differences is None else None,
         )
-        return RatingPairs(pairs, {why: n for why, n in left_out.items() if n}, counted if wrong.any() else None)
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""
         verdicts, people = self.verdicts(version), self._people_values(self._numbers, "groundedness")
-        judge = values_at(people.response_ids, verdicts.ids, verdicts.differences)
-        rows: BoolArray = ~np.isnan(judge)
-        return RatingPairs(self._as_pairs(DIFFERENCE, people.response_ids[rows], judge[rows], people.values[rows]), {})
+        known = among(people.response_ids, verdicts.ids if verdicts.differences is not None else no_ints())
+        ids, values = people.response_ids[known], people.values[known]
+        judge = values if verdicts.differences is None else verdicts.differences[np.searchsorted(verdicts.ids, ids)]
+        return RatingPairs(self._as_pairs(DIFFERENCE, ids, judge, values), {})
 
-    def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
-        """Yield the slices of pairs, each with a mask of its pairs."""
-        return slices_of(self._connection, self.unit, by, pairs.response_ids)
+    def slices(self, by: By, rated: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
+        """Yield each slice of the pairs that a judge version and people rated."""
+        for name, inside in slices_of(self._connection, self.unit, by, rated.ids):
+            ids, orders = rated.ids[inside], None if rated.orders is None else rated.orders.at(inside)
+            yield name, RatingPairs(rated.pairs.at(among(rated.pairs.response_ids, ids)), {}, ids, orders)
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
-        """Return a judge version's verdicts on pairs, NaN if there is no usable one."""
+        """Return a judge version's verdicts on pairs as they count, NaN if there is none."""
         verdicts = self.verdicts(version)
-        sides = verdicts.sides
-        if self.unusable == "tie":
-            sides = np.where(sides == NONE, SIDES.index(Preference.TIE.value), sides)
+        sides = self._counted(verdicts)
         rows = sides >= 0
         return values_at(ids, verdicts.ids[rows], sides[rows].astype(np.float64))
 
+    def _counted(self, verdicts: PairVerdicts) -> IntArray:
+        return verdicts.orders.counted(self.inconsistent, self.unusable)
+
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
-        """Return the verdicts of judge versions on all pairs that any of them judged."""
-        usable: list[IntArray] = [np.empty((3, 0), dtype=np.int64)]  # pair, judge version, side
+        """Return the usable verdicts of judge versions in each order: a row is a pair in one order.
+
+        Judges are compared in the same order, because their preferences may change with it.
+        """
+        usable: list[IntArray] = [np.empty((3, 0), dtype=np.int64)]  # pair and order, judge version, side
         for each in versions:
             if (verdicts := self._found(each)) is not None:
-                rows = verdicts.sides >= 0
-                ids = verdicts.ids[rows]
-                usable.append(np.stack((ids, np.full(len(ids), each.id), verdicts.sides[rows])))
-        ids, raters, sides = np.concatenate(usable, axis=1)
-        return self._ratings(ids, raters, _words(sides), PREFERENCE, {each.id: each.title for each in versions})
+                for place, sides in enumerate((verdicts.orders.ab, verdicts.orders.ba)):
+                    items = _in_order(verdicts.ids, place)[sides >= 0]
+                    usable.append(np.stack((items, np.full(len(items), each.id), sides[sides >= 0])))
+        items, raters, sides = np.concatenate(usable, axis=1)
+        names = {each.id: each.title for each in versions}
+        questions = self._questions(items // 2)
+        rated = item_ratings(items, raters, _words(sides), PREFERENCE, questions, names, unit=self.unit)
+        return replace(rated, ids=rated.ids // 2)
+
+    def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:
+        """Count the pairs in one order that fewer than two of these judge versions rated, by reason."""
+        verdicts = [known for each in versions if (known := self._found(each)) is not None]
+        asked = [_in_order(each.ids[each.asked[place]], place) for each in verdicts for place in (0, 1)]
+        _, judges = np.unique(np.concatenate(asked), return_counts=True)
+        compared = int((rated.ratings.per_item > 1).sum())
+        return {"one_judge": int((judges == 1).sum()), "few_usable": int((judges > 1).sum()) - compared}
 
     def verdicts(self, version: StoredVersion) -> PairVerdicts:
         """Return a version's comparisons on this aspect, or else its score differences; `NotFound` without both."""
@@ -227,12 +246,17 @@ class PairRatings:
         types = self.facts.query_types.codes[np.searchsorted(self.facts.ids, ids)]
         nothing = np.full(len(ids), np.nan)
         no_cut = np.zeros(len(ids), dtype=np.bool_)
-        return AnswerPairs(scale, ids, judge, people, nothing, no_cut, ids, types, np.full(len(ids), -1))
+        no_days = np.full(len(ids), -1)
+        return AnswerPairs(scale, ids, judge, people, nothing, no_cut, self._questions(ids), types, no_days)
 
     @cached_property
     def facts(self) -> PairFacts:
-        """Query type, source and gold label of all pairs."""
+        """Query type, source, gold label and question of all pairs."""
         return pair_facts(self._connection)
+
+    def _questions(self, ids: IntArray) -> IntArray:
+        """Return the question of each pair, as a number: intervals resample questions."""
+        return self.facts.questions[np.searchsorted(self.facts.ids, ids)]
 
     @property
     def _gold(self) -> tuple[IntArray, IntArray]:
@@ -240,11 +264,10 @@ class PairRatings:
         known = (self.facts.gold != _NO_GRADE) & self._gold_counts
         return self.facts.ids[known], self.facts.gold[known] - 1
 
-    @staticmethod
     def _ratings(
-        ids: IntArray, rater_ids: IntArray, values: AnyArray, scale: Scale, names: dict[int, str]
+        self, ids: IntArray, rater_ids: IntArray, values: AnyArray, scale: Scale, names: dict[int, str]
     ) -> ItemRatings:
-        return item_ratings(ids, rater_ids, values, scale, ids, names, unit="pairs")
+        return item_ratings(ids, rater_ids, values, scale, self._questions(ids), names, unit=self.unit)
 
     def _asked(self, version: StoredVersion) -> PairVerdicts | None:
         every = load_comparisons(self._connection, [version.id], condition=PLAIN)
@@ -252,8 +275,8 @@ class PairRatings:
         if not rows:
             return None
         ids = np.array([row.pair_id for row in rows], dtype=np.int64)
-        sides = order_verdicts(rows, one_order=is_one_order(version, every)).verdicts
-        return PairVerdicts(ids, sides, np.full(len(ids), np.nan))
+        asked = np.array([row.asked_ab for row in rows]), np.array([row.asked_ba for row in rows])
+        return PairVerdicts(ids, order_verdicts(rows, one_order=is_one_order(version, every)), asked)
 
     def _scored(self, version: StoredVersion) -> PairVerdicts | None:
         scored = dimensions_of_version(self._connection, version.id)
@@ -264,8 +287,10 @@ class PairRatings:
             ids, differences = score_differences(self._connection, version.id, dimension)
         if not len(ids):
             return None
-        sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0))
-        return PairVerdicts(ids, sides.astype(np.int64), differences)
+        sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0)).astype(np.int64)
+        orders = OrderVerdicts(sides, np.full_like(sides, NONE), one_order=True, questions=self._questions(ids))
+        asked = np.ones(len(ids), dtype=np.bool_)
+        return PairVerdicts(ids, orders, (asked, ~asked), differences)
 
 
 def _aspect(name: str | None, aspects: Sequence[str]) -> str:
@@ -282,4 +307,9 @@ def _aspect(name: str | None, aspects: Sequence[str]) -> str:
 
 
 def _words(sides: IntArray) -> AnyArray:
-    return np.array(SIDES, dtype="U8")[sides]
+    return np.array((*SIDES, NO_VERDICT))[sides]
+
+
+def _in_order(ids: IntArray, place: int) -> IntArray:
+    """Return an id for each pair in one order: ``place`` is 0 with A first, 1 with B first."""
+    return ids * 2 + place

@@ -1,7 +1,7 @@
 """Ratings of logged answers by people and by judge versions, read from the store, and their rating pairs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,8 +24,9 @@ from judgeboard.agreement.flag_worth import FlagsWorth, flags_worth
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
+from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, IntArray, among, grouping, no_ints
 from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of
+from judgeboard.stats.repeats import OrderVerdicts
 from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.response_pages import response_facts
@@ -34,7 +35,7 @@ from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import Columns
 from judgeboard.store.verdicts import current_verdicts, load_graded
 
-RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "pair")}
+RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "question")}
 """The names of rows and of the groups that an interval resamples."""
 
 _MOST_LEVELS = 20  # a scale with more levels is a score
@@ -63,17 +64,19 @@ class RatedTwice:
 class RatingPairs:
     """The ``pairs`` that a judge version and people rated, and the number of items left out by reason.
 
-    ``wrong`` has these pairs and the unusable verdicts that count as wrong; None if there are no such verdicts.
+    If a judge compared pairs of answers, ``orders`` has its verdicts on all pairs ``ids`` that people rated too,
+    whether or not the verdict counts.
     """
 
     pairs: AnswerPairs
     left_out: dict[str, int]
-    wrong: AnswerPairs | None = None
+    ids: IntArray = field(default_factory=no_ints)
+    orders: OrderVerdicts | None = None
 
     @property
     def n(self) -> int:
         """The number of items that count."""
-        return self.pairs.n if self.wrong is None else self.wrong.n
+        return self.pairs.n
 
 
 def item_ratings(
@@ -98,7 +101,7 @@ def item_ratings(
 
 
 def grouping_of(pairs: AnswerPairs, unit: Unit, human: Human) -> Grouping:
-    """Return the groups that an interval resamples: evidence groups of answers, or pairs; never single grades."""
+    """Return the groups that an interval resamples: evidence groups of answers, or questions of pairs."""
     row, group = RESAMPLED[unit]
     return grouping(pairs.groups, pairs.n, row="grade" if human == "each" else row, group=group)
 
@@ -234,13 +237,15 @@ class AnswerRatings:
         counts = {"ties": people.ties, "only_gold": people.only_gold, "without_verdict": without_verdict}
         return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
 
-    def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
-        """Yield the slices of pairs as `slices_of` does, and also query types without pairs."""
-        if by != "query_type":
-            yield from slices_of(self._connection, self.unit, by, pairs.response_ids)
-            return
-        for name, code in sorted((name, code) for code, name in enumerate(self.source.graded.query_type_names)):
-            yield name, pairs.query_types == code
+    def slices(self, by: By, rated: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
+        """Yield each slice of the answers that a judge version and people rated, and query types without such."""
+        pairs = rated.pairs
+        if by == "query_type":
+            names = sorted((name, code) for code, name in enumerate(self.source.graded.query_type_names))
+            yield from ((name, RatingPairs(pairs.at(pairs.query_types == code), {})) for name, code in names)
+        else:
+            slices = slices_of(self._connection, self.unit, by, pairs.response_ids)
+            yield from ((name, RatingPairs(pairs.at(inside), {})) for name, inside in slices)
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
         """Return a judge version's current verdicts on answers."""
@@ -266,6 +271,10 @@ class AnswerRatings:
             verdicts.evidence_groups[rows],
             {each.id: each.title for each in versions},
         )
+
+    def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:  # noqa: ARG002 - as for pairs
+        """Count the answers that only one of these judge versions rated."""
+        return {"one_judge": int((rated.ratings.per_item == 1).sum())}
 
     @cached_property
     def _names(self) -> dict[int, str]:

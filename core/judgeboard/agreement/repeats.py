@@ -77,7 +77,7 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
     values = np.stack((verdicts.ab, verdicts.ba), axis=1).astype(np.float64)
     values[values == NONE] = np.nan
     row, group = RESAMPLED["pairs"]
-    groups = grouping(None, int(both.sum()), row=row, group=group)
+    groups = grouping(verdicts.questions[both], int(both.sum()), row=row, group=group)
     ratings = Ratings(values[both], ("A shown first", "B shown first"), PREFERENCE, groups)
     more = {"self_consistency": verdicts.self_consistency(), "first_position": verdicts.first_position()}
     return _result(choice, ratings, version.title, [version], more, int((~both).sum()), (), aspect)

@@ -21,6 +21,7 @@ from judgeboard.stats.rater_agreement import (
     pairs_of_raters,
 )
 from judgeboard.stats.ratings import Human, Ratings, Scale
+from judgeboard.stats.repeats import InconsistentAs, UnusableAs
 from judgeboard.store.judge_versions import StoredVersion
 
 Statistics = dict[str, Estimate]
@@ -31,9 +32,10 @@ _LEFT_OUT = {
     "without_verdict": "no usable verdict of this judge version",
     "inconsistent": "contradictory verdicts in the two orders",
     "unusable": "unusable verdict",
+    "few_usable": "fewer than two usable verdicts",
     "one_person": "rated by one person only",
     "revealed": "reviewed only after other verdicts were shown",
-    "one_judge": "rated by one judge only",
+    "one_judge": "judged by one judge only",
     "incomplete": "no usable verdict in some repeat",
 }
 
@@ -70,9 +72,9 @@ class AgreementResult:
 
     ``title`` names who was measured. ``n`` is the number of items (of grades, if people are stacked) behind the
     statistics; ``left_out`` counts other items by reason. ``human`` and ``compared_with`` name the grades that a judge
-    is compared with. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
-    ``against_gold`` people with gold labels. ``anchoring`` is how far people moved to the judge's verdicts after they
-    saw them, by grade.
+    is compared with. ``inconsistent`` and ``unusable`` are the options for pairs. ``rater_pairs`` compares every two
+    raters, ``self_agreement`` people who rated items twice, ``against_gold`` people with gold labels. ``anchoring`` is
+    how far people moved to the judge's verdicts after they saw them, by grade.
     """
 
     of: Of
@@ -81,6 +83,8 @@ class AgreementResult:
     aspect: str | None = None
     human: Human | None = None
     compared_with: str | None = None
+    inconsistent: InconsistentAs | None = None
+    unusable: UnusableAs | None = None
     title: str = ""
     judge_versions: tuple[MeasuredVersion, ...] = ()
     sentence: str = ""

@@ -43,6 +43,14 @@ if TYPE_CHECKING:
     default="drop",
     help="How an unusable verdict counts for agreement with gold or people.",
 )
+@options.with_default(
+    "--inconsistent",
+    type=click.Choice(["net", "drop", "wrong", "tie"]),
+    default="net",
+    help="How a pair counts for agreement with gold or people if the preference changes with the order. net: the votes "
+    "of both orders are added (A and B make a tie, a tie and a win make the win). drop: not at all. wrong: as a wrong "
+    "verdict. tie: as a tie.",
+)
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
 @click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
@@ -60,12 +68,13 @@ def compare_command(
     by: str | None,
     aspects: tuple[str, ...],
     unusable: str,
+    inconsistent: str,
     **chosen: Any,
 ) -> int:
     """Compare pairs of answers in both orders (two calls per pair).
 
-    A pair has a verdict if the verdicts in both orders agree. Other pairs count as inconsistent. To continue an
-    interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    A pair is inconsistent if the verdicts in the two orders differ. To continue an interrupted run, repeat the command.
+    For exit codes see `judgeboard judge`.
     """
     from judgeboard.methods.pair_report import measure_pairs
     from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
@@ -81,7 +90,8 @@ def compare_command(
         nobody_asked(context, "domain", "source")
     if file is not None:
         check_pairs(file, source)
-    figures: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects, "unusable": unusable}
+    figures: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects}
+    figures |= {"unusable": unusable, "inconsistent": inconsistent}
     store = options.open_store(create=file is not None)
     if recorded:
         with store.reading() as connection:

@@ -15,6 +15,7 @@ from judgeboard.text import counted
     "judgeboard agreement --judge-version 'rag v3' --by query_type",
     "judgeboard agreement --of people --grade quality --json",
     "judgeboard agreement --unit pairs --judge-version pandalm-7b --alt-test --epsilon 0.2",
+    "judgeboard agreement --unit pairs --judge-version gpt-4 --inconsistent drop",
     "judgeboard agreement --of repeats --judge-version gpt-4",
     "judgeboard agreement --schema support",
     "judgeboard agreement --report agreement.html",
@@ -58,6 +59,14 @@ from judgeboard.text import counted
     type=click.Choice(["drop", "wrong", "tie"]),
     default="drop",
     help="How an unusable verdict counts, for --unit pairs.",
+)
+@options.with_default(
+    "--inconsistent",
+    type=click.Choice(["net", "drop", "wrong", "tie"]),
+    default="net",
+    help="How a pair counts if the judge's preference changes with the order of the answers, for --unit pairs. net: "
+    "the votes of both orders are added (A and B make a tie, a tie and a win make the win). drop: not at all. wrong: "
+    "as a wrong verdict. tie: as a tie.",
 )
 @click.option(
     "--by",
@@ -108,7 +117,18 @@ def agreement_command(
         raise BadInput("--epsilon needs --alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
     if schema is not None:
-        unread = ("of", "judge_versions", "unit", "aspect", "grade", "human", "unusable", "by", "report")
+        unread = (
+            "of",
+            "judge_versions",
+            "unit",
+            "aspect",
+            "grade",
+            "human",
+            "unusable",
+            "inconsistent",
+            "by",
+            "report",
+        )
         refuse_given(click.get_current_context(), "--schema measures each field with the statistic of its type", unread)
         of_schema = {name: chosen[name] for name in ("small", "implied_labels")}
         with options.seen(options.open_store()).reading() as connection:

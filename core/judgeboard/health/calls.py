@@ -159,7 +159,7 @@ def position(record: JudgeRecord) -> Check:
     """Warn if the share of verdicts that prefer the answer shown first differs significantly from ½.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise. Only pairs with a usable verdict in both orders
-    count; the interval resamples pairs. If there are several aspects, the most biased one is shown.
+    count; the interval resamples questions. If there are several aspects, the most biased one is shown.
     """
     if record.version.kind == JURY:
         sentence = f"{record.version.title} compares no pairs. Check its members instead."

@@ -8,12 +8,22 @@ from enum import StrEnum
 
 from sqlalchemy import Connection
 
+from judgeboard.agreement.notes import order_sentence
 from judgeboard.domain import OVERALL, Estimate, Preference, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.reviews.shown import order_for, shown_side
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent_words
-from judgeboard.stats.repeats import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
+from judgeboard.stats.repeats import (
+    INCONSISTENT,
+    INCONSISTENT_AS,
+    NONE,
+    UNUSABLE_AS,
+    BothOrderCounts,
+    InconsistentAs,
+    OrderVerdicts,
+    UnusableAs,
+)
 from judgeboard.store import comparisons, preferences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
@@ -33,16 +43,21 @@ _SIDES = {0: Preference.A, 1: Preference.B, 2: Preference.TIE}
 class PairGroup:
     """The figures of one slice and aspect.
 
-    ``people`` is the agreement with the majority preference of people; ``people_split`` counts verdicts on pairs
-    without a majority. With ``one_order``, each pair was compared in one order only; that preference is the verdict.
+    ``changed_with_order`` is the share of pairs with different verdicts in the two orders. ``inconsistent_as`` is how
+    these count in ``accuracy`` (agreement with gold) and ``people`` (agreement with their majority). ``people_split``
+    counts verdicts on pairs without a majority. With ``one_order``, each pair was compared in one order only; that
+    preference is the verdict.
     """
 
     slice: str
     aspect: str
     counts: BothOrderCounts
     one_order: bool
+    inconsistent_as: InconsistentAs
+    changed_with_order: Estimate
     self_consistency: Estimate
     first_position: Estimate
+    accuracy: Estimate
     accuracy_orders_mean: Estimate
     accuracy_consistent: Estimate
     people: Estimate
@@ -144,10 +159,12 @@ class ComparedPairs:
         by_query_type: bool | None = None,
         aspects: Sequence[str] = (),
         unusable: UnusableAs = "drop",
+        inconsistent: InconsistentAs = "net",
     ) -> tuple[PairGroup, ...]:
         """Return the figures of every aspect, for all pairs and then per query type; empty without a version.
 
-        ``by_query_type`` adds the query types (default: if there are several). ``unusable`` is as in `measure_pairs`.
+        ``by_query_type`` adds the query types (default: if there are several). Other arguments are as in
+        `measure_pairs`.
         """
         if self.version is None:
             return ()
@@ -157,7 +174,8 @@ class ComparedPairs:
             for aspect in sorted(self.aspects):
                 rows = [row for row in self._of_aspect(aspect) if name in {ALL, row.query_type}]
                 if rows and (not aspects or aspect in aspects):
-                    groups.append(_group(name, aspect, rows, self._votes, self._one_order, unusable))
+                    verdicts = preferences.order_verdicts(rows, one_order=self._one_order)
+                    groups.append(_group(name, aspect, rows, verdicts, self._votes, inconsistent, unusable))
         return tuple(groups)
 
     def known_aspect(self, aspect: str | None) -> str:
@@ -207,17 +225,24 @@ def measure_pairs(
     pair_ids: Collection[int] | None = None,
     by_query_type: bool = False,
     aspects: Sequence[str] = (),
+    inconsistent: InconsistentAs = "net",
     unusable: UnusableAs = "drop",
     account: RunAccount | None = None,
 ) -> PairReport:
     """Measure a judge version on the pairs that it compared, here or elsewhere.
 
-    An unusable verdict is left out of the agreement with gold and people (``unusable="drop"``), or counts as a ``tie``
-    or as ``wrong``. ``account`` is that of a run (default: all comparisons of the version on these pairs).
-    Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
+    Agreement with gold and people counts pairs with different verdicts in the two orders as ``inconsistent`` tells, and
+    pairs without a usable verdict as ``unusable`` tells; both as in `measure_agreement`. ``account`` is that of a run
+    (default: all comparisons of the version on these pairs). Raises NotFound if there is no such version, or it has no
+    comparisons of these pairs or aspects.
     """
-    if unusable not in UNUSABLE_AS:
-        raise BadInput(f"--unusable must be one of {', '.join(UNUSABLE_AS)}, not {unusable!r}")
+    options: dict[str, tuple[str, tuple[str, ...]]] = {
+        "inconsistent": (inconsistent, INCONSISTENT_AS),
+        "unusable": (unusable, UNUSABLE_AS),
+    }
+    for name, (value, known) in options.items():
+        if value not in known:
+            raise BadInput(f"--{name} must be one of {', '.join(known)}, not {value!r}")
     with store.reading() as connection:
         version = get_version(connection, judge_version)
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
@@ -227,7 +252,7 @@ def measure_pairs(
                 what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
                 raise NotFound(f"{version.title} has no comparison {what}")
             account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
-    groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, unusable=unusable)
+    groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable)
     return PairReport(version.title, version.fingerprint, account, unusable, groups)
 
 
@@ -235,14 +260,11 @@ def _group(
     name: str,
     aspect: str,
     rows: Sequence[comparisons.BothOrders],
+    verdicts: OrderVerdicts,
     votes: Mapping[tuple[int, str], preferences.Votes],
-    one_order: bool,
+    inconsistent: InconsistentAs,
     unusable: UnusableAs,
 ) -> PairGroup:
-    verdicts = preferences.order_verdicts(rows, one_order=one_order)
-    counted = verdicts.verdicts != INCONSISTENT
-    if unusable == "drop":
-        counted &= verdicts.verdicts != NONE
     gold = preferences.codes(row.gold for row in rows)
     row_votes = [votes.get((row.pair_id, aspect)) for row in rows]
     people = preferences.codes(None if vote is None else vote.majority for vote in row_votes)
@@ -250,15 +272,18 @@ def _group(
         slice=name,
         aspect=aspect,
         counts=verdicts.counts(),
-        one_order=one_order,
+        one_order=verdicts.one_order,
+        inconsistent_as=inconsistent,
+        changed_with_order=verdicts.changed_with_order(),
         self_consistency=verdicts.self_consistency(),
         first_position=verdicts.first_position(),
+        accuracy=verdicts.accuracy(gold, inconsistent, unusable, unknown=NO_GOLD),
         accuracy_orders_mean=verdicts.accuracy_of_orders(gold, unusable, unknown=NO_GOLD),
-        accuracy_consistent=verdicts.accuracy(gold, unusable, unknown=NO_GOLD),
-        people=verdicts.accuracy(people, unusable, unknown=NO_PEOPLE),
+        accuracy_consistent=verdicts.accuracy(gold, "drop", unusable, unknown=NO_GOLD),
+        people=verdicts.accuracy(people, inconsistent, unusable, unknown=NO_PEOPLE),
         people_split=sum(
             bool(counts) and vote is not None and vote.majority is None
-            for counts, vote in zip(counted, row_votes, strict=True)
+            for counts, vote in zip(verdicts.counted(inconsistent, unusable) >= 0, row_votes, strict=True)
         ),
     )
 
@@ -271,7 +296,7 @@ _UNUSABLE = {
 
 
 def outcome_words(group: PairGroup) -> str:
-    """Return the counts of a group in one line."""
+    """Return how often the preference changes with the order, and the counts of a group."""
     counts = group.counts
     words = (
         f"{counted(counts.pairs, 'pair')}: A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
@@ -280,20 +305,23 @@ def outcome_words(group: PairGroup) -> str:
         words += "; asked in one order only"
     else:
         words += f"; inconsistent: {counts.flips:,} change with the order, {counts.tie_win:,} are a tie in one order"
-    return f"{words}; no verdict {counts.unmeasured:,}"
+    changed = order_sentence(group.changed_with_order, group.inconsistent_as)
+    return " ".join(filter(None, (changed, f"{words}; no verdict {counts.unmeasured:,}")))
 
 
 def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
     """Return the statistics of a group with their names."""
     figures = [
+        ("preference changed with the order", group.changed_with_order),
         ("same preference in both orders", group.self_consistency),
         ("prefers the answer shown first", group.first_position),
+        ("accuracy by gold", group.accuracy),
         ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
         ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
         ("agrees with the majority of people", group.people),
     ]
-    if group.one_order:  # then the two accuracies are the same
-        figures[2:4] = [("accuracy by gold", group.accuracy_consistent)]
+    if group.one_order:  # then the three accuracies are the same
+        del figures[4:6]
     return figures
 
 

@@ -56,7 +56,8 @@ def _distance(people: Ratings, values: FloatArray, compared: BoolArray) -> Float
     value, own, others = values[item, rater], people.values[item, rater], people.per_item[item] - 1
     distance: FloatArray = np.full(compared.shape, np.inf)
     if people.scale.categories is not None and people.scale.weights is None:
-        equal = people.votes[item, value.astype(np.int64)] - (value == own)
+        votes = np.pad(people.votes, ((0, 0), (0, 1)))  # nobody gives the position of a verdict that counts as wrong
+        equal = votes[item, value.astype(np.int64)] - (value == own)
         distance[compared] = 1 - equal / others
     else:
         filled = np.where(people.rated, people.values, 0.0)

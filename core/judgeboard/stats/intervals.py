@@ -303,7 +303,7 @@ def bootstrapped(
     (NaN) are left out; if they are more than 5 %, there is no interval. ``named`` is a prefix of the method.
     """
     if groups.count == 1:
-        return measured(value, n, reason="no interval: one evidence group only")
+        return measured(value, n, reason=f"no interval: one {groups.group} only")
     defined = draws[~np.isnan(draws)]
     undefined = draws.size - defined.size
     if defined.size == 0 or undefined > _UNDEFINED_DRAWS * draws.size:

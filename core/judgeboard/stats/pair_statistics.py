@@ -248,6 +248,7 @@ STATISTICS: Mapping[str, Statistic] = {
         share=True,
     ),
     "self_consistency": Statistic("Same verdict every time", share=True),
+    "changed_with_order": Statistic("Preference changed with the order", share=True, leads=True),
     "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
     "linear_kappa": Statistic(
         "Kappa, linear weights", _ordered, lambda pairs: pairs.table.kappa("linear"), symmetric=True

@@ -1,7 +1,7 @@
 """Shares, means of 0, ½ and 1, ratios of totals, anchoring, the use of a scale, and tests of counts."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,18 +30,18 @@ from judgeboard.stats.intervals import (
 )
 
 
-def share(hits: npt.ArrayLike, groups: AnyArray | None = None) -> Estimate:
+def share(hits: npt.ArrayLike, groups: AnyArray | Grouping | None = None) -> Estimate:
     """Return the share of true ``hits``, one per row; undefined without rows.
 
-    The interval resamples evidence groups; without ``groups``, or if all differ, it is Wilson's.
+    The interval resamples groups (ids are evidence groups); without ``groups``, or if all differ, it is Wilson's.
     """
     hit = np.asarray(hits, dtype=np.bool_)
     n, k = hit.size, int(hit.sum())
     if not n:
         return unmeasured(0, "no answers")
-    by_group = grouping(groups, n)
+    by_group = groups if isinstance(groups, Grouping) else grouping(groups, n)
     if by_group.all_distinct:
-        return share_intervals(k, n)[0]
+        return replace(share_intervals(k, n)[0], unit=by_group.unit)
     if k in {0, n}:
         return wilson_on_groups(k / n, n, by_group.count, by_group.unit)
     tables = resampled_tables(hit.astype(np.int64), 2, by_group)

@@ -1,7 +1,8 @@
 """How far a judge agrees with itself: on answers that it judged repeatedly, and on pairs that it saw in both orders.
 
 Source for pairs: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A pair whose verdict differs
-between the orders is inconsistent: it has no verdict. A pair with an unusable verdict in one order is unmeasured.
+between the orders is inconsistent: an option decides how it counts. A pair with an unusable verdict in one order is
+unmeasured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +14,10 @@ from typing import Literal
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping, same_length
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, grouping, same_length
 from judgeboard.stats.chance_corrected import interval_alpha
-from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.intervals import bootstrapped, mean_estimate, resampled_tables, wilson_on_groups
+from judgeboard.stats.estimates import complement, unmeasured
+from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.proportions import share
 
 RepeatedItem = Mapping[int, Mapping[str, float]]
@@ -84,6 +85,8 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
 
 
 A, B, TIE = 0, 1, 2
+WRONG = 3
+"""A verdict that counts as wrong: the position after the three sides, which no truth has."""
 NONE = -1
 """No usable verdict, no gold, no preference."""
 INCONSISTENT = -2
@@ -93,9 +96,17 @@ UnusableAs = Literal["drop", "tie", "wrong"]
 
 UNUSABLE_AS: tuple[UnusableAs, ...] = ("drop", "tie", "wrong")
 
+InconsistentAs = Literal["net", "drop", "wrong", "tie"]
+"""How a pair counts if the judge's preference changes with the order of the answers.
+
+``net`` adds the votes of both orders (A: -1, tie: 0, B: 1): A and B make a tie, a tie and a win make the win.
+"""
+
+INCONSISTENT_AS: tuple[InconsistentAs, ...] = ("net", "drop", "wrong", "tie")
+
 ONE_ORDER = "not measured (one order)"
 
-_WRONG = -3
+_COUNTED_AS = {"tie": TIE, "wrong": WRONG}
 
 
 @dataclass(frozen=True)
@@ -118,14 +129,23 @@ class BothOrderCounts:
 class OrderVerdicts:
     """Verdicts on pairs (A, B, TIE or NONE), one row per pair: ``ab`` if A was shown first, ``ba`` if B was.
 
-    With ``one_order`` the judge saw each pair in one order only, and this verdict counts.
+    With ``one_order`` the judge saw each pair in one order only, and this verdict counts. Pairs with equal
+    ``questions`` are about one question: intervals resample questions. By default each pair has its own question.
     """
 
-    def __init__(self, ab: IntArray, ba: IntArray, *, one_order: bool = False) -> None:
+    def __init__(
+        self, ab: IntArray, ba: IntArray, *, one_order: bool = False, questions: IntArray | None = None
+    ) -> None:
         self.n = same_length(ab, ba)
         self.ab, self.ba, self.one_order = ab, ba, one_order
+        self.questions = np.arange(self.n) if questions is None else questions
+        same_length(ab, self.questions)
         if one_order and bool(((ab != NONE) & (ba != NONE)).any()):
             raise ValueError("a judge that was asked in one order has no verdicts in both")
+
+    def at(self, rows: AnyArray) -> "OrderVerdicts":
+        """Return the verdicts on some of the pairs, by a mask or by positions."""
+        return OrderVerdicts(self.ab[rows], self.ba[rows], one_order=self.one_order, questions=self.questions[rows])
 
     @cached_property
     def both(self) -> BoolArray:
@@ -139,6 +159,16 @@ class OrderVerdicts:
         if self.one_order:
             return np.where(self.ab != NONE, self.ab, self.ba)
         return np.where(self.both, np.where(self.ab == self.ba, self.ab, INCONSISTENT), NONE)
+
+    def counted(self, inconsistent: InconsistentAs = "net", unusable: UnusableAs = "drop") -> IntArray:
+        """Return the verdict that counts for each pair: A, B, TIE or WRONG; INCONSISTENT or NONE is left out."""
+        verdicts = self.verdicts
+        if inconsistent == "net":
+            net = np.where(self.ab == TIE, self.ba, np.where(self.ba == TIE, self.ab, TIE))
+            verdicts = np.where(verdicts == INCONSISTENT, net, verdicts)
+        else:
+            verdicts = np.where(verdicts == INCONSISTENT, _COUNTED_AS.get(inconsistent, INCONSISTENT), verdicts)
+        return np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
 
     def counts(self) -> BothOrderCounts:
         """Return the number of pairs by result."""
@@ -161,12 +191,16 @@ class OrderVerdicts:
             return unmeasured(0, ONE_ORDER)
         if not self.both.any():
             return unmeasured(0, "no pair has usable verdicts in both orders")
-        return share((self.ab == self.ba)[self.both])
+        return self._share((self.ab == self.ba)[self.both], np.flatnonzero(self.both))
+
+    def changed_with_order(self) -> Estimate:
+        """Return the share of different verdicts among the pairs with both orders usable."""
+        return complement(self.self_consistency())
 
     def first_position(self) -> Estimate:
         """Return the share of single verdicts, ties excluded, for the answer shown first; 0.5 means no position bias.
 
-        It counts pairs with both orders usable. n is the number of verdicts; the interval resamples pairs.
+        It counts pairs with both orders usable. n is the number of verdicts.
         """
         if self.one_order:
             return unmeasured(0, ONE_ORDER)
@@ -175,44 +209,39 @@ class OrderVerdicts:
         decided = np.concatenate((self.ab[pairs] != TIE, self.ba[pairs] != TIE))
         if not decided.any():
             return unmeasured(0, "all usable verdicts in both orders are ties")
-        return _share_by_pair(first[decided], np.tile(pairs, 2)[decided])
+        return self._share(first[decided], np.tile(pairs, 2)[decided])
 
     def accuracy_of_orders(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
-        """Return how often a verdict is right, as the mean of both orders; the interval resamples pairs.
+        """Return how often a single verdict is right, as the mean of both orders.
 
         ``truth`` is A, B or TIE of each pair, NONE if it is not known; ``unknown`` is the reason if none is known.
         """
         if self.one_order:
-            return self.accuracy(truth, unusable, unknown=unknown)
+            return self.accuracy(truth, unusable=unusable, unknown=unknown)
         known = truth != NONE
         rows = np.flatnonzero(known & self.both if unusable == "drop" else known)
         if not rows.size:
             return unmeasured(0, "no usable verdict on these pairs" if known.any() else unknown)
         verdicts = np.concatenate((self.ab[rows], self.ba[rows]))
-        right = _counted_as(verdicts, unusable) == np.tile(truth[rows], 2)
-        return replace(_share_by_pair(right, np.tile(rows, 2)), n=rows.size)
+        counted = np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
+        return replace(self._share(counted == np.tile(truth[rows], 2), np.tile(rows, 2)), n=rows.size)
 
-    def accuracy(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
-        """Return how often the verdict on a pair is right; inconsistent pairs are left out."""
-        rows = (truth != NONE) & (self.verdicts != INCONSISTENT)
-        if unusable == "drop":
-            rows &= self.verdicts != NONE
-        if not rows.any():
+    def accuracy(
+        self,
+        truth: IntArray,
+        inconsistent: InconsistentAs = "net",
+        unusable: UnusableAs = "drop",
+        *,
+        unknown: str,
+    ) -> Estimate:
+        """Return how often the verdict that counts for a pair (`counted`) is right; see `accuracy_of_orders`."""
+        counted = self.counted(inconsistent, unusable)
+        rows = np.flatnonzero((truth != NONE) & (counted >= 0))
+        if not rows.size:
             return unmeasured(0, "no usable verdict on these pairs" if (truth != NONE).any() else unknown)
-        return share(_counted_as(self.verdicts[rows], unusable) == truth[rows])
+        return self._share(counted[rows] == truth[rows], rows)
 
-
-def _counted_as(verdicts: IntArray, unusable: UnusableAs) -> IntArray:
-    return np.where(verdicts == NONE, TIE if unusable == "tie" else _WRONG, verdicts)
-
-
-def _share_by_pair(hits: BoolArray, pairs: IntArray) -> Estimate:
-    """Return the share of ``hits``, one row per verdict, with an interval that resamples their ``pairs``."""
-    by_pair, n, k = grouping(pairs, hits.size), hits.size, int(hits.sum())
-    if k in {0, n}:
-        return wilson_on_groups(k / n, n, by_pair.count, "pair")
-    if by_pair.count == 1:
-        return measured(k / n, n, reason="no interval: one pair only")
-    tables = resampled_tables(hits.astype(np.int64), 2, by_pair)
-    estimate = bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_pair, named="by pair; ")
-    return estimate if estimate.unit is None else replace(estimate, unit="pair")
+    def _share(self, hits: BoolArray, pairs: IntArray) -> Estimate:
+        """Return the share of ``hits``, one row per verdict on one of the ``pairs``."""
+        group = "question" if len(np.unique(self.questions)) < self.n else "pair"
+        return share(hits, grouping(self.questions[pairs], hits.size, row="pair", group=group))

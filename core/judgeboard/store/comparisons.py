@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, case, func, select
 
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.store.judge_versions import StoredVersion, list_versions
@@ -61,6 +61,7 @@ class BothOrders(NamedTuple):
 
     ``ab`` is the preference with A shown first, ``ba`` with B shown first; both refer to the stored answers. None means
     unmeasured: the judge was not asked in this order (``asked_ab``, ``asked_ba`` is False) or gave no usable verdict.
+    ``question`` is the id of the first pair with the same question.
     """
 
     version_id: int
@@ -73,6 +74,7 @@ class BothOrders(NamedTuple):
     asked_ab: bool
     asked_ba: bool
     gold: Preference | None
+    question: int
 
 
 # One row for each aspect of a comparison; a comparison without aspects has one row.
@@ -150,6 +152,7 @@ def load_comparisons(
         {pair_id for _, _, pair_id, _ in asked},
     )
     pairs = {id_: (query_type, gold) for id_, query_type, gold in asked_pairs}
+    questions = question_groups(connection)
     rows = []
     for version_id, kept, pair_id in sorted({key[:3] for key in asked}):
         ab, ba = (asked.get((version_id, kept, pair_id, shown.value)) for shown in (Shown.AB, Shown.BA))
@@ -157,8 +160,21 @@ def load_comparisons(
         for aspect in sorted(aspects[version_id, kept]) or (OVERALL,):
             a_first, b_first = (None if by_aspect is None else by_aspect.get(aspect) for by_aspect in (ab, ba))
             asked_both = (ab is not None, ba is not None)
-            rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, a_first, b_first, *asked_both, gold))
+            known = (*asked_both, gold, questions[pair_id])
+            rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, a_first, b_first, *known))
     return rows
+
+
+def question_groups(connection: Connection) -> dict[int, int]:
+    """Return, for each pair, the id of the first pair with the same question: such pairs are not independent.
+
+    If the question was deleted (`judgeboard forget`), pairs with the same evidence group of answer A belong together.
+    """
+    a = RESPONSE.alias()
+    forgotten = case((PAIR.c.question.is_(None), func.coalesce(a.c.evidence_group, PAIR.c.id)))
+    first = func.min(PAIR.c.id).over(partition_by=(PAIR.c.question, forgotten))
+    query = select(PAIR.c.id, first).join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
+    return dict(connection.execute(query).all())
 
 
 def _asked(
@@ -275,7 +291,9 @@ def uncompared(connection: Connection) -> list[BothOrders]:
         .order_by(PAIR.c.id)
     )
     return [
-        BothOrders(0, PLAIN, id_, query_type, OVERALL, None, None, asked_ab=False, asked_ba=False, gold=gold)
+        BothOrders(
+            0, PLAIN, id_, query_type, OVERALL, None, None, asked_ab=False, asked_ba=False, gold=gold, question=id_
+        )
         for id_, query_type, gold in connection.execute(query)
     ]
 

@@ -13,7 +13,7 @@ from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Grade,
 from judgeboard.judges.pairwise import PAIRWISE, SELF_REFERENCE
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
 from judgeboard.stats.repeats import NONE, OrderVerdicts
-from judgeboard.store.comparisons import BothOrders
+from judgeboard.store.comparisons import BothOrders, question_groups
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import NewReview, insert_reviews, is_current, is_imported
@@ -215,12 +215,13 @@ SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFacts:
-    """Columns of all pairs, by id."""
+    """Columns of all pairs, by id; ``questions`` are equal for pairs about one question."""
 
     ids: IntArray
     query_types: TextColumn
     sources: TextColumn
     gold: IntArray
+    questions: IntArray
 
 
 def pair_facts(connection: Connection) -> PairFacts:
@@ -233,7 +234,10 @@ def pair_facts(connection: Connection) -> PairFacts:
         .join(adjudications, adjudications.c.pair_id == PAIR.c.id, isouter=True)
         .order_by(PAIR.c.id)
     )
-    return PairFacts(*read_columns(connection, query))
+    ids, query_types, sources, preferences = read_columns(connection, query)
+    questions = question_groups(connection)
+    groups = np.array([questions[id_] for id_ in ids.tolist()], dtype=np.int64)
+    return PairFacts(ids, query_types, sources, preferences, groups)
 
 
 def dimensions_of_version(connection: Connection, version_id: int) -> frozenset[str]:
@@ -313,7 +317,9 @@ def is_one_order(version: StoredVersion, rows: Iterable[BothOrders]) -> bool:
 
 def order_verdicts(rows: Sequence[BothOrders], *, one_order: bool) -> OrderVerdicts:
     """Return the verdicts of rows in the form that the statistics need."""
-    return OrderVerdicts(codes(row.ab for row in rows), codes(row.ba for row in rows), one_order=one_order)
+    questions = np.array([row.question for row in rows], dtype=np.int64)
+    ab, ba = codes(row.ab for row in rows), codes(row.ba for row in rows)
+    return OrderVerdicts(ab, ba, one_order=one_order, questions=questions)
 
 
 def codes(preferences: Iterable[Preference | None]) -> IntArray:

@@ -102,8 +102,8 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         under=(
             "Each pair was asked in one order only. That verdict counts, and position bias cannot be measured."
             if group.one_order
-            else "A verdict counts if both orders agree.",
-            "Intervals: 95 % CI, by pair.",
+            else "Accuracy and agreement with people count the net vote of both orders.",
+            "Intervals: 95 % CI, by question.",
             "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
         ),
         csv=groups_file(groups),
@@ -148,14 +148,17 @@ GROUP_COLUMNS: Columns[PairGroup] = {
     Column("Prefers first", width=105, help="Ties excluded. 50 % means no position bias."): (
         lambda group: _share(group.first_position)
     ),
-    Column("Accuracy", width=128, help="Agreement with gold, mean of both orders"): (
+    Column("Accuracy", width=128, help="Agreement of the net vote of both orders with gold"): (
+        lambda group: _share(group.accuracy, group)
+    ),
+    Column("With people", width=125, help="Agreement of the net vote with the majority of people"): (
+        lambda group: _share(group.people, group)
+    ),
+    Column("Mean of orders", width=128, help="Accuracy of single verdicts, mean of both orders"): (
         lambda group: _share(group.accuracy_orders_mean, group)
     ),
     Column("If consistent", width=128, help="Accuracy on the pairs with the same preference in both orders"): (
         lambda group: _share(group.accuracy_consistent, group)
-    ),
-    Column("With people", width=125, help="Agreement with the majority of people"): (
-        lambda group: _share(group.people, group)
     ),
     Column("A better", "count", width=70): lambda group: group.counts.wins_a,
     Column("B better", "count", width=70): lambda group: group.counts.wins_b,
@@ -168,7 +171,14 @@ GROUP_COLUMNS: Columns[PairGroup] = {
     ),
     Column("No verdict", "count", width=95): lambda group: group.counts.unmeasured,
 }
-_OF_TWO_ORDERS = ("Same in both orders", "Prefers first", "If consistent", "Change with order", "Tie in one order")
+_OF_TWO_ORDERS = (
+    "Same in both orders",
+    "Prefers first",
+    "Mean of orders",
+    "If consistent",
+    "Change with order",
+    "Tie in one order",
+)
 
 
 def _groups_table(groups: Sequence[PairGroup]) -> Table:
@@ -182,7 +192,7 @@ def _groups_table(groups: Sequence[PairGroup]) -> Table:
         ("Slice",): len(aspects) > 1 and all(group.slice == ALL for group in groups),
         ("Aspect",): len(aspects) == 1,
         ("With people",): all(group.people.value is None for group in groups),
-        ("Accuracy", "If consistent"): all(group.accuracy_orders_mean.value is None for group in groups),
+        ("Accuracy", "Mean of orders", "If consistent"): all(group.accuracy.value is None for group in groups),
         _OF_TWO_ORDERS: all(group.one_order for group in groups),
     }
     return Table.of(groups, GROUP_COLUMNS).without({name for names, away in left_out.items() if away for name in names})

@@ -138,7 +138,7 @@ def test_ragcheckers_scores_beside_both_annotators_stacked(
     assert (result["n"], result["statistics"]["pearson"]["n"], result["statistics"]["pearson"]["unit"]) == (
         560,
         560,
-        "pair",
+        "question",
     )
     assert tuple(round(100 * result["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == judge
     result = agreement(RAGCHECKER, *words, "--of", "people")

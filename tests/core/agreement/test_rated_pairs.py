@@ -1,4 +1,4 @@
-"""Agreement on pairs: one voice a person, a verdict where both orders agree, gold on the aspect that it is of."""
+"""Agreement on pairs: one preference per person, contradictions, unusable verdicts, and gold on its own aspect."""
 
 from functools import partial
 from typing import Any
@@ -7,17 +7,26 @@ import pytest
 
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.result import AgreementResult
-from judgeboard.domain import AspectPreference, GivenPreference, Preference, Shown
+from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reports.agreement import report_page
+from judgeboard.reports.front_page import LogSummary, log_summary
 from judgeboard.reviews.decisions import prefer
+from judgeboard.stats.repeats import INCONSISTENT_AS, InconsistentAs, UnusableAs
 from judgeboard.store.engine import Store
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from pair_log import add_pairs, people_say, record
 
 
 def measure(store: Store, **choice: Any) -> AgreementResult:
     return measure_agreement(store, unit="pairs", **choice)
+
+
+def log_of(store: Store, result: AgreementResult) -> LogSummary:
+    with store.reading() as connection:
+        return log_summary(connection, [result])
 
 
 def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> None:
@@ -27,17 +36,107 @@ def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> No
         store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in preferences])
 
 
-def test_what_is_no_verdict_is_left_out_by_why(store: Store) -> None:
+@pytest.fixture
+def rated(store: Store) -> Store:
+    """Fourteen pairs: people are tied on one, and a judge changes once, is unusable once, and leaves one out."""
     pairs = add_pairs(store, 14)
     record(store, pairs[:13], {"ab": "aaaaaaaaaaab-", "ba": "aaaaaaaaaaaab"})
     for place, pair in enumerate(pairs):
         people_say(store, pair, *("ab" if place == 0 else "aa"))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("inconsistent", "right", "n", "left_out"),
+    [
+        ("net", 10 / 11, 11, {}),  # A and B make a tie, which people did not prefer
+        ("drop", 1, 10, {"inconsistent": 1}),
+        ("wrong", 10 / 11, 11, {}),
+        ("tie", 10 / 11, 11, {}),
+    ],
+)
+def test_pairs_without_a_verdict_are_left_out_by_reason(
+    rated: Store, inconsistent: InconsistentAs, right: float, n: int, left_out: dict[str, int]
+) -> None:
+    result = measure(rated, inconsistent=inconsistent)
+    assert (result.n, result.statistics["agreement"].value) == (n, pytest.approx(right))
+    assert result.left_out == {"ties": 1, "without_verdict": 1, "unusable": 1, **left_out}
+    assert result.inconsistent == inconsistent
+
+
+def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rated: Store) -> None:
+    for inconsistent in INCONSISTENT_AS:
+        result = measure(rated, inconsistent=inconsistent, by="query_type")
+        assert result.sentence.startswith("On 9 % of the pairs the judge changed its preference with the order.")
+        changed = result.statistics["changed_with_order"]
+        assert (changed.value, changed.n) == (pytest.approx(1 / 11), 11)
+        (part,) = result.slices
+        assert part.statistics["changed_with_order"] == changed
+        assert "Preference changed with the order" in report_page([result], log_of(rated, result))
+
+
+@pytest.mark.parametrize("unusable", ["tie", "wrong"])
+def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_figures(
+    rated: Store, unusable: UnusableAs
+) -> None:
+    result = measure(rated, unusable=unusable, by="query_type")
+    assert result.left_out == {"ties": 1, "without_verdict": 1}
+    assert (result.n, result.statistics["accuracy"].value) == (12, pytest.approx(10 / 12))
+    assert {result.statistics[name].n for name in ("agreement", "kappa", "alpha_nominal", "ac1")} == {12}
+    assert "On 12 pairs that people graded, judge and people agree on 83 %" in result.sentence
+    assert "1 unusable verdict counts as" in result.sentence
+    (part,) = result.slices
+    assert (part.n, part.statistics["agreement"]) == (12, result.statistics["agreement"])
+    assert result.confusion is not None
+    assert sum(map(sum, result.confusion.counts)) == 12
+
+
+def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Store) -> None:
+    pairs = add_pairs(store, 40)
+    record(store, pairs, {"ab": "-" * 10 + "a" * 30, "ba": "a" * 40})
+    for pair in pairs:
+        people_say(store, pair, *"aab")
+    dropped, wrong = (measure(store, unusable=each, epsilon=0.2).alt_test for each in ("drop", "wrong"))
+    assert dropped is not None
+    assert wrong is not None
+    assert (dropped.n, wrong.n) == (30, 40)
+    assert dropped.rho.value is not None
+    assert wrong.rho.value is not None
+    assert wrong.rho.value < dropped.rho.value
+
+
+def test_intervals_resample_questions_not_pairs(store: Store) -> None:
+    """On 20 questions with 28 pairs each, the judge is right on all pairs of a question or on none."""
+    items = [
+        Pair("bench", f"q{question}-{place}", f"Question {question}?", f"left {place}", f"right {place}")
+        for question in range(20)
+        for place in range(28)
+    ]
+    with store.writing() as connection:
+        pairs = store_pairs(connection, items).new
+    record(store, pairs, dict.fromkeys(("ab", "ba"), ("a" * 28 + "b" * 28) * 10))
+    for pair in pairs:
+        people_say(store, pair, "a")
     result = measure(store)
-    assert (result.n, result.statistics["agreement"].value) == (10, 1)
-    assert result.left_out == {"ties": 1, "without_verdict": 1, "inconsistent": 1, "unusable": 1}
-    assert measure(store, unusable="tie").statistics["agreement"].value == pytest.approx(10 / 11)
-    wrong = measure(store, unusable="wrong")
-    assert (wrong.n, wrong.statistics["accuracy"].value) == (11, pytest.approx(10 / 11))
+    for name in ("agreement", "ac1", "changed_with_order"):
+        assert (result.statistics[name].n, result.statistics[name].unit) == (560, "question")
+    agreement = result.statistics["agreement"]
+    assert agreement.low is not None
+    assert agreement.high is not None
+    assert agreement.high - agreement.low > 0.4, "20 answers, not 560"
+    assert measure(store, of="repeats").statistics["self_consistency"].unit == "question"
+
+
+def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(store: Store) -> None:
+    pairs = add_pairs(store, 12)
+    record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first")  # contradicts itself on every pair
+    record(store, pairs[:11], {"ab": "a" * 11, "ba": "a" * 10 + "-"}, name="second")
+    result = measure(store, of="judges", by="query_type")
+    assert (result.n, result.statistics["agreement"].value) == (21, pytest.approx(11 / 21))
+    assert result.left_out == {"one_judge": 2, "few_usable": 1}
+    assert result.n + sum(result.left_out.values()) == 24, "every pair in every order that any judge was asked about"
+    assert result.rater_pairs[0].n == result.slices[0].n == 21
+    assert result.sentence.startswith("On 21 comparisons that two judge versions or more rated")
 
 
 def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
+from judgeboard.stats.repeats import INCONSISTENT_AS
 from judgeboard.store.engine import open_store
 
 pytestmark = pytest.mark.shared
@@ -91,7 +92,7 @@ def test_cragc25_comes_out_by_aspect(
     assert (group["counts"]["pairs"], group["counts"]["both_usable"]) == (192, 192)
     assert round(group["self_consistency"]["value"], 4) == consistency
     assert round(group["first_position"]["value"], 4) == first
-    assert "by pair" in group["first_position"]["method"]
+    assert group["first_position"]["unit"] == "question"
 
 
 def test_pandalm_against_the_majority_of_its_people(compare: Compare) -> None:
@@ -111,3 +112,73 @@ def test_the_25_unusable_verdicts_of_pandalm_count_as_is_chosen(
     (group,) = content["groups"]
     assert (round(group["people"]["value"], 4), group["people"]["n"]) == (accuracy, n)
     assert (content["account"]["unparsable"], group["counts"]["unmeasured"]) == (25, 25)
+
+
+@pytest.mark.parametrize("judge", LLMBAR)
+@pytest.mark.parametrize("inconsistent", INCONSISTENT_AS)
+def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
+    recorded: Path, shared: Path, capsys: pytest.CaptureFixture[str], judge: str, inconsistent: str
+) -> None:
+    with gzip.open(shared / "data" / "llmbar.pairwise.jsonl.gz", "rb") as file:
+        lines = [line for line in map(json.loads, file) if line["judge"] == judge]
+    votes = [(line.get("verdict_order_ab"), line.get("verdict_order_ba"), line["human"]) for line in lines]
+    votes = [(ab, ba, gold) for ab, ba, gold in votes if ab and ba]
+    counted = [each for each in votes if inconsistent != "drop" or each[0] == each[1]]
+    right = sum(ab == ba == gold for ab, ba, gold in counted)  # gold and votes are A or B, so A and B make a wrong tie
+    words = ["agreement", "--unit", "pairs", "--judge-version", judge, "--inconsistent", inconsistent]
+    assert run([*words, "--by", "query_type", "--json", "--db", str(recorded)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    accuracy, changed = (result["statistics"][name] for name in ("accuracy", "changed_with_order"))
+    assert (accuracy["n"], accuracy["value"]) == (len(counted), pytest.approx(right / len(counted)))
+    assert changed["value"] == pytest.approx(sum(ab != ba for ab, ba, _ in votes) / len(votes))
+    assert result["sentence"].startswith(f"On {round(100 * changed['value'])} % of the pairs the judge changed")
+    assert sum(each["n"] for each in result["slices"]) == result["n"] == len(counted)
+    assert (
+        run(
+            [
+                "compare",
+                "--recorded",
+                "--judge-version",
+                judge,
+                "--inconsistent",
+                inconsistent,
+                "--json",
+                "--db",
+                str(recorded),
+            ]
+        )
+        == 0
+    )
+    (group,) = json.loads(capsys.readouterr().out)["groups"]
+    assert (group["accuracy"]["value"], group["accuracy"]["n"]) == (accuracy["value"], accuracy["n"])
+    assert group["changed_with_order"] == changed
+
+
+def test_the_judges_of_llmbar_are_compared_in_each_order(
+    recorded: Path, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: dict[tuple[str, str], list[str | None]] = {}
+    with gzip.open(shared / "data" / "llmbar.pairwise.jsonl.gz", "rb") as file:
+        for line in (each for each in map(json.loads, file) if each["judge"] in LLMBAR):
+            for order in ("ab", "ba"):
+                asked.setdefault((line["id"], order), []).append(line.get(f"verdict_order_{order}"))
+    both = [sides for sides in asked.values() if len(sides) == 2]
+    same = [first == second for first, second in both if first and second]
+    judges = [word for judge in LLMBAR for word in ("--judge-version", judge)]
+    assert run(["agreement", "--of", "judges", "--unit", "pairs", *judges, "--json", "--db", str(recorded)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["left_out"] == {"one_judge": len(asked) - len(both), "few_usable": len(both) - len(same)}
+    assert (result["n"], result["left_out"]) == (len(same), {"one_judge": 630, "few_usable": 6})
+    assert result["statistics"]["agreement"]["value"] == pytest.approx(sum(same) / len(same))
+
+
+def test_the_unusable_verdicts_of_pandalm_are_wrong_in_every_figure(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["agreement", "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", "wrong"]
+    assert run([*words, "--by", "source", "--json", "--db", str(recorded)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert "On 999 pairs that people graded, judge and people agree on 70 %" in result["sentence"]
+    assert {result["statistics"][name]["n"] for name in ("accuracy", "kappa", "ac1")} == {999}
+    (part,) = result["slices"]
+    assert (part["n"], part["statistics"]["accuracy"]) == (999, result["statistics"]["accuracy"])

@@ -8,7 +8,7 @@ from judgeboard.health.models import shipped_models
 from judgeboard.health.record import read_record
 from judgeboard.methods.pair_report import PairGroup, PairReport, group_lines, measure_pairs, outcome_words
 from judgeboard.reports.output import to_plain
-from judgeboard.stats.repeats import UnusableAs
+from judgeboard.stats.repeats import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
@@ -49,8 +49,6 @@ def test_the_first_place_counts_single_verdicts_without_ties_on_measured_pairs_o
     version = record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aata", "ba": "bab-"})
     share = figures(sqlite_store, version).first_position
     assert (share.value, share.n, share.unit) == (pytest.approx(4 / 5), 5, "pair")
-    assert share.method is not None
-    assert share.method.startswith("by pair; ")
 
 
 def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_store: Store) -> None:
@@ -134,6 +132,30 @@ def test_what_an_unusable_verdict_counts_as_is_chosen(
     assert group.counts.unmeasured == 1, "the counts tell the truth, however it is scored"
 
 
+@pytest.mark.parametrize(
+    ("inconsistent", "accuracy", "people"),
+    [
+        ("net", (3 / 5, 5), (4 / 5, 5)),
+        ("drop", (1, 2), (1, 2)),
+        ("wrong", (2 / 5, 5), (2 / 5, 5)),
+        ("tie", (2 / 5, 5), (3 / 5, 5)),
+    ],
+)
+def test_how_a_changed_preference_counts_is_an_option(
+    sqlite_store: Store, inconsistent: InconsistentAs, accuracy: tuple[float, int], people: tuple[float, int]
+) -> None:
+    # consistent, consistent, A and B, a tie and A, a tie and B
+    pair_ids = add_pairs(sqlite_store, 5, gold=Preference.A)
+    for pair_id, letter in zip(pair_ids, "aataa", strict=True):
+        people_say(sqlite_store, pair_id, letter)
+    group = figures(
+        sqlite_store, record(sqlite_store, pair_ids, {"ab": "aaatt", "ba": "aabab"}), inconsistent=inconsistent
+    )
+    assert (group.accuracy.value, group.accuracy.n) == (pytest.approx(accuracy[0]), accuracy[1])
+    assert (group.people.value, group.people.n) == (pytest.approx(people[0]), people[1])
+    assert (group.changed_with_order.value, group.accuracy_consistent.n) == (pytest.approx(3 / 5), 2)
+
+
 def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store: Store) -> None:
     group = figures(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "ab", "ba": "ab"}))
     assert (
@@ -215,6 +237,8 @@ def test_what_is_not_there_is_said(sqlite_store: Store) -> None:
         report(sqlite_store, version, aspects=["style"])
     with pytest.raises(NotFound, match="these pairs"):
         report(sqlite_store, version, pair_ids=[99])
+    with pytest.raises(BadInput, match="--inconsistent"):
+        report(sqlite_store, version, inconsistent="maybe")
     with pytest.raises(BadInput, match="--unusable"):
         report(sqlite_store, version, unusable="maybe")
 
@@ -226,6 +250,7 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
     version = record(sqlite_store, pair_ids, {"ab": "aaa-", "ba": "abta"})
     group = figures(sqlite_store, version)
     assert (group.counts.flips, group.counts.tie_win, group.counts.unmeasured) == (1, 1, 1)
-    assert (group.people.n, group.people_split) == (0, 1), "the one pair with a verdict"
-    assert group_lines(group)[-1] == "  not compared with people: 1 verdict on pairs where people have no majority"
-    assert figures(sqlite_store, version, unusable="tie").people_split == 2, "that of the unusable pair counts too"
+    assert (group.people.n, group.people_split) == (0, 3), "the net vote of two pairs counts too"
+    assert group_lines(group)[-1] == "  not compared with people: 3 verdicts on pairs where people have no majority"
+    assert figures(sqlite_store, version, inconsistent="drop").people_split == 1, "the one pair with a verdict"
+    assert figures(sqlite_store, version, unusable="tie").people_split == 4, "that of the unusable pair counts too"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.repeats import NONE, TIE, OrderVerdicts
+from judgeboard.stats.repeats import INCONSISTENT_AS, NONE, TIE, OrderVerdicts
 
 Rows = list[tuple[int, int, int]]
 SWAPPED = np.array([1, 0, TIE, NONE])  # A and B change places; the last stands for NONE, which is -1
@@ -74,3 +74,38 @@ def test_wrong_is_never_better_than_a_tie_and_nothing_is_nan(rows: Rows) -> None
 def test_a_judge_of_one_order_cannot_have_verdicts_in_both() -> None:
     with pytest.raises(ValueError, match="one order"):
         OrderVerdicts(np.array([0]), np.array([1]), one_order=True)
+
+
+@given(rows_of_pairs)
+@settings(max_examples=40, deadline=None)
+def test_the_net_vote_is_the_sum_of_both_votes(rows: Rows) -> None:
+    verdicts, _ = columns(rows)
+    votes, both = np.array([-1, 1, 0]), verdicts.both  # A, B, TIE
+    net = verdicts.counted("net")
+    assert (net[~both] == NONE).all()
+    summed = votes[verdicts.ab[both]] + votes[verdicts.ba[both]]
+    assert (votes[net[both]] == np.sign(summed)).all()
+
+
+@given(rows_of_pairs)
+@settings(max_examples=40, deadline=None)
+def test_however_a_contradiction_counts_consistent_verdicts_stay(rows: Rows) -> None:
+    verdicts, gold = columns(rows)
+    consistent = verdicts.both & (verdicts.ab == verdicts.ba)
+    for inconsistent in INCONSISTENT_AS:
+        assert (verdicts.counted(inconsistent)[consistent] == verdicts.ab[consistent]).all()
+    accuracy = {each: verdicts.accuracy(gold, each, unknown="no gold") for each in INCONSISTENT_AS}
+    known = int((verdicts.both & (gold != NONE)).sum())
+    assert {accuracy[each].n for each in ("net", "wrong", "tie")} == {known}
+    if known:
+        assert accuracy["wrong"].value <= min(accuracy["net"].value, accuracy["tie"].value)
+
+
+def test_an_interval_of_many_pairs_on_few_questions_is_that_of_questions() -> None:
+    same = np.repeat(np.arange(20) % 2, 28)
+    by_pair = OrderVerdicts(same, np.zeros_like(same))
+    by_question = OrderVerdicts(same, np.zeros_like(same), questions=np.repeat(np.arange(20), 28))
+    for figure in ("self_consistency", "changed_with_order", "first_position"):
+        narrow, wide = (getattr(each, figure)() for each in (by_pair, by_question))
+        assert (narrow.value, narrow.unit, wide.unit) == (wide.value, "pair", "question")
+        assert wide.high - wide.low > 3 * (narrow.high - narrow.low)

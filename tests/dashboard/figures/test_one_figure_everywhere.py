@@ -75,7 +75,8 @@ def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[
     names = {
         "same preference in both orders": "self_consistency",
         "prefers the answer shown first": "first_position",
-        "accuracy by gold": "accuracy_consistent",
+        "preference changed with the order": "changed_with_order",
+        "accuracy by gold": "accuracy",
         "accuracy by gold, mean of both orders": "accuracy_orders_mean",
         "accuracy by gold, consistent verdicts": "accuracy_consistent",
         "agrees with the majority of people": "people",
